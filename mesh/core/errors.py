@@ -1,0 +1,81 @@
+"""Every error clan-mesh raises on purpose. Nothing here knows how an error is shown.
+
+    MeshError                    has a `next_step`: the command or action that helps
+    ├── UsageError               the person asked for something that cannot be
+    │   ├── UnknownId            no record, node or feed of that name
+    │   └── AmbiguousId          several; `matches` lists them
+    ├── RemoteError              bytes from elsewhere broke a rule; state unchanged
+    │   ├── Malformed            not decodable, or out of the frozen limits
+    │   └── Forged               decodable, but a signature or hash does not hold
+    └── HomeError                this node's own folder is not usable as it is
+        ├── NoHome               nothing there yet
+        ├── NewerHome            written by a later version
+        ├── HomeDamaged          the database cannot be read
+        ├── HomePermissions      too open, or not ours to write
+        ├── DiskFull
+        └── HomeBusy             another process holds it
+"""
+
+
+class MeshError(Exception):
+    """Something a person should read: what happened, then what to do next."""
+
+    def __init__(self, message: str, next_step: str = "") -> None:
+        super().__init__(message)
+        self.next_step = next_step
+
+
+class UsageError(MeshError):
+    """The request cannot be carried out as asked."""
+
+
+class UnknownId(UsageError):
+    """Nothing here goes by that id."""
+
+
+class AmbiguousId(UsageError):
+    """Several things go by that id."""
+
+    def __init__(self, message: str, matches: list[str]) -> None:
+        super().__init__(message, "give more characters of the id")
+        self.matches = matches
+
+
+class RemoteError(MeshError):
+    """Bytes from elsewhere broke a rule. The state is as it was."""
+
+
+class Malformed(RemoteError):
+    """The bytes do not decode, or are outside the protocol's limits."""
+
+
+class Forged(RemoteError):
+    """The bytes decode, but a hash or signature does not hold."""
+
+
+class HomeError(MeshError):
+    """This node's home cannot be used as it is."""
+
+
+class NoHome(HomeError):
+    """There is no node in that folder."""
+
+
+class NewerHome(HomeError):
+    """The home was written by a later version of clan-mesh."""
+
+
+class HomeDamaged(HomeError):
+    """The database cannot be read."""
+
+
+class HomePermissions(HomeError):
+    """The home is open to others, or closed to us."""
+
+
+class DiskFull(HomeError):
+    """No room left on the disk."""
+
+
+class HomeBusy(HomeError):
+    """Another process holds the home."""

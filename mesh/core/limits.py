@@ -1,0 +1,25 @@
+"""Protocol constants, frozen for protocol version 1. No setting may change them: two nodes that
+disagree on one of these would disagree on what is accepted.
+"""
+
+PROTOCOL_VERSION = 1
+
+OPERATION_BYTES = 64 * 1024  # one body; larger ones close the feed of whoever signed them
+SALT_BYTES = 16
+RANGE_BYTES = 256 * 1024  # one encoded range: small enough to hold in memory for every link at once
+RANGE_OPERATIONS = 4096  # bounds a fork proof, which carries 41 bytes an operation
+STATEMENT_BYTES = 512 * 1024  # a fork proof of two full ranges still fits
+
+HLC_MAX = 2**63 - 1  # fits SQLite's signed integer; 48 bits of milliseconds last until the year 10889
+SEQ_MAX = 2**40
+EPOCH_MAX = 2**64 - 1
+
+FUTURE_SECONDS = 300  # an operation further ahead of the corrected clock waits
+
+TEXT_CHARS = 512  # names, reasons, keys, field names
+LOG_CHARS = 64
+TAGS_PER_BODY = 1024  # of one remove or one erase
+HEADS_PER_REVOKE = 4096
+STATEMENTS_PER_REVOKE = 8192
+VALUE_DEPTH = 8  # nesting inside a record or a value
+TOTAL_MAX = 2**53  # counters stay exact in every language's numbers

@@ -1,0 +1,224 @@
+"""Writing to our own feed: epoch, stamps, totals, signature, receipt. Only this module signs operations.
+
+Append before gossip: when a receipt is given the operations are on disk, and no peer has seen them before.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mesh.core import clock, operation
+from mesh.core.errors import UsageError
+from mesh.core.feed import ENVELOPE_BYTES, Link, encoded_bytes, sign_range
+from mesh.core.identity import Identity, new_epoch
+from mesh.core.ids import Feed, digest, tag_of
+from mesh.core.limits import OPERATION_BYTES, RANGE_BYTES, RANGE_OPERATIONS, SALT_BYTES, TAGS_PER_BODY, TOTAL_MAX
+from mesh.core.operation import Add, Body, Count, Ignored, Remove, Set, encode, kind_of, parse
+from mesh.core.trust import Trust
+from mesh.store.draft import Assignment, Draft, Increment, NewRecord, Removal, Republished
+from mesh.store.feeds import FeedRow
+from mesh.store.marker import Marker
+from mesh.store.outcome import Outcome
+from mesh.store.republish import Losses, own_total
+from mesh.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an append has made durable."""
+
+    feed: Feed
+    first: int
+    tags: tuple[bytes, ...]  # one a draft
+    counts: bool  # False while this node has no certificate: kept, but counting nowhere yet
+    new_epoch: str = ""  # why a new feed was opened, if one was
+
+
+class Author:
+    """The one who may extend this node's feeds."""
+
+    def __init__(self, store: Store, identity: Identity, marker: Marker) -> None:
+        self.store = store
+        self._identity = identity
+        self._marker = marker
+        self._run = store.database.connection.execute
+        self._losses = Losses(store.database.connection, store.mesh, store.feeds, store.quarantine)
+
+    def append(self, drafts: Sequence[Draft]) -> Receipt:
+        """Write one batch: all of it or nothing, on disk when this returns."""
+        if not drafts:
+            raise UsageError("nothing to write")
+        (result,) = self.append_each([drafts])
+        if isinstance(result, UsageError):
+            raise result
+        return result
+
+    def append_each(self, batches: Sequence[Sequence[Draft]]) -> list[Receipt | UsageError]:
+        """Several writers' batches in one transaction with one sync. One that cannot be written spoils no other."""
+        descriptor = self._marker.open()
+        try:
+            with self.store.database.locked():
+                with self.store.database.transaction(durable=True):
+                    self._pay_republication()
+                    results = [self._attempt(drafts) for drafts in batches]
+                self._mark(descriptor)
+        finally:
+            os.close(descriptor)
+        return results
+
+    def merge(self, encoded: bytes) -> Outcome:
+        """Merge a range, and write again what it shows we lost."""
+        outcome = self.store.merge(encoded)
+        self.republish()
+        return outcome
+
+    def merge_statements(self, encoded: Sequence[bytes]) -> list[Outcome]:
+        """Merge statements, and write again what they show we lost."""
+        outcomes = self.store.merge_statements(encoded)
+        self.republish()
+        return outcomes
+
+    def republish(self) -> None:
+        """Write again, in a new epoch, what a fork of our own feed took out of both its branches."""
+        if self._run("SELECT 1 FROM meta WHERE key='republish'").get is not None:
+            self.append_each([])
+
+    def _attempt(self, drafts: Sequence[Draft]) -> Receipt | UsageError:
+        try:
+            with self.store.database.connection:  # a savepoint
+                return self._append(drafts)
+        except UsageError as error:
+            return error
+
+    def _append(self, drafts: Sequence[Draft]) -> Receipt:
+        store = self.store
+        trust = store.trust()
+        if self._identity.public in trust.revoked:
+            raise UsageError("this node was revoked: what it writes counts nowhere", "join anew with another home: mesh init --home DIR")
+        row, why = self._own_feed(trust)
+        now, stamp = store.clock(), self._last_stamp(row)
+        links: list[Link] = []
+        totals: dict[str, int] = {}
+        for draft in drafts:
+            stamp = clock.tick(stamp, now)
+            kind, body = self._body(draft, row, stamp, totals)
+            links.append(Link(stamp, kind, body, digest(body)))
+        first = row.held.seq + 1
+        for batch in _batches(links):
+            signed = sign_range(store.mesh, self._identity, row.feed, row.held.seq + 1, row.held.hash, batch)
+            behind = row.accepted.seq == row.held.seq
+            row, fresh = store.feeds.extend(row, signed, trust)
+            row, _ = store.acceptance().settle(row, fresh if behind else None)
+        self._put("own_seq", row.held.seq)
+        tags = tuple(tag_of(row.feed.node, link.body_hash) for link in links)
+        return Receipt(row.feed, first, tags, row.accepted.seq == row.held.seq, why)
+
+    def _own_feed(self, trust: Trust) -> tuple[FeedRow, str]:
+        """The feed to go on in, or a new one if this home may have lost part of the old."""
+        epoch = self._get("epoch")
+        why = ""
+        if epoch is not None:
+            row = self.store.feeds.open(Feed(self._identity.public, int.from_bytes(epoch, "big")))
+            why = self._doubt(row, trust)
+            if not why:
+                return row, ""
+        feed = Feed(self._identity.public, new_epoch(os.urandom(32)))
+        self._put("epoch", feed.epoch.to_bytes(8, "big"))
+        return self.store.feeds.open(feed), why
+
+    def _doubt(self, row: FeedRow, trust: Trust) -> str:
+        """Why it is not safe to write on in a feed, if so."""
+        marker = self._marker.read()
+        if marker is None:
+            return "this home was not written on this machine before"
+        if marker[0] != row.feed.epoch or marker[1] > row.held.seq:
+            return "this home is older than it was"
+        if row.held.seq != self._get("own_seq"):
+            return "another copy of this node has written too"
+        if row.feed in trust.forks:
+            return "another copy of this node wrote to the same feed"
+        return ""
+
+    def _last_stamp(self, row: FeedRow) -> int:
+        return max(row.held_hlc, int(self._run("SELECT coalesce(max(hlc), 0) FROM feeds").get))
+
+    def _body(self, draft: Draft, row: FeedRow, stamp: int, totals: dict[str, int]) -> tuple[int, bytes]:
+        body: Body
+        match draft:
+            case Republished(kind=kind, body=raw):
+                return kind, raw
+            case NewRecord(log=log, record=record):
+                body = Add(stamp, log, record)
+            case Removal(tags=tags, reason=reason):
+                body = Remove(sorted(set(tags)), reason)
+            case Assignment(target=target, field=field, value=value):
+                body = Set(stamp, target, field, value)
+            case Increment(key=key, amount=amount):
+                body = Count(key, self._total(row, totals, key) + amount)
+                totals[key] = body.total
+        return kind_of(body), _checked(body, stamp)
+
+    def _total(self, row: FeedRow, totals: dict[str, int], key: str) -> int:
+        if key in totals:
+            return totals[key]
+        if row.accepted.seq == row.held.seq:
+            found = self._run("SELECT total FROM counters WHERE key=? AND slot=?", (key, row.feed.encode())).get
+            return int(found or 0)
+        return own_total(self.store.database.connection, row, key, row.held.seq)
+
+    def _pay_republication(self) -> None:
+        if self._get("republish") is None:
+            return
+        lost = self._losses.collect(self.store.trust(), self._identity.public)
+        if lost:
+            self._append(lost)
+        self._run("DELETE FROM meta WHERE key='republish'")
+
+    def _mark(self, descriptor: int) -> None:
+        epoch, seq = self._get("epoch"), self._get("own_seq")
+        if epoch is not None and seq is not None:
+            self._marker.write(descriptor, int.from_bytes(epoch, "big"), seq)
+
+    def _get(self, key: str):  # type: ignore[no-untyped-def]
+        return self._run("SELECT value FROM meta WHERE key=?", (key,)).get
+
+    def _put(self, key: str, value: bytes | int) -> None:
+        self._run("INSERT OR REPLACE INTO meta VALUES(?,?)", (key, value))
+
+
+def _checked(body: Body, stamp: int) -> bytes:
+    """Encode a body of ours and read it back as any peer will: what they would ignore is not written."""
+    if isinstance(body, Count) and body.total > TOTAL_MAX:
+        raise UsageError(f"the counter {body.key!r} cannot grow beyond {TOTAL_MAX}")
+    if isinstance(body, Remove) and len(body.tags) > TAGS_PER_BODY:
+        raise UsageError(f"at most {TAGS_PER_BODY} records can be removed at once", "repeat the command with fewer")
+    try:
+        raw = encode(body, os.urandom(SALT_BYTES))
+    except (TypeError, ValueError, OverflowError, UnicodeError) as error:
+        raise UsageError(f"this cannot be written: {error}") from error
+    if len(raw) > OPERATION_BYTES:
+        raise UsageError(
+            f"this is {len(raw)} bytes; one operation holds at most {OPERATION_BYTES}",
+            "split the text, or keep it in a file and record where it is",
+        )
+    parsed = parse(operation.kind_of(body), stamp, raw)
+    if isinstance(parsed, Ignored):
+        raise UsageError(f"this cannot be written: {parsed.reason}", _HINTS.get(parsed.reason, ""))
+    return raw
+
+
+_HINTS = {"not a log name": "a log is named by up to 64 of a-z 0-9 . _ -"}
+
+
+def _batches(links: list[Link]) -> Iterator[list[Link]]:
+    """Parts that each fit one range, so that every part ends at a signed point."""
+    batch: list[Link] = []
+    size = ENVELOPE_BYTES
+    for link in links:
+        size += encoded_bytes(link.body)
+        if batch and (size > RANGE_BYTES or len(batch) == RANGE_OPERATIONS):
+            yield batch
+            batch, size = [], ENVELOPE_BYTES + encoded_bytes(link.body)
+        batch.append(link)
+    if batch:
+        yield batch

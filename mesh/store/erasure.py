@@ -1,0 +1,77 @@
+"""Erasing: the bodies go, here and wherever a copy of them lies in the database; hash and chain stay.
+
+SQLite zeroes what it frees (`secure_delete`), also in the keyword index; what is then left is the WAL, which
+`scrub` empties. Until that has succeeded the database remembers that it is owed.
+"""
+
+from collections.abc import Iterable
+
+import apsw
+
+from mesh.core.feed import Range, decode_range, encode_range
+from mesh.core.ids import digest, tag_of
+from mesh.core.operation import Add, fold_key, parse
+from mesh.core.trust import Trust
+from mesh.store.feeds import FeedRow, Feeds, OpRow
+from mesh.store.fold import Fold, FoldRow
+from mesh.store.quarantine import Quarantine, Stray
+
+
+class Erasure:
+    """Works within whatever transaction the connection is in."""
+
+    def __init__(
+        self, connection: apsw.Connection, mesh: bytes, feeds: Feeds, fold: Fold, quarantine: Quarantine
+    ) -> None:
+        self._run = connection.execute
+        self._mesh = mesh
+        self._feeds = feeds
+        self._fold = fold
+        self._quarantine = quarantine
+
+    def erase(self, trust: Trust, tags: Iterable[bytes]) -> int:
+        """Drop the bodies with these tags, as far as an erase that counts names them. Returns how many."""
+        gone = 0
+        for tag in tags:
+            for feed, row in self._feeds.by_tag(tag):
+                if row.body is not None and trust.is_erased(tag, feed.feed.node, row.kind):
+                    self._erase_body(feed, row, row.body, tag)
+                    gone += 1
+        for stray in list(self._quarantine.everything()):
+            gone += self._erase_in_stray(trust, stray)
+        if gone:
+            self._fold.drop_unused_logs()
+            self._run("INSERT OR REPLACE INTO meta VALUES('scrub', 1)")
+        return gone
+
+    def _erase_body(self, feed: FeedRow, row: OpRow, body: bytes, tag: bytes) -> None:
+        parsed = parse(row.kind, row.hlc, body)
+        if isinstance(parsed, Add):
+            self._fold.forget_element(row.op, parsed.record)
+        self._run("INSERT INTO erased_bodies VALUES(?,?)", (row.op, digest(body)))
+        self._run("UPDATE ops SET body=NULL WHERE op=?", (row.op,))
+        if row.seq <= feed.accepted.seq:
+            self._fold.withdraw([FoldRow(row.op, row.seq, tag, fold_key(parsed, tag), parsed)])
+
+    def _erase_in_stray(self, trust: Trust, stray: Stray) -> int:
+        item = decode_range(self._mesh, stray.data)
+        node = item.feed.node
+        kept = [
+            link._replace(body=None) if trust.is_erased(tag_of(node, link.body_hash), node, link.kind) else link
+            for link in item.links
+        ]
+        changed = sum(new != old for new, old in zip(kept, item.links, strict=True))
+        if changed:
+            self._quarantine.replace(stray, encode_range(Range(*item[:3], kept, *item[4:])))
+        return changed
+
+
+def scrub(connection: apsw.Connection) -> bool:
+    """Empty the WAL if an erase is owed it. False while some reader still looks at the old pages."""
+    if connection.execute("SELECT value FROM meta WHERE key='scrub'").get is None:
+        return True
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # type: ignore[misc]
+    if busy:
+        return False
+    connection.execute("DELETE FROM meta WHERE key='scrub'")
+    return True

@@ -1,0 +1,263 @@
+"""The feeds table and the chains under it: heads, hashes, points, and ranges cut out to be sent.
+
+Of each feed one contiguous chain is held, 1 to `held`; the accepted part, 1 to `accepted`, is what
+vector and fold know. What counts is decided elsewhere (`acceptance`).
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import apsw
+
+from mesh.core.feed import ENVELOPE_BYTES, Link, Range, chain, encoded_bytes, link_hash
+from mesh.core.ids import Feed, digest, first_prev, signed_prefix, tag_of
+from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
+from mesh.core.operation import ADD, Add, fold_key, parse
+from mesh.core.trust import Trust
+from mesh.core.vector import Head, Vector
+from mesh.store.fold import FoldRow
+
+POINT_SPACING = 64  # operations between kept points: 2 bytes of signature an operation, little to re-hash
+
+_COLUMNS = "feed, node, epoch, held_seq, held_hash, held_hlc, seq, hash, hlc, waiting_bytes"
+
+
+class FeedRow(NamedTuple):
+    """One feed as it stands: all it holds, and how much of that is accepted."""
+
+    number: int
+    feed: Feed
+    held: Head
+    held_hlc: int
+    accepted: Head
+    accepted_hlc: int
+    waiting_bytes: int
+
+
+class OpRow(NamedTuple):
+    """One held operation. `body` is None once erased."""
+
+    op: int
+    feed: int
+    seq: int
+    hlc: int
+    kind: int
+    body: bytes | None
+
+
+class Feeds:
+    """Reads and writes within whatever transaction the connection is in."""
+
+    def __init__(self, connection: apsw.Connection, mesh: bytes) -> None:
+        self._run = connection.execute
+        self._many = connection.executemany
+        self._mesh = mesh
+
+    def find(self, feed: Feed) -> FeedRow | None:
+        """The row of a feed, if anything of it was ever held."""
+        row = self._run(
+            f"SELECT {_COLUMNS} FROM feeds WHERE node=? AND epoch=?", (feed.node, feed.epoch.to_bytes(8, "big"))
+        ).fetchone()
+        return None if row is None else _feed_row(row)
+
+    def open(self, feed: Feed) -> FeedRow:
+        """The row of a feed, made if there is none."""
+        known = self.find(feed)
+        if known is not None:
+            return known
+        start = first_prev(self._mesh, feed)
+        self._run(
+            "INSERT INTO feeds(node, epoch, held_seq, held_hash, held_hlc, seq, hash, hlc) VALUES(?,?,0,?,0,0,?,0)",
+            (feed.node, feed.epoch.to_bytes(8, "big"), start, start),
+        )
+        made = self.find(feed)
+        assert made is not None
+        return made
+
+    def all(self) -> list[FeedRow]:
+        """Every feed, in the order of their ids."""
+        return [_feed_row(row) for row in self._run(f"SELECT {_COLUMNS} FROM feeds ORDER BY node, epoch")]
+
+    def of_node(self, node: bytes) -> list[FeedRow]:
+        """Every feed of one node."""
+        rows = self._run(f"SELECT {_COLUMNS} FROM feeds WHERE node=? ORDER BY epoch", (node,))
+        return [_feed_row(row) for row in rows]
+
+    def save(self, row: FeedRow) -> None:
+        """Write a changed row back."""
+        self._run(
+            "UPDATE feeds SET held_seq=?, held_hash=?, held_hlc=?, seq=?, hash=?, hlc=?, waiting_bytes=? WHERE feed=?",
+            (*row.held, row.held_hlc, *row.accepted, row.accepted_hlc, row.waiting_bytes, row.number),
+        )
+
+    def extend(self, row: FeedRow, item: Range, trust: Trust) -> tuple[FeedRow, list[FoldRow]]:
+        """Hold what a range has behind our head. Returns the feed, and the operations as the fold takes them.
+
+        This is the loop every operation passes: plain tuples, three `executemany`, nothing else.
+        """
+        number, node, seq = row.number, row.feed.node, row.held.seq
+        op = self._run("SELECT coalesce(max(op), 0) FROM ops").get
+        ops, gone, fresh, size = [], [], [], 0
+        for hlc, kind, body, body_hash in item.links[seq + 1 - item.first :]:
+            op += 1
+            seq += 1
+            tag = tag_of(node, body_hash)
+            prefix = signed_prefix(tag)
+            if body is None or trust.is_erased(tag, node, kind):
+                gone.append((op, body_hash))
+                is_add = kind == ADD
+                ops.append((op, number, seq, hlc, kind, prefix if is_add else None, None if is_add else prefix, None))
+                continue
+            parsed = parse(kind, hlc, body)
+            if type(parsed) is Add:
+                ops.append((op, number, seq, hlc, kind, prefix, None, body))
+                fresh.append(FoldRow(op, seq, tag, prefix, parsed))
+            else:
+                key = fold_key(parsed, tag)
+                ops.append((op, number, seq, hlc, kind, key, prefix, body))
+                fresh.append(FoldRow(op, seq, tag, key, parsed))
+            size += len(body)
+        self._many("INSERT INTO ops VALUES(?,?,?,?,?,?,?,?)", ops)
+        self._many("INSERT INTO erased_bodies VALUES(?,?)", gone)
+        self.add_point(number, seq, item.head, item.signature)
+        row = row._replace(
+            held=Head(seq, item.head), held_hlc=item.links[-1].hlc, waiting_bytes=row.waiting_bytes + size
+        )
+        self.save(row)
+        return row, fresh
+
+    def by_tag(self, tag: bytes) -> list[tuple[FeedRow, OpRow]]:
+        """Every held operation with this tag, accepted or not. Erased ones are found too."""
+        prefix = signed_prefix(tag)
+        found = self._run(
+            "SELECT op, feed, seq, hlc, kind, body FROM ops WHERE key=?1 AND kind=1"
+            " UNION ALL SELECT op, feed, seq, hlc, kind, body FROM ops WHERE tag=?1",
+            (prefix,),
+        ).fetchall()
+        matches = []
+        for row in map(OpRow._make, found):
+            feed = self._numbered(row.feed)
+            if tag_of(feed.feed.node, self.link(row).body_hash) == tag:
+                matches.append((feed, row))
+        return matches
+
+    def is_accepted(self, tag: bytes) -> bool:
+        """Whether some operation with this tag counts."""
+        return any(row.seq <= feed.accepted.seq for feed, row in self.by_tag(tag))
+
+    def vector(self) -> Vector:
+        """The accepted head of every feed."""
+        return Vector((row.feed, row.accepted) for row in self.all())
+
+    def rows(self, number: int, first: int, last: int) -> Iterator[OpRow]:
+        """The held operations of a feed, in order."""
+        found = self._run(
+            "SELECT op, feed, seq, hlc, kind, body FROM ops WHERE feed=? AND seq BETWEEN ? AND ? ORDER BY seq",
+            (number, first, last),
+        )
+        return map(OpRow._make, found)
+
+    def link(self, row: OpRow) -> Link:
+        """An operation as the chain sees it."""
+        if row.body is not None:
+            return Link(row.hlc, row.kind, row.body, digest(row.body))
+        return Link(row.hlc, row.kind, None, self.erased_hash(row.op))
+
+    def erased_hash(self, op: int) -> bytes:
+        """What is left of an erased body."""
+        value = self._run("SELECT body_hash FROM erased_bodies WHERE op=?", (op,)).get
+        assert isinstance(value, bytes)
+        return value
+
+    def hash_at(self, row: FeedRow, seq: int) -> bytes:
+        """The chain's hash after operation `seq`: from the nearest point before it, hashing on."""
+        for head in (row.held, row.accepted):
+            if seq == head.seq:
+                return head.hash
+        start, value = self._point_before(row, seq)
+        for op in self.rows(row.number, start + 1, seq):
+            link = self.link(op)
+            value = link_hash(value, link.hlc, link.kind, link.body_hash)
+        return value
+
+    def add_point(self, number: int, seq: int, head: bytes, signature: bytes) -> None:
+        """Keep a signed point, and drop the one before it if that leaves points close enough together.
+
+        Without this, single writes would keep 106 bytes of point beside every operation.
+        """
+        before = self._run(
+            "SELECT seq FROM points WHERE feed=? AND seq<? ORDER BY seq DESC LIMIT 2", (number, seq)
+        ).fetchall()
+        earlier = before[1][0] if len(before) > 1 else 0
+        if before and seq - earlier <= POINT_SPACING and self._fits(number, earlier + 1, seq):
+            self._run("DELETE FROM points WHERE feed=? AND seq=?", (number, before[0][0]))
+        self._run("INSERT OR IGNORE INTO points VALUES(?,?,?,?)", (number, seq, head, signature))
+
+    def points(self, number: int) -> list[tuple[int, bytes, bytes]]:
+        """Every kept point of a feed: seq, hash, signature."""
+        return list(self._run("SELECT seq, hash, signature FROM points WHERE feed=? ORDER BY seq", (number,)))
+
+    def ranges(self, row: FeedRow, after: int) -> Iterator[Range]:
+        """All held operations behind `after`, in ranges as large as allowed that end at signed points."""
+        prev = self.hash_at(row, after)
+        while after < row.held.seq:
+            item = self.next_range(row, after, prev)
+            yield item
+            after, prev = item.last, item.head
+
+    def next_range(self, row: FeedRow, after: int, prev: bytes, *, shortest: bool = False) -> Range:
+        """The range from `after` to the furthest point it can reach (or to the nearest one)."""
+        points = {seq: (head, signature) for seq, head, signature in self._points_behind(row.number, after, shortest)}
+        links: list[Link] = []
+        best, size = 0, ENVELOPE_BYTES
+        for op in self.rows(row.number, after + 1, min(max(points), after + RANGE_OPERATIONS)):
+            size += encoded_bytes(op.body)
+            if size > RANGE_BYTES:
+                break
+            links.append(self.link(op))
+            if op.seq in points:
+                best = len(links)
+        assert best, "consecutive points are never further apart than one range"
+        del links[best:]
+        signature = points[after + best][1]
+        return Range(row.feed, after + 1, prev, links, chain(prev, links), signature)
+
+    def _numbered(self, number: int) -> FeedRow:
+        row = self._run(f"SELECT {_COLUMNS} FROM feeds WHERE feed=?", (number,)).fetchone()
+        assert row is not None
+        return _feed_row(row)
+
+    def _points_behind(self, number: int, after: int, nearest: bool) -> list[tuple[int, bytes, bytes]]:
+        return list(
+            self._run(
+                "SELECT seq, hash, signature FROM points WHERE feed=? AND seq>? AND seq<=? ORDER BY seq LIMIT ?",
+                (number, after, after + RANGE_OPERATIONS, 1 if nearest else -1),
+            )
+        )
+
+    def _point_before(self, row: FeedRow, seq: int) -> tuple[int, bytes]:
+        found = self._run(
+            "SELECT seq, hash FROM points WHERE feed=? AND seq<=? ORDER BY seq DESC LIMIT 1", (row.number, seq)
+        ).fetchone()
+        return (0, first_prev(self._mesh, row.feed)) if found is None else (found[0], found[1])
+
+    def _fits(self, number: int, first: int, last: int) -> bool:
+        """Whether these operations go into one range, measured as `encoded_bytes` does."""
+        size = self._run(
+            "SELECT sum(20 + coalesce(length(body), 32)) FROM ops WHERE feed=? AND seq BETWEEN ? AND ?",
+            (number, first, last),
+        ).get
+        return int(size or 0) + ENVELOPE_BYTES <= RANGE_BYTES
+
+
+def _feed_row(row: tuple[Any, ...]) -> FeedRow:
+    number, node, epoch, held_seq, held_hash, held_hlc, seq, head, hlc, waiting = row
+    return FeedRow(
+        number,
+        Feed(node, int.from_bytes(epoch, "big")),
+        Head(held_seq, held_hash),
+        held_hlc,
+        Head(seq, head),
+        hlc,
+        waiting,
+    )

@@ -1,0 +1,238 @@
+"""The fold: accepted operations into elements, registers, counters. The rules of `mesh.core.crdt`, in tables.
+
+`apply` adds newly accepted operations. Whatever takes something away (a remove, a clip, an erase) or makes
+it doubtful (the same tag twice) goes through a recomputation that looks only at operations held now, never
+at what the fold said before: so the result cannot depend on the order of events.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from mesh.core.ids import Feed, digest, signed_prefix, tag_of
+from mesh.core.operation import (
+    ADD,
+    COUNT,
+    SET,
+    Add,
+    Count,
+    Ignored,
+    Parsed,
+    Remove,
+    Set,
+    counter_key,
+    parse,
+    register_key,
+)
+
+FOLD_VERSION = 1  # shown beside a root: equal roots mean equal views at equal fold version
+
+
+class FoldRow(NamedTuple):
+    """An operation on its way into or out of the fold; it stands in the ops table already."""
+
+    op: int
+    seq: int
+    tag: bytes
+    key: int | None
+    parsed: Parsed
+
+
+class Copy(NamedTuple):
+    """A held, unerased operation, found again by its key."""
+
+    op: int
+    feed: Feed
+    accepted: bool
+    tag: bytes
+    body: Parsed
+
+
+class Fold:
+    """The folded tables of one schema: `main`, or the scratch one of `verify`. Words exist in `main` only."""
+
+    def __init__(self, connection: apsw.Connection, schema: str = "main") -> None:
+        self._run = connection.execute
+        self._many = connection.executemany
+        self._schema = schema
+        self._has_words = schema == "main"
+
+    def apply(self, feed: Feed, number: int, rows: Sequence[FoldRow]) -> None:
+        """Take in consecutive operations of one feed, which the feeds table already counts as accepted."""
+        if not rows:
+            return
+        doubtful = self._doubtful(number, rows[0].seq, rows[-1].seq)
+        elements, words, again = [], [], set()
+        logs: dict[str, int] = {}
+        for op, _, tag, key, parsed in rows:
+            kind = type(parsed)
+            if kind is Add:
+                at, name, record = parsed
+                if op in doubtful:
+                    again.add(key)
+                    continue
+                log = logs.get(name)
+                if log is None:
+                    log = logs[name] = self._log(name)
+                elements.append((op, log, at))
+                words.append((op, searchable(record)))
+            elif kind is Set:
+                self._set(op, tag, parsed)  # type: ignore[arg-type]
+            elif kind is Count:
+                self._count(feed, parsed)  # type: ignore[arg-type]
+            elif kind is Remove:
+                again |= self._remove(op, parsed)  # type: ignore[arg-type]
+            elif kind is Ignored:
+                self._run(f"INSERT INTO {self._schema}.ignored VALUES(?,?)", (op, parsed[0]))
+        self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?)", elements)
+        if self._has_words:
+            self._many("INSERT INTO words(rowid, text) VALUES(?,?)", words)
+        for doubted in again:
+            self._recompute_elements(doubted)  # type: ignore[arg-type]
+
+    def withdraw(self, rows: Iterable[FoldRow]) -> None:
+        """Take out operations that no longer count; the feeds table already says so."""
+        elements: set[int] = set()
+        registers: set[tuple[bytes | str, str]] = set()
+        counters: set[str] = set()
+        for row in rows:
+            match row.parsed:
+                case Add():
+                    elements.add(signed_prefix(row.tag))
+                case Set(target=target, field=field):
+                    registers.add((target, field))
+                case Count(key=key):
+                    counters.add(key)
+                case Remove():
+                    elements |= self._unremove(row.op)
+                case Ignored():
+                    self._run(f"DELETE FROM {self._schema}.ignored WHERE op=?", (row.op,))
+        for prefix in elements:
+            self._recompute_elements(prefix)
+        for target, field in registers:
+            self._recompute_register(target, field)
+        for key in counters:
+            self._recompute_counter(key)
+
+    def forget_element(self, op: int, record: dict[str, Any]) -> None:
+        """Drop an element while its text is still known: a contentless index needs it to delete by."""
+        if self._run(f"DELETE FROM {self._schema}.elements WHERE op=? RETURNING op", (op,)).get is None:
+            return
+        if self._has_words:
+            self._run("INSERT INTO words(words, rowid, text) VALUES('delete',?,?)", (op, searchable(record)))
+
+    def drop_unused_logs(self) -> None:
+        """A log's name is text too: after an erase, names that only erased records used must go."""
+        self._run(
+            f"DELETE FROM {self._schema}.logs WHERE NOT EXISTS"
+            f" (SELECT 1 FROM {self._schema}.elements WHERE elements.log=logs.log)"
+        )
+
+    def _doubtful(self, number: int, first: int, last: int) -> set[int]:
+        """The adds among these whose key something else touches: another copy, or a removal."""
+        found = self._run(
+            "SELECT a.op FROM ops a WHERE a.feed=? AND a.seq BETWEEN ? AND ? AND a.kind=1 AND a.key IS NOT NULL"
+            " AND (EXISTS(SELECT 1 FROM ops b WHERE b.key=a.key AND b.op<>a.op)"
+            f" OR EXISTS(SELECT 1 FROM {self._schema}.removals r WHERE r.key=a.key))",
+            (number, first, last),
+        )
+        return {op for (op,) in found}
+
+    def _log(self, name: str) -> int:
+        found = self._run(f"SELECT log FROM {self._schema}.logs WHERE name=?", (name,)).get
+        if found is None:
+            found = self._run(f"INSERT INTO {self._schema}.logs(name) VALUES(?) RETURNING log", (name,)).get
+        return int(found)
+
+    def _set(self, op: int, tag: bytes, body: Set) -> None:
+        self._run(
+            f"INSERT INTO {self._schema}.registers VALUES(?,?,?,?,?) ON CONFLICT(target, field) DO UPDATE"
+            " SET at=excluded.at, tag=excluded.tag, op=excluded.op"
+            " WHERE (excluded.at, excluded.tag) > (at, tag)"
+            # The same write again, re-published: the copy that came first stands, whichever is folded first.
+            " OR ((excluded.at, excluded.tag) = (at, tag) AND excluded.op < op)",
+            (body.target, body.field, body.at, tag, op),
+        )
+
+    def _count(self, feed: Feed, body: Count) -> None:
+        slot = feed.encode() if body.origin is None else feed.node + body.origin
+        self._run(
+            f"INSERT INTO {self._schema}.counters VALUES(?,?,?) ON CONFLICT(key, slot) DO UPDATE"
+            " SET total=max(total, excluded.total)",
+            (body.key, slot, body.total),
+        )
+
+    def _remove(self, op: int, body: Remove) -> set[int]:
+        rows = [(tag, op, signed_prefix(tag)) for tag in set(body.tags)]
+        self._many(f"INSERT INTO {self._schema}.removals VALUES(?,?,?)", rows)
+        return {key for _, _, key in rows}
+
+    def _unremove(self, op: int) -> set[int]:
+        gone = self._run(f"DELETE FROM {self._schema}.removals WHERE op=? RETURNING key", (op,)).fetchall()
+        return {key for (key,) in gone}
+
+    def _recompute_elements(self, key: int) -> None:
+        """Of each tag under this key: the first accepted, unremoved copy stands, no other."""
+        wanted: dict[bytes, int] = {}
+        copies: dict[int, Add] = {}
+        for copy in self._copies(ADD, key):
+            if not isinstance(copy.body, Add):
+                continue
+            copies[copy.op] = copy.body
+            if copy.accepted and copy.tag not in wanted and not self._is_removed(copy.tag):
+                wanted[copy.tag] = copy.op
+        standing = set(wanted.values())
+        for op, body in copies.items():
+            known = self._run(f"SELECT 1 FROM {self._schema}.elements WHERE op=?", (op,)).get is not None
+            if known and op not in standing:
+                self.forget_element(op, body.record)
+            elif not known and op in standing:
+                self._run(f"INSERT INTO {self._schema}.elements VALUES(?,?,?)", (op, self._log(body.log), body.at))
+                if self._has_words:
+                    self._run("INSERT INTO words(rowid, text) VALUES(?,?)", (op, searchable(body.record)))
+
+    def _recompute_register(self, target: bytes | str, field: str) -> None:
+        self._run(f"DELETE FROM {self._schema}.registers WHERE target=? AND field=?", (target, field))
+        for copy in self._copies(SET, register_key(target, field)):
+            body = copy.body
+            if copy.accepted and isinstance(body, Set) and (body.target, body.field) == (target, field):
+                self._set(copy.op, copy.tag, body)
+
+    def _recompute_counter(self, key: str) -> None:
+        self._run(f"DELETE FROM {self._schema}.counters WHERE key=?", (key,))
+        for copy in self._copies(COUNT, counter_key(key)):
+            if copy.accepted and isinstance(copy.body, Count) and copy.body.key == key:
+                self._count(copy.feed, copy.body)
+
+    def _copies(self, kind: int, key: int) -> Iterator[Copy]:
+        """Every held, unerased operation of a kind under a key, in the order they came."""
+        rows = self._run(
+            "SELECT ops.op, feeds.node, feeds.epoch, ops.seq<=feeds.seq, ops.hlc, ops.body"
+            " FROM ops JOIN feeds USING(feed) WHERE ops.key=? AND ops.kind=? AND ops.body IS NOT NULL"
+            " ORDER BY ops.op",
+            (key, kind),
+        ).fetchall()
+        for op, node, epoch, accepted, hlc, body in rows:
+            feed = Feed(node, int.from_bytes(epoch, "big"))
+            yield Copy(op, feed, bool(accepted), tag_of(node, digest(body)), parse(kind, hlc, body))
+
+    def _is_removed(self, tag: bytes) -> bool:
+        return self._run(f"SELECT 1 FROM {self._schema}.removals WHERE tag=? LIMIT 1", (tag,)).get is not None
+
+
+def searchable(record: dict[str, Any]) -> str:
+    """The text of a record that keyword search sees: every text in it, in its order."""
+    parts: list[str] = []
+    _collect(record.values(), parts)
+    return "\n".join(parts)
+
+
+def _collect(values: Iterable[Any], parts: list[str]) -> None:
+    for value in values:
+        if type(value) is str:
+            parts.append(value)
+        elif type(value) is dict:
+            _collect(value.values(), parts)
+        elif type(value) is list:
+            _collect(value, parts)

@@ -1,0 +1,62 @@
+"""A lock between processes: flock on a file, waiting with a limit. Released by the kernel when its holder dies."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mesh.core.errors import HomeBusy, HomePermissions
+
+_FIRST_PAUSE_SECONDS = 0.0005
+_LONGEST_PAUSE_SECONDS = 0.02
+
+
+class FileLock:
+    """The lock of one path. Not re-entrant."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @contextmanager
+    def held(self, timeout_seconds: float) -> Iterator[None]:
+        """Hold the lock, or raise HomeBusy after the timeout."""
+        descriptor = self.acquire(timeout_seconds)
+        try:
+            yield
+        finally:
+            os.close(descriptor)
+
+    def acquire(self, timeout_seconds: float) -> int:
+        """Take the lock; it lasts until the returned descriptor is closed."""
+        try:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            folder = os.path.dirname(self.path)
+            raise HomePermissions(
+                f"{self.path} cannot be written: {error.strerror}",
+                f"check the owner and mode of the folder and that the disk is mounted writable: ls -la {folder}",
+            ) from error
+        try:
+            self._wait(descriptor, timeout_seconds)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def _wait(self, descriptor: int, timeout_seconds: float) -> None:
+        deadline = time.monotonic() + timeout_seconds
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise HomeBusy(
+                        f"another process has held {self.path} for {timeout_seconds:g} s",
+                        "stop that process, or wait for it and repeat the command",
+                    ) from None
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            else:
+                return

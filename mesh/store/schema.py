@@ -1,0 +1,65 @@
+"""The tables, as a plain list of migrations. Add to the end; never change one that was released.
+
+Truth: feeds, ops, points, erased_bodies, statements, strays, held_statements. All else is folded from it.
+"""
+
+# Bodies stand in the order they arrived (rowid), so that they are never moved by a page split: a body
+# that was moved could leave bytes behind that an erase does not reach. `key` and `tag` are 8-byte
+# prefixes; whoever looks one up compares the whole.
+_TRUTH = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE feeds(
+    feed INTEGER PRIMARY KEY, node BLOB NOT NULL, epoch BLOB NOT NULL,
+    held_seq INTEGER NOT NULL, held_hash BLOB NOT NULL, held_hlc INTEGER NOT NULL,
+    seq INTEGER NOT NULL, hash BLOB NOT NULL, hlc INTEGER NOT NULL,
+    waiting_bytes INTEGER NOT NULL DEFAULT 0,
+    UNIQUE(node, epoch));
+CREATE TABLE ops(
+    op INTEGER PRIMARY KEY, feed INTEGER NOT NULL, seq INTEGER NOT NULL, hlc INTEGER NOT NULL,
+    kind INTEGER NOT NULL, key INTEGER, tag INTEGER, body BLOB);
+CREATE UNIQUE INDEX ops_by_seq ON ops(feed, seq);
+CREATE INDEX ops_by_key ON ops(key) WHERE key IS NOT NULL;
+CREATE INDEX ops_by_tag ON ops(tag) WHERE tag IS NOT NULL;
+CREATE TABLE points(
+    feed INTEGER NOT NULL, seq INTEGER NOT NULL, hash BLOB NOT NULL, signature BLOB NOT NULL,
+    PRIMARY KEY(feed, seq)) WITHOUT ROWID;
+CREATE TABLE erased_bodies(op INTEGER PRIMARY KEY, body_hash BLOB NOT NULL);
+CREATE TABLE statements(id BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE held_statements(id BLOB PRIMARY KEY, signer BLOB NOT NULL, data BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE strays(
+    stray INTEGER PRIMARY KEY, feed INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    prev BLOB NOT NULL, head BLOB NOT NULL, data BLOB NOT NULL,
+    UNIQUE(feed, first, head));
+"""
+
+VIEWS = ("logs", "elements", "removals", "registers", "counters", "ignored")
+
+
+def view_tables(schema: str) -> str:
+    """The folded tables, in the main database or in the scratch one that `verify` folds into."""
+    return f"""
+CREATE TABLE {schema}.logs(log INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE {schema}.elements(op INTEGER PRIMARY KEY, log INTEGER NOT NULL, at INTEGER NOT NULL);
+CREATE INDEX {schema}.elements_by_log ON elements(log, at);
+CREATE TABLE {schema}.removals(
+    tag BLOB NOT NULL, op INTEGER NOT NULL, key INTEGER NOT NULL, PRIMARY KEY(tag, op)) WITHOUT ROWID;
+CREATE INDEX {schema}.removals_by_key ON removals(key);
+CREATE INDEX {schema}.removals_by_op ON removals(op);
+CREATE TABLE {schema}.registers(
+    target NOT NULL, field TEXT NOT NULL, at INTEGER NOT NULL, tag BLOB NOT NULL, op INTEGER NOT NULL,
+    PRIMARY KEY(target, field)) WITHOUT ROWID;
+CREATE TABLE {schema}.counters(
+    key TEXT NOT NULL, slot BLOB NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(key, slot)) WITHOUT ROWID;
+CREATE TABLE {schema}.ignored(op INTEGER PRIMARY KEY, reason TEXT NOT NULL);
+"""
+
+
+# The text of live records, for keyword search. Contentless: the bodies are the only copy of a text.
+_WORDS = """
+CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='porter unicode61');
+INSERT INTO words(words, rank) VALUES('secure-delete', 1);
+"""
+
+MIGRATIONS = [_TRUTH + view_tables("main") + _WORDS]
+VERSION = len(MIGRATIONS)
+PAGE_BYTES = 8192

@@ -1,0 +1,95 @@
+"""The statements table: the grow-only set, those that wait for the right to join it, and the trust they amount to."""
+
+from collections.abc import Iterable
+
+import apsw
+
+from mesh.core.ids import Feed
+from mesh.core.statement import Erase, Fork, Member, Revoke, Statement, fork_order, read_statement
+from mesh.core.trust import Trust
+
+
+class Statements:
+    """Reads and writes within whatever transaction the connection is in."""
+
+    def __init__(self, connection: apsw.Connection, *, everyone: bool) -> None:
+        self._run = connection.execute
+        self._everyone = everyone
+        self._cached: tuple[tuple[object, object], Trust] | None = None
+
+    def trust(self, root: bytes | None) -> Trust:
+        """What the set amounts to. Kept while no statement has joined, by whichever process."""
+        stamp = (root, self._run("SELECT value FROM meta WHERE key='statements'").get)
+        if self._cached is None or self._cached[0] != stamp:
+            found = [read_statement(data) for (data,) in self._run("SELECT data FROM statements")]
+            self._cached = (stamp, Trust(root, found, everyone=self._everyone))
+        return self._cached[1]
+
+    def take(self, root: bytes | None, arrived: Iterable[Statement]) -> list[Statement]:
+        """Put into the set what may join it; keep the rest held. Returns what joined, also of the held.
+
+        Each that joins may entitle others, so this goes on until nothing more moves.
+        """
+        pending = {statement.id: statement for statement in self.held()}
+        pending.update((statement.id, statement) for statement in arrived)
+        joined: list[Statement] = []
+        moving = True
+        while moving and pending:
+            moving = False
+            trust = self.trust(root)
+            for identity, statement in list(pending.items()):
+                if trust.knows(identity) or trust.superseded_by(statement) is not None:
+                    del pending[identity]
+                elif trust.entitled(statement):
+                    self._insert(trust, statement)
+                    joined.append(statement)
+                    del pending[identity]
+                    moving = True
+                    if isinstance(statement.fact, Fork):
+                        break  # of two proofs about one feed only the lower stays: look again
+        self._hold(pending.values())
+        return joined
+
+    def held(self) -> list[Statement]:
+        """Statements whose signer has no right to make them, as far as is known yet."""
+        return [read_statement(data) for (data,) in self._run("SELECT data FROM held_statements")]
+
+    def _insert(self, trust: Trust, statement: Statement) -> None:
+        if isinstance(statement.fact, Fork):
+            higher = trust.fork_statement(statement.fact.feed)
+            if higher is not None:
+                self._run("DELETE FROM statements WHERE id=?", (higher.id,))
+        self._run("INSERT INTO statements VALUES(?,?)", (statement.id, statement.encode()))
+        self._run(
+            "INSERT INTO meta VALUES('statements', 1) ON CONFLICT(key) DO UPDATE SET value=value+1"
+        )
+
+    def _hold(self, statements: Iterable[Statement]) -> None:
+        self._run("DELETE FROM held_statements")
+        for statement in lowest_forks(statements):
+            self._run(
+                "INSERT INTO held_statements VALUES(?,?,?)",
+                (statement.id, speaker(statement), statement.encode()),
+            )
+
+
+def speaker(statement: Statement) -> bytes:
+    """The key that answers for a statement: its signer, or the author a fork proof convicts."""
+    match statement.fact:
+        case Fork(feed=feed):
+            return feed.node
+        case Member(signer=signer) | Revoke(signer=signer) | Erase(signer=signer):
+            return signer
+
+
+def lowest_forks(statements: Iterable[Statement]) -> list[Statement]:
+    """The same statements with one fork proof a feed, so that a stranger cannot pile them up."""
+    others: list[Statement] = []
+    forks: dict[Feed, Statement] = {}
+    for statement in statements:
+        if isinstance(statement.fact, Fork):
+            known = forks.setdefault(statement.fact.feed, statement)
+            forks[statement.fact.feed] = min(known, statement, key=fork_order)
+        else:
+            others.append(statement)
+    return [*others, *forks.values()]

@@ -1,0 +1,303 @@
+"""The store: merge what everyone wrote, and answer with what became of it. Our own writing is `author`.
+
+One transaction each; everything a decision rests on is read inside it, never from memory, so that a
+sidecar and any number of commands can work on one home.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+from mesh.core.clock import horizon
+from mesh.core.errors import Forged, Malformed, RemoteError
+from mesh.core.feed import Range, decode_range, link_hash, require_order
+from mesh.core.ids import mesh_id, tag_of
+from mesh.core.statement import ADMIN, Erase, Fork, Member, Statement, decode_statement, fork_between
+from mesh.core.trust import Trust
+from mesh.store.acceptance import Acceptance
+from mesh.store.database import Database
+from mesh.store.erasure import Erasure, scrub
+from mesh.store.feeds import FeedRow, Feeds
+from mesh.store.fold import Fold
+from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
+from mesh.store.quarantine import Quarantine
+from mesh.store.statements import Statements, speaker
+
+Clock = Callable[[], int]  # milliseconds since 1970, corrected where someone knows better
+
+
+def wall_clock() -> int:
+    """The system's clock."""
+    return time.time_ns() // 1_000_000
+
+
+class Store:
+    """One database of one mesh."""
+
+    def __init__(
+        self,
+        database: Database,
+        mesh: bytes,
+        *,
+        own: bytes | None = None,
+        clock: Clock = wall_clock,
+        everyone: bool = False,
+    ) -> None:
+        """`own`: the node whose home this is. `everyone`: no certificates needed (private records)."""
+        self.database = database
+        self.mesh = mesh
+        self.own = own
+        self.clock = clock
+        connection = database.connection
+        self._run = connection.execute
+        self.feeds = Feeds(connection, mesh)
+        self.fold = Fold(connection)
+        self.quarantine = Quarantine(connection)
+        self.statements = Statements(connection, everyone=everyone)
+        self.erasure = Erasure(connection, mesh, self.feeds, self.fold, self.quarantine)
+
+    def close(self) -> None:
+        """Release the database."""
+        self.database.close()
+
+    # Reading
+
+    def founders(self) -> tuple[bytes, bytes] | None:
+        """The public keys that name the mesh (root, recovery), once they were learned."""
+        found = self._run("SELECT value FROM meta WHERE key='founders'").get
+        return None if found is None else (found[:32], found[32:])
+
+    def trust(self) -> Trust:
+        """What all statements amount to."""
+        founders = self.founders()
+        return self.statements.trust(None if founders is None else founders[0])
+
+    def root(self) -> bytes:
+        """The name of the whole state."""
+        return self.feeds.vector().root(self.trust().ids())
+
+    # Merging
+
+    def learn_founders(self, root_key: bytes, recovery_key: bytes) -> None:
+        """Keep the keys behind the mesh id. They prove themselves: no other pair hashes to it."""
+        if mesh_id(root_key, recovery_key) != self.mesh:
+            raise Forged("these are not the founding keys of this mesh")
+        if self.founders() is None:
+            with self.database.writing(durable=True):
+                self._run("INSERT OR IGNORE INTO meta VALUES('founders', ?)", (root_key + recovery_key,))
+                self._take([])
+
+    def merge_statements(self, encoded: Sequence[bytes]) -> list[Outcome]:
+        """Take in statements: verified, then into the set if their signer may, else held. One answer each."""
+        outcomes: dict[int, Outcome] = {}
+        arrived: dict[int, Statement] = {}
+        for index, data in enumerate(encoded):
+            try:
+                arrived[index] = decode_statement(self.mesh, data)
+            except RemoteError as error:
+                outcomes[index] = Refused(str(error))
+        known = self.trust()
+        if not all(known.knows(item.id) for item in arrived.values()):
+            with self.database.writing(durable=True):
+                outcomes.update(self._merge_statements(arrived))
+            self.scrub()
+        for index in arrived:
+            outcomes.setdefault(index, AlreadyKnown())
+        return [outcomes[index] for index in range(len(encoded))]
+
+    def merge(self, encoded: bytes) -> Outcome:
+        """Take in one range of a feed, from anyone: verified, chained, folded."""
+        try:
+            item = decode_range(self.mesh, encoded)
+        except RemoteError as error:
+            return Refused(str(error))
+        with self.database.writing(durable=False):
+            known = self.feeds.find(item.feed)
+            outcome = self._merge(item, len(encoded))
+            self._attach_strays(item, 0 if known is None else known.held.seq)
+        if isinstance(outcome, Forked):
+            self.sync()
+        return outcome
+
+    def settle(self) -> int:
+        """Let in what has been waiting for the clock. Returns how many operations came to count."""
+        ahead = [row for row in self.feeds.all() if row.held.seq > row.accepted.seq]
+        if not ahead:
+            return 0
+        with self.database.writing(durable=False):
+            return self._settle_all()
+
+    def sync(self) -> None:
+        """Make everything committed so far durable, also what was merged."""
+        with self.database.writing(durable=True):
+            self._run("INSERT OR REPLACE INTO meta VALUES('synced', ?)", (self.clock(),))
+
+    def scrub(self) -> bool:
+        """Finish an erase: False while some reader still holds old pages; the next try will come."""
+        with self.database.locked():
+            return scrub(self.database.connection)
+
+    def acceptance(self) -> Acceptance:
+        """The rules as they stand now."""
+        return Acceptance(self.feeds, self.fold, self.trust(), self.clock(), self.own)
+
+    def _merge_statements(self, arrived: dict[int, Statement]) -> dict[int, Outcome]:
+        outcomes: dict[int, Outcome] = {}
+        room: dict[int, Statement] = {}
+        trust = self.trust()
+        for index, statement in arrived.items():
+            if trust.knows(statement.id):
+                continue
+            # Judged alone: what only a statement beside it entitles is held for a moment, and counted so.
+            if not trust.entitled(statement):
+                who = speaker(statement)
+                full = self.quarantine.refusal(who, len(statement.payload), certified=trust.certified(who))
+                if full is not None:
+                    outcomes[index] = Refused(full)
+                    continue
+            room[index] = statement
+        self._take(list(room.values()))
+        trust = self.trust()
+        for index, statement in room.items():
+            if trust.knows(statement.id):
+                outcomes[index] = Merged(1)
+            elif trust.superseded_by(statement) is None:
+                outcomes[index] = Waiting("its signer has no right to say this, as far as is known here")
+        return outcomes
+
+    def _take(self, arrived: list[Statement]) -> None:
+        """Let statements join the set, and do what follows from them."""
+        founders = self.founders()
+        joined = self.statements.take(None if founders is None else founders[0], arrived)
+        if not joined:
+            return
+        facts = [statement.fact for statement in joined]
+        trust = self.trust()
+        if any(isinstance(fact, Member) and fact.role == ADMIN for fact in facts):
+            self.erasure.erase(trust, trust.erased_tags())  # an erase of theirs may have come before
+        else:
+            tags = [tag for fact in facts if isinstance(fact, Erase) for tag in fact.tags]
+            if tags:
+                self.erasure.erase(trust, tags)
+        if any(isinstance(fact, Fork) and fact.feed.node == self.own for fact in facts):
+            self.owe_republication()
+        if not all(isinstance(fact, Erase) for fact in facts):
+            self._settle_all()
+
+    def _settle_all(self) -> int:
+        acceptance = self.acceptance()
+        before = 0
+        after = 0
+        for row in self.feeds.all():
+            before += row.accepted.seq
+            after += acceptance.settle(row)[0].accepted.seq
+        return after - before
+
+    def _merge(self, item: Range, size: int) -> Outcome:
+        trust = self.trust()
+        row = self.feeds.find(item.feed)
+        held = 0 if row is None else row.held.seq
+        if row is not None and item.last <= held and self.feeds.hash_at(row, item.last) == item.head:
+            return AlreadyKnown()
+        full = self._refusal(trust, row, item, size)
+        row = row or (self.feeds.open(item.feed) if full is None else None)
+        if row is None:
+            return Refused(full or "")
+        if item.first > held + 1:
+            return self._keep(row, item, full, Gap(item.feed, held + 1, item.first - 1))
+        if self.feeds.hash_at(row, item.first - 1) != item.prev:
+            # Another branch, and where it left ours lies before this range.
+            return self._keep(row, item, full, Gap(item.feed, 1, item.first - 1))
+        if item.first <= held and self.feeds.hash_at(row, min(held, item.last)) != item.hash_at(min(held, item.last)):
+            return self._fork(trust, row, item, full)
+        return self._extend(trust, row, item, full)
+
+    def _extend(self, trust: Trust, row: FeedRow, item: Range, full: str | None) -> Outcome:
+        new = item.links[row.held.seq + 1 - item.first :]
+        try:
+            require_order(row.held_hlc, new[:1])
+        except Malformed as error:
+            return Refused(str(error))
+        for seq, link in enumerate(new, row.held.seq + 1):
+            if link.body is None and not trust.is_erased(
+                tag_of(item.feed.node, link.body_hash), item.feed.node, link.kind
+            ):
+                return Gap(item.feed, seq, seq)
+        if full is not None:
+            return Refused(full)
+        before = row.accepted.seq
+        row, fresh = self.feeds.extend(row, item, trust)
+        row, why = self.acceptance().settle(row, fresh if before == row.held.seq - len(new) else None)
+        if row.feed.node == self.own and row.feed in trust.forks:
+            self.owe_republication()
+        return _extended(row, why, row.accepted.seq - before)
+
+    def _fork(self, trust: Trust, row: FeedRow, item: Range, full: str | None) -> Outcome:
+        """The author signed two histories. Prove it, end the feed there, and keep the other side too."""
+        first, prev = self._first_difference(row, item)
+        proof = fork_between(self.feeds.next_range(row, first - 1, prev, shortest=True), item, first)
+        if full is not None and not trust.entitled(proof):
+            return Refused(full)
+        if full is None:
+            self.quarantine.keep(row, item)
+        if row.feed.node == self.own:
+            self.owe_republication()
+        if trust.superseded_by(proof) is not None:
+            return Clipped("fork") if full is None else Refused(full)
+        self._take([proof])
+        return Forked(item.feed, first)
+
+    def _first_difference(self, row: FeedRow, item: Range) -> tuple[int, bytes]:
+        """The first operation of a range that is not ours, and the hash both have before it."""
+        prev = item.prev
+        for op in self.feeds.rows(row.number, item.first, item.last):
+            link = self.feeds.link(op)
+            ours = link_hash(prev, link.hlc, link.kind, link.body_hash)
+            if ours != item.hash_at(op.seq):
+                return op.seq, prev
+            prev = ours
+        raise AssertionError("called only where the two differ")
+
+    def _keep(self, row: FeedRow, item: Range, full: str | None, outcome: Outcome) -> Outcome:
+        if full is not None:
+            return Refused(full)
+        kept = self.quarantine.keep(row, item)
+        if kept and row.feed.node == self.own:
+            self.owe_republication()
+        return outcome
+
+    def _attach_strays(self, item: Range, before: int) -> None:
+        """What waited for the chain to grow past `before` is merged as if it came now."""
+        row = self.feeds.find(item.feed)
+        while row is not None and row.held.seq > before:
+            reached = row.held.seq
+            for stray in self.quarantine.strays(row):
+                if before < stray.first - 1 <= reached:
+                    outcome = self._merge(decode_range(self.mesh, stray.data), 0)
+                    row = self.feeds.find(item.feed) or row
+                    absorbed = row.held.seq >= stray.last and self.feeds.hash_at(row, stray.last) == stray.head
+                    if absorbed or isinstance(outcome, Refused):
+                        self.quarantine.drop(stray)
+            before = reached
+
+    def _refusal(self, trust: Trust, row: FeedRow | None, item: Range, size: int) -> str | None:
+        """Why there would be no room for a range if it had to wait, if so. What counts at once needs no room."""
+        if item.feed.node == self.own or size == 0:
+            return None
+        certified = trust.certified(item.feed.node)
+        held = 0 if row is None else row.held.seq
+        ripe = item.links[-1].hlc <= horizon(self.clock())
+        if certified and ripe and item.first <= held + 1 and trust.cut(item.feed) is None:
+            return None
+        return self.quarantine.refusal(item.feed.node, size, certified=certified)
+
+    def owe_republication(self) -> None:
+        """Remember that a branch of our own feed may hold what counts nowhere; `author` pays it back."""
+        self._run("INSERT OR REPLACE INTO meta VALUES('republish', 1)")
+
+
+def _extended(row: FeedRow, why: str, merged: int) -> Outcome:
+    if row.accepted.seq == row.held.seq:
+        return Merged(merged)
+    if why in ("fork", "revoked"):
+        return Clipped(why, merged)
+    return Waiting(why, merged)
