@@ -4,6 +4,7 @@
 against what is left, so a 5-byte message cannot ask for gigabytes. Extension types are refused.
 """
 
+from math import isfinite
 from typing import Any
 
 from msgpack import packb, unpackb
@@ -11,6 +12,7 @@ from msgpack import packb, unpackb
 from mesh.core.errors import Malformed
 from mesh.core.limits import VALUE_DEPTH
 
+_SCALARS = frozenset({str, bytes, int, bool, type(None)})
 _DECODING = (ValueError, TypeError, OverflowError, RecursionError, MemoryError, UnicodeError, KeyError)
 
 
@@ -32,17 +34,18 @@ def unpack(data: bytes) -> Any:
 def is_value(value: Any, depth: int = VALUE_DEPTH) -> bool:
     """Whether a decoded value may live in a record: JSON's types and bytes, shallow, finite, text keys."""
     kind = type(value)
-    if kind is str or kind is bytes or kind is int or kind is bool or value is None:
+    if kind in _SCALARS:
         return True
     if kind is float:
-        return value == value and value not in (float("inf"), float("-inf"))  # noqa: PLR0124 (NaN)
+        return isfinite(value)
     if depth == 0:
         return False
     if kind is dict:
-        return all(type(key) is str and is_value(item, depth - 1) for key, item in value.items())
-    if kind is list:
-        return all(is_value(item, depth - 1) for item in value)
-    return False
+        for key, item in value.items():
+            if type(key) is not str or (type(item) not in _SCALARS and not is_value(item, depth - 1)):
+                return False
+        return True
+    return kind is list and all(is_value(item, depth - 1) for item in value)
 
 
 def _no_extensions(code: int, _data: bytes) -> Any:

@@ -66,11 +66,11 @@ class Author:
             os.close(descriptor)
         return results
 
-    def merge(self, encoded: bytes) -> Outcome:
-        """Merge a range, and write again what it shows we lost."""
-        outcome = self.store.merge(encoded)
+    def merge_ranges(self, encoded: Sequence[bytes]) -> list[Outcome]:
+        """Merge ranges, and write again what they show we lost."""
+        outcomes = self.store.merge_ranges(encoded)
         self.republish()
-        return outcome
+        return outcomes
 
     def merge_statements(self, encoded: Sequence[bytes]) -> list[Outcome]:
         """Merge statements, and write again what they show we lost."""

@@ -1,6 +1,6 @@
 """The tables, as a plain list of migrations. Add to the end; never change one that was released.
 
-Truth: feeds, ops, points, erased_bodies, statements, strays, held_statements. All else is folded from it.
+Truth: feeds, ops, points, erased_bodies, statements, strays, held_statements. All else is derived from it.
 """
 
 # Bodies stand in the order they arrived (rowid), so that they are never moved by a page split: a body
@@ -25,6 +25,7 @@ CREATE TABLE points(
     PRIMARY KEY(feed, seq)) WITHOUT ROWID;
 CREATE TABLE erased_bodies(op INTEGER PRIMARY KEY, body_hash BLOB NOT NULL);
 CREATE TABLE statements(id BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE members(node BLOB PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE held_statements(id BLOB PRIMARY KEY, signer BLOB NOT NULL, data BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE strays(
     stray INTEGER PRIMARY KEY, feed INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,

@@ -48,11 +48,19 @@ class Statements:
                     if isinstance(statement.fact, Fork):
                         break  # of two proofs about one feed only the lower stays: look again
         self._hold(pending.values())
+        if joined:
+            self._note_members(self.trust(root))
         return joined
 
     def held(self) -> list[Statement]:
         """Statements whose signer has no right to make them, as far as is known yet."""
         return [read_statement(data) for (data,) in self._run("SELECT data FROM held_statements")]
+
+    def _note_members(self, trust: Trust) -> None:
+        """Names for those who read without working out what the statements amount to."""
+        self._run("DELETE FROM members")
+        for member in trust.members.values():
+            self._run("INSERT INTO members VALUES(?,?,?)", (member.node, member.name, member.role))
 
     def _insert(self, trust: Trust, statement: Statement) -> None:
         if isinstance(statement.fact, Fork):

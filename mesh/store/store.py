@@ -106,17 +106,24 @@ class Store:
 
     def merge(self, encoded: bytes) -> Outcome:
         """Take in one range of a feed, from anyone: verified, chained, folded."""
-        try:
-            item = decode_range(self.mesh, encoded)
-        except RemoteError as error:
-            return Refused(str(error))
+        return self.merge_ranges([encoded])[0]
+
+    def merge_ranges(self, encoded: Sequence[bytes]) -> list[Outcome]:
+        """Take in several ranges with one commit, each whole or not at all. One answer each."""
+        outcomes: list[Outcome] = []
         with self.database.writing(durable=False):
-            known = self.feeds.find(item.feed)
-            outcome = self._merge(item, len(encoded))
-            self._attach_strays(item, 0 if known is None else known.held.seq)
-        if isinstance(outcome, Forked):
+            for data in encoded:
+                try:
+                    item = decode_range(self.mesh, data)
+                except RemoteError as error:
+                    outcomes.append(Refused(str(error)))
+                    continue
+                known = self.feeds.find(item.feed)
+                outcomes.append(self._merge(item, len(data)))
+                self._attach_strays(item, 0 if known is None else known.held.seq)
+        if any(isinstance(outcome, Forked) for outcome in outcomes):
             self.sync()
-        return outcome
+        return outcomes
 
     def settle(self) -> int:
         """Let in what has been waiting for the clock. Returns how many operations came to count."""

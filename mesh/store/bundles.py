@@ -1,0 +1,179 @@
+"""Bundles in and out: a state as a file or a stream, for machines that no network joins, and for backups.
+
+Everything held goes out, also what waits here: the receiver judges for itself.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import BinaryIO
+
+from mesh.core import bundle
+from mesh.core.errors import Malformed, RemoteError
+from mesh.core.feed import encode_range
+from mesh.core.ids import HASH_BYTES, text_id
+from mesh.core.vector import Vector
+from mesh.store.author import Author
+from mesh.store.feeds import FeedRow
+from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
+from mesh.store.store import Store
+
+GROUP_BYTES = 1024 * 1024  # ranges committed together on import: about the best speed measured
+Progress = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of a bundle. Counts are statements and ranges, but `operations` that came to count."""
+
+    operations: int = 0
+    statements: int = 0
+    known: int = 0
+    waiting: int = 0
+    clipped: int = 0
+    refused: int = 0
+    forks: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    complete: bool = False
+
+    def add(self, outcome: Outcome, *, statement: bool = False) -> None:
+        """Count one outcome."""
+        match outcome:
+            case Merged(count=count):
+                if statement:
+                    self.statements += count
+                else:
+                    self.operations += count
+            case AlreadyKnown():
+                self.known += 1
+            case Gap(feed=feed, first=first, last=last):
+                self.waiting += 1
+                self._because(f"{feed} lacks {first} to {last}")
+            case Waiting(reason=reason, merged=merged):
+                self.operations += merged
+                self.waiting += 1
+                self._because(reason)
+            case Clipped(reason=reason, merged=merged):
+                self.operations += merged
+                self.clipped += 1
+                self._because(reason)
+            case Forked(feed=feed, seq=seq):
+                self.forks += 1
+                self._because(f"{feed} was forked at {seq}")
+            case Refused(reason=reason):
+                self.refused += 1
+                self._because(reason)
+
+    def _because(self, reason: str) -> None:
+        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
+
+def export_bundle(store: Store, out: BinaryIO, since: Vector | None = None, *, private: bool = False) -> int:
+    """Write all that is held, or what `since` lacks of it. Returns the number of operations written."""
+    digest = blake2b(digest_size=HASH_BYTES)
+    operations = 0
+
+    def write(data: bytes) -> None:
+        digest.update(data)
+        out.write(data)
+
+    founders = store.founders() or (b"", b"")
+    connection = store.database.connection
+    with connection:  # one snapshot for the whole bundle
+        write(bundle.MAGIC)
+        write(bundle.frame(bundle.HEADER, bundle.encode_header(bundle.Header(store.mesh, *founders, private))))
+        for statement in [*store.trust().statements(), *store.statements.held()]:
+            write(bundle.frame(bundle.STATEMENT, statement.encode()))
+        for row in store.feeds.all():
+            for item in store.feeds.ranges(row, _common(store, row, since)):
+                operations += len(item.links)
+                write(bundle.frame(bundle.RANGE, encode_range(item)))
+        for stray in store.quarantine.everything():
+            write(bundle.frame(bundle.RANGE, stray.data))
+    out.write(bundle.frame(bundle.END, digest.digest()))
+    return operations
+
+
+def import_bundle(author: Author, source: BinaryIO, progress: Progress = lambda _: None) -> ImportReport:
+    """Merge a bundle as it is read: statements first, then each range whole or not at all.
+
+    Importing twice, or several bundles in any order, ends in the same root.
+    """
+    report = ImportReport()
+    frames = read_frames(source)
+    try:
+        kind, payload = next(frames)
+        if kind != bundle.HEADER:
+            raise Malformed("the bundle does not begin with its header")
+        _meet(author.store, bundle.decode_header(payload))
+        statements: list[bytes] = []
+        ranges: list[bytes] = []
+        for kind, payload in frames:
+            if kind == bundle.STATEMENT:
+                statements.append(payload)
+                if sum(map(len, statements)) > GROUP_BYTES:
+                    _merge(author, report, statements, ranges)
+            elif kind == bundle.RANGE:
+                _merge(author, report, statements, [])
+                ranges.append(payload)
+                if sum(map(len, ranges)) > GROUP_BYTES:
+                    _merge(author, report, statements, ranges)
+            progress(len(payload))
+        _merge(author, report, statements, ranges)
+    except StopIteration:
+        raise Malformed("the bundle is empty") from None
+    report.complete = True
+    return report
+
+
+def read_frames(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """The frames of a bundle, each bounded before it is read; the end frame's digest is checked, not given out."""
+    digest = blake2b(digest_size=HASH_BYTES)
+    magic = source.read(len(bundle.MAGIC))
+    if magic != bundle.MAGIC:
+        raise Malformed("this is not a clan-mesh bundle of version 1", "make one with: mesh export FILE")
+    digest.update(magic)
+    while True:
+        head = source.read(bundle.FRAME_HEAD_BYTES)
+        if len(head) < bundle.FRAME_HEAD_BYTES:
+            raise Malformed("the bundle ends early; what came before was merged", "copy the file again and import it again")
+        kind, length = bundle.frame_head(head)
+        payload = source.read(length)
+        if len(payload) < length:
+            raise Malformed("the bundle ends early; what came before was merged", "copy the file again and import it again")
+        if kind == bundle.END:
+            if payload != digest.digest():
+                raise Malformed("the bundle was altered on its way; what held by its own signature was merged")
+            return
+        digest.update(head)
+        digest.update(payload)
+        yield kind, payload
+
+
+def _merge(author: Author, report: ImportReport, statements: list[bytes], ranges: list[bytes]) -> None:
+    if statements:
+        for outcome in author.merge_statements(statements):
+            report.add(outcome, statement=True)
+        statements.clear()
+    if ranges:
+        for outcome in author.merge_ranges(ranges):
+            report.add(outcome)
+        ranges.clear()
+
+
+def _meet(store: Store, header: bundle.Header) -> None:
+    if header.mesh != store.mesh:
+        raise RemoteError(
+            f"the bundle is of mesh {text_id(header.mesh)[:10]}…, this home belongs to {text_id(store.mesh)[:10]}…",
+            "a private bundle needs: mesh import --private" if header.private else "import it into a home of that mesh",
+        )
+    if header.root_key and header.recovery_key:
+        store.learn_founders(header.root_key, header.recovery_key)
+
+
+def _common(store: Store, row: FeedRow, since: Vector | None) -> int:
+    """Up to where the other side has the same chain. If its head is not on ours, nothing is taken for granted."""
+    head = None if since is None else since.get(row.feed)
+    if head is None or head.seq > row.held.seq:
+        return 0 if head is None else row.held.seq
+    return head.seq if store.feeds.hash_at(row, head.seq) == head.hash else 0

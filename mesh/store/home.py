@@ -1,0 +1,164 @@
+"""The home folder of one node: its keys, its name, its two databases. Made whole or not at all."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+
+from mesh.core.errors import HomeDamaged, HomeError, HomePermissions, NewerHome, NoHome, UsageError
+from mesh.core.identity import Identity
+from mesh.core.ids import mesh_id, parse_id, private_mesh_id, text_id
+from mesh.core.limits import TEXT_CHARS
+from mesh.core.statement import ADMIN, Member, sign
+from mesh.store import keyfile
+from mesh.store.author import Author
+from mesh.store.database import Database
+from mesh.store.marker import Marker
+from mesh.store.store import Clock, Store, wall_clock
+
+FORMAT = 1
+_NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "fuse.sshfs", "ceph", "lustre"})
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """An existing home. Opening it touches nothing; its stores are opened one by one."""
+
+    path: str
+    mesh: bytes
+    node: bytes
+    name: str
+
+    def file(self, name: str) -> str:
+        """The path of one of the home's files."""
+        return os.path.join(self.path, name)
+
+    @property
+    def has_root_key(self) -> bool:
+        """Whether members can be admitted here."""
+        return os.path.exists(self.file("root.key"))
+
+    def identity(self) -> Identity:
+        """The node's own key."""
+        identity = keyfile.load(self.file("node.key"))
+        if identity.public != self.node:
+            raise HomeDamaged(f"{self.file('node.key')} is the key of another node", "put the right one back from a backup")
+        return identity
+
+    def root_identity(self) -> Identity:
+        """The mesh's root key, where it is kept."""
+        if not self.has_root_key:
+            raise UsageError(
+                "the root key of this mesh is not in this home", "run the command on the machine where the mesh was made"
+            )
+        return keyfile.load(self.file("root.key"))
+
+    def store(self, *, private: bool = False, clock: Clock = wall_clock) -> Store:
+        """The shared records, or the private ones, which have a database and a mesh id of their own."""
+        refuse_network_disk(self.path)
+        database = Database(self.file("private.db" if private else "mesh.db"), create=private)
+        mesh = private_mesh_id(self.mesh) if private else self.mesh
+        return Store(database, mesh, own=self.node, clock=clock, everyone=private)
+
+    def author(self, *, private: bool = False, clock: Clock = wall_clock) -> Author:
+        """The store, with the right to write to it."""
+        marker = Marker(self.node, self.file("private.db") if private else self.path)
+        return Author(self.store(private=private, clock=clock), self.identity(), marker)
+
+
+def default_path() -> str:
+    """`MESH_HOME`, else `~/.clan-mesh`."""
+    return os.environ.get("MESH_HOME") or os.path.expanduser("~/.clan-mesh")
+
+
+def open_home(path: str) -> Home:
+    """The home in a folder, or an error that says what to do."""
+    path = os.path.abspath(path)
+    file = os.path.join(path, "home.json")
+    try:
+        with open(file, encoding="utf-8") as handle:
+            settings = json.load(handle)
+    except FileNotFoundError:
+        raise NoHome(f"there is no clan-mesh node in {path}", "make one: mesh init") from None
+    except OSError as error:
+        raise HomePermissions(f"{file} cannot be read: {error.strerror}", f"check: ls -la {path}") from error
+    except ValueError as error:
+        raise HomeDamaged(f"{file} is damaged: {error}", "put it back from a backup") from error
+    return _parse(path, file, settings)
+
+
+def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int | None = None) -> Home:
+    """A new node: alone with a new mesh of its own, or asking to belong to `mesh`."""
+    path = os.path.abspath(path)
+    if os.path.exists(os.path.join(path, "home.json")):
+        raise UsageError(f"there is a clan-mesh node in {path} already", "look at it: mesh status")
+    if not name or len(name) > TEXT_CHARS or not name.isprintable():
+        raise UsageError("a node's name is a short printable text", "choose another: mesh init --name NAME")
+    refuse_network_disk(os.path.dirname(path))
+    draft = f"{path}.new-{os.getpid()}"
+    try:
+        os.makedirs(draft, mode=0o700)
+        home = _fill(draft, name, mesh, wall_clock() if now_ms is None else now_ms)
+        os.rename(draft, path)  # over an empty folder too; never over one with something in it
+    except OSError as error:
+        raise HomePermissions(f"the home {path} cannot be made: {error.strerror}", "choose an empty or new folder with --home DIR") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return Home(path, home.mesh, home.node, home.name)
+
+
+def _fill(path: str, name: str, mesh: bytes | None, now_ms: int) -> Home:
+    node = keyfile.create(os.path.join(path, "node.key"))
+    founding = None
+    if mesh is None:
+        root = keyfile.create(os.path.join(path, "root.key"))
+        recovery = keyfile.create(os.path.join(path, "recovery.key"))
+        founding = (root, recovery)
+        mesh = mesh_id(root.public, recovery.public)
+    home = Home(path, mesh, node.public, name)
+    with open(home.file("home.json"), "w", encoding="utf-8") as file:
+        settings = {"format": FORMAT, "mesh": text_id(mesh), "node": text_id(node.public), "name": name}
+        json.dump(settings, file, indent=2, ensure_ascii=False)
+        file.flush()
+        os.fsync(file.fileno())
+    store = Store(Database(home.file("mesh.db"), create=True), mesh, own=node.public)
+    if founding is not None:
+        root, recovery = founding
+        store.learn_founders(root.public, recovery.public)
+        first = sign(mesh, root, Member(root.public, now_ms, node.public, name, ADMIN))
+        store.merge_statements([first.encode()])
+    store.close()
+    return home
+
+
+def _parse(path: str, file: str, settings: object) -> Home:
+    if not isinstance(settings, dict):
+        raise HomeDamaged(f"{file} is damaged", "put it back from a backup")
+    version = settings.get("format")
+    if isinstance(version, int) and version > FORMAT:
+        raise NewerHome(
+            f"the home {path} was made by a newer clan-mesh (format {version}, this one knows {FORMAT})",
+            "upgrade clan-mesh on this machine; nothing was touched",
+        )
+    try:
+        mesh, node = parse_id(settings["mesh"], "mesh id"), parse_id(settings["node"], "node id")
+        name = settings["name"]
+    except (KeyError, TypeError, UsageError) as error:
+        raise HomeDamaged(f"{file} is damaged: {error}", "put it back from a backup") from error
+    if not isinstance(name, str):
+        raise HomeDamaged(f"{file} is damaged: the name is not a text", "put it back from a backup")
+    return Home(path, mesh, node, name)
+
+
+def refuse_network_disk(path: str) -> None:
+    """SQLite's WAL needs shared memory and honest locks, which network file systems do not give."""
+    path = os.path.realpath(path)
+    try:
+        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
+            mounts = [line.split(" ")[1:3] for line in file]
+    except OSError:
+        return  # not Linux: `mesh verify` and SQLite's own checks are what there is
+    around = [(point, kind) for point, kind in mounts if path == point or path.startswith(point.rstrip("/") + "/")]
+    kind = max(around, key=lambda mount: len(mount[0]), default=("", ""))[1]
+    if kind in _NETWORK_FILE_SYSTEMS:
+        raise HomeError(f"{path} is on a network file system ({kind}), which cannot keep a database safe", "choose a local folder: --home DIR")

@@ -1,0 +1,132 @@
+"""Why a record is there: who wrote it, when, where in which chain, vouched for by what, and what befell it since."""
+
+from dataclasses import dataclass, field
+
+from mesh.core.clock import milliseconds
+from mesh.core.errors import UnknownId
+from mesh.core.identity import point_message, verify
+from mesh.core.ids import digest, signed_prefix, tag_of
+from mesh.core.operation import ADD, KIND_NAMES, REMOVE, SET, Add, Remove, Set, parse
+from mesh.core.statement import Erase
+from mesh.store.feeds import FeedRow, OpRow
+from mesh.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a record: an edit, a removal, an erasure."""
+
+    what: str
+    node: bytes
+    at_ms: int
+    detail: str
+
+
+@dataclass(slots=True)
+class Provenance:
+    """The history of one tag on this node."""
+
+    tag: bytes
+    kind: str
+    node: bytes
+    written_ms: int | None
+    feed: str
+    seq: int
+    hash: bytes
+    point: int
+    signature_holds: bool
+    state: str  # live, removed, erased, waiting, clipped, ignored
+    copies: int
+    record: object
+    events: list[Event] = field(default_factory=list)
+
+
+def provenance(store: Store, tag: bytes) -> Provenance:
+    """Everything known here about a tag."""
+    copies = store.feeds.by_tag(tag)
+    if not copies:
+        raise UnknownId("nothing with that id was ever held here", "list some: mesh tail")
+    accepted = [copy for copy in copies if copy[1].seq <= copy[0].accepted.seq]
+    feed, row = (accepted or copies)[0]
+    item = store.feeds.next_range(feed, row.seq - 1, store.feeds.hash_at(feed, row.seq - 1), shortest=True)
+    message = point_message(store.mesh, feed.feed, item.last, item.head)
+    parsed = None if row.body is None else parse(row.kind, row.hlc, row.body)
+    return Provenance(
+        tag=tag,
+        kind=KIND_NAMES.get(row.kind, f"kind {row.kind}"),
+        node=feed.feed.node,
+        written_ms=milliseconds(parsed.at if isinstance(parsed, Add | Set) else row.hlc),
+        feed=str(feed.feed),
+        seq=row.seq,
+        hash=item.hash_at(row.seq),
+        point=item.last,
+        signature_holds=verify(feed.feed.node, message, item.signature),
+        state=_state(store, feed, row, tag),
+        copies=len(copies),
+        record=parsed.record if isinstance(parsed, Add) else (parsed._asdict() if parsed is not None else None),
+        events=sorted([*_edits(store, tag), *_removals(store, tag), *_erasures(store, tag)], key=lambda item: item.at_ms),
+    )
+
+
+def _state(store: Store, feed: FeedRow, row: OpRow, tag: bytes) -> str:
+    run = store.database.connection.execute
+    if row.body is None:
+        return "erased"
+    if row.seq > feed.accepted.seq:
+        _, why = store.acceptance().allowed(feed)
+        return f"clipped: {why}" if why in ("fork", "revoked") else f"waiting: {why or 'ahead of the clock'}"
+    ignored = run("SELECT reason FROM ignored WHERE op=?", (row.op,)).get
+    if ignored is not None:
+        return f"ignored: {ignored}"
+    if row.kind == ADD and run("SELECT 1 FROM removals WHERE tag=? LIMIT 1", (tag,)).get is not None:
+        return "removed"
+    if row.kind == SET and run("SELECT 1 FROM registers WHERE tag=?", (tag,)).get is None:
+        return "replaced"
+    return "live"
+
+
+def _edits(store: Store, tag: bytes) -> list[Event]:
+    rows = store.database.connection.execute(
+        "SELECT feeds.node, ops.hlc, ops.body FROM registers JOIN ops USING(op) JOIN feeds USING(feed) WHERE target=?", (tag,)
+    ).fetchall()
+    events = []
+    for node, hlc, body in rows:
+        parsed = parse(SET, hlc, body)
+        assert isinstance(parsed, Set)
+        events.append(Event("set", node, milliseconds(parsed.at), f"{parsed.field} = {parsed.value!r}"))
+    return events
+
+
+def _removals(store: Store, tag: bytes) -> list[Event]:
+    rows = store.database.connection.execute(
+        "SELECT feeds.node, ops.hlc, ops.body FROM removals JOIN ops USING(op) JOIN feeds USING(feed)"
+        " WHERE removals.key=? AND removals.tag=?",
+        (signed_prefix(tag), tag),
+    ).fetchall()
+    events = []
+    for node, hlc, body in rows:
+        parsed = parse(REMOVE, hlc, body)
+        assert isinstance(parsed, Remove)
+        events.append(Event("removed", node, milliseconds(hlc), parsed.reason))
+    return events
+
+
+def _erasures(store: Store, tag: bytes) -> list[Event]:
+    return [
+        Event("erased", fact.signer, fact.at, fact.reason)
+        for fact in (statement.fact for statement in store.trust().statements())
+        if isinstance(fact, Erase) and tag in fact.tags
+    ]
+
+
+def edits_of(store: Store, tag: bytes) -> list[tuple[bytes, bytes]]:
+    """Tag and author of every unerased `set` on a record: their bodies quote it, so an erase must name them too."""
+    found = []
+    rows = store.database.connection.execute(
+        "SELECT feeds.node, ops.hlc, ops.body FROM ops JOIN feeds USING(feed) WHERE ops.kind=? AND ops.body IS NOT NULL", (SET,)
+    )
+    for node, hlc, body in rows:
+        parsed = parse(SET, hlc, body)
+        if isinstance(parsed, Set) and parsed.target == tag:
+            found.append((tag_of(node, digest(body)), node))
+    return found

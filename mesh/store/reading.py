@@ -1,0 +1,139 @@
+"""The read side: records, fields, counters, ids. Needs no lock, no key and little to import.
+
+Everyday commands go through here, so nothing slow may be imported: no dataclasses, no pathlib, no nacl.
+"""
+
+import os
+from typing import Any, NamedTuple
+
+import apsw
+
+from mesh.core.errors import AmbiguousId, HomeDamaged, NoHome, UnknownId
+from mesh.core.ids import ID_CHARS, digest, prefix_bounds, tag_of, text_id
+from mesh.core.operation import ADD, SET, Add, Set, parse
+from mesh.store.database import open_reader, translated
+
+SHORT_CHARS = 8
+_MATCHES_SHOWN = 20
+
+
+class Entry(NamedTuple):
+    """A live record."""
+
+    tag: bytes
+    log: str
+    at: int
+    node: bytes
+    record: dict[str, Any]
+
+
+class Reader:
+    """Reads one database as it is now."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self._run = connection.execute
+
+    def tail(self, count: int, log: str | None = None) -> list[Entry]:
+        """The newest live records, oldest of them first."""
+        found: list[tuple[int, int]] = []
+        for number, name in self._run("SELECT log, name FROM logs").fetchall():
+            if log is None or name == log:
+                newest = self._run("SELECT at, op FROM elements WHERE log=? ORDER BY at DESC LIMIT ?", (number, count))
+                found += newest.fetchall()
+        found.sort()
+        entries = [self._entry(op) for _, op in found[-count:]]
+        return sorted(entries, key=lambda entry: (entry.at, entry.tag))
+
+    def entry(self, tag: bytes) -> Entry | None:
+        """A live record by its tag."""
+        for op, _ in self._ops(tag):
+            if self._run("SELECT 1 FROM elements WHERE op=?", (op,)).get is not None:
+                return self._entry(op)
+        return None
+
+    def fields(self, target: bytes | str) -> dict[str, Any]:
+        """Every register of a record or key: field to value."""
+        rows = self._run(
+            "SELECT registers.field, ops.hlc, ops.body FROM registers JOIN ops USING(op) WHERE target=? ORDER BY field", (target,)
+        ).fetchall()
+        values = {}
+        for field, hlc, body in rows:
+            parsed = parse(SET, hlc, body)
+            assert isinstance(parsed, Set)
+            values[field] = parsed.value
+        return values
+
+    def total(self, key: str) -> int:
+        """The value of a counter."""
+        return sum(total for (total,) in self._run("SELECT total FROM counters WHERE key=?", (key,)))
+
+    def logs(self) -> dict[str, int]:
+        """How many live records each log has."""
+        rows = self._run("SELECT name, count(*) FROM elements JOIN logs USING(log) GROUP BY name ORDER BY name")
+        return dict(rows.fetchall())
+
+    def resolve(self, text: str) -> bytes:
+        """The tag that an id, or the beginning of one, stands for. Erased and removed records are found too."""
+        text = text.lower()
+        tags = self._matching(text)
+        if not tags:
+            raise UnknownId(f"no record has the id {text}", "list some: mesh tail")
+        if len(tags) > 1:
+            raise AmbiguousId(f"{text} is the beginning of several ids", [text_id(tag) for tag in tags])
+        return tags[0]
+
+    def short_id(self, tag: bytes) -> str:
+        """The shortest id, of at least eight characters, that means this record and no other here."""
+        text = text_id(tag)
+        for chars in range(SHORT_CHARS, ID_CHARS):
+            if len(self._matching(text[:chars])) < 2:
+                return text[:chars]
+        return text
+
+    def _matching(self, prefix: str) -> list[bytes]:
+        lowest, highest = prefix_bounds(prefix, "record id")
+        bounds = tuple(_signed(number >> 196) for number in (lowest, highest))  # the first 64 of 260 bits
+        rows = self._run(
+            "SELECT node, kind, body, body_hash FROM ops JOIN feeds USING(feed) LEFT JOIN erased_bodies USING(op)"
+            " WHERE key BETWEEN ?1 AND ?2 AND kind=1 UNION ALL"
+            " SELECT node, kind, body, body_hash FROM ops JOIN feeds USING(feed) LEFT JOIN erased_bodies USING(op)"
+            " WHERE tag BETWEEN ?1 AND ?2 LIMIT ?3",
+            (*bounds, _MATCHES_SHOWN),
+        )
+        tags = {tag_of(node, digest(body) if body is not None else gone) for node, _, body, gone in rows}
+        return sorted(tag for tag in tags if text_id(tag).startswith(prefix))
+
+    def _ops(self, tag: bytes) -> list[tuple[int, bytes]]:
+        rows = self._run(
+            "SELECT op, node, body FROM ops JOIN feeds USING(feed) WHERE key=? AND kind=1 AND body IS NOT NULL",
+            (int.from_bytes(tag[:8], "big", signed=True),),
+        )
+        return [(op, body) for op, node, body in rows if tag_of(node, digest(body)) == tag]
+
+    def _entry(self, op: int) -> Entry:
+        row = self._run("SELECT node, ops.hlc, body FROM ops JOIN feeds USING(feed) WHERE op=?", (op,)).fetchone()
+        assert row is not None
+        node, hlc, body = row
+        parsed = parse(ADD, hlc, body)
+        assert isinstance(parsed, Add)
+        return Entry(tag_of(node, digest(body)), parsed.log, parsed.at, node, parsed.record)
+
+
+def open_reading(home: str, *, private: bool = False) -> Reader:
+    """The read side of a home, with nothing else of it opened."""
+    path = os.path.join(home, "private.db" if private else "mesh.db")
+    if not os.path.exists(path):
+        if not os.path.exists(os.path.join(home, "home.json")):
+            raise NoHome(f"there is no clan-mesh node in {home}", "make one: mesh init")
+        raise HomeDamaged(f"{path} is missing", "put it back from a backup, or run: mesh repair")
+    return Reader(open_reader(path))
+
+
+def read_errors(home: str) -> Any:
+    """Errors of SQLite while reading, as sentences."""
+    return translated(os.path.join(home, "mesh.db"))
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number

@@ -1,0 +1,198 @@
+"""Checks everything against everything: file, chains, signatures, acceptance, and the fold folded again from nothing.
+
+The second fold goes into a temporary database that SQLite itself deletes, also after a kill.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from mesh.core.clock import milliseconds
+from mesh.core.errors import RemoteError
+from mesh.core.feed import link_hash
+from mesh.core.identity import point_message, verify
+from mesh.core.ids import HASH_BYTES, digest, first_prev, tag_of
+from mesh.core.limits import OPERATION_BYTES, SALT_BYTES
+from mesh.core.operation import fold_key, parse
+from mesh.core.statement import decode_statement
+from mesh.core.wire import pack
+from mesh.store import schema
+from mesh.store.acceptance import fold_rows
+from mesh.store.feeds import FeedRow
+from mesh.store.fold import Fold
+from mesh.store.store import Store
+
+_CHUNK = 4096
+_COMPARED = {
+    "elements": "op, (SELECT name FROM {s}.logs WHERE logs.log=elements.log), at",
+    "removals": "tag, op, key",
+    "registers": "target, field, at, tag, op",
+    "counters": "key, slot, total",
+    "ignored": "op, reason",
+}
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What was checked, and what was found wrong: the first of each sort."""
+
+    feeds: int = 0
+    operations: int = 0
+    points: int = 0
+    statements: int = 0
+    problems: list[str] = field(default_factory=list)
+    views: str = ""  # a digest of the views: nodes with the same root have the same
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was found."""
+        return not self.problems
+
+
+def verify_store(store: Store, progress: Callable[[int], None] = lambda _: None) -> Verdict:
+    """Refold from nothing and compare. Changes nothing but what is due anyway: operations ripe by the clock."""
+    store.settle()
+    verdict = Verdict()
+    connection = store.database.connection
+    connection.execute("ATTACH '' AS refold")
+    try:
+        connection.execute("BEGIN")  # one snapshot; the scratch database is written inside it
+        try:
+            _check_file(store, verdict)
+            _check_statements(store, verdict)
+            connection.execute(schema.view_tables("refold"))
+            again = Fold(connection, "refold")
+            for row in store.feeds.all():
+                _check_feed(store, row, again, verdict, progress)
+            _compare(store, verdict)
+            _check_words(store, verdict)
+            verdict.views = views_digest(store)
+        finally:
+            connection.execute("ROLLBACK")
+    finally:
+        connection.execute("DETACH refold")
+    return verdict
+
+
+def views_digest(store: Store) -> str:
+    """A digest of elements, registers and counters that does not depend on the order of arrival.
+
+    Rows are hashed one by one and the hashes added up, so nothing has to be sorted or held.
+    """
+    run = store.database.connection.execute
+    total = 0
+
+    def add(*parts: object) -> None:
+        nonlocal total
+        total += int.from_bytes(blake2b(pack(list(parts)), digest_size=HASH_BYTES).digest(), "big")
+
+    for node, body in run("SELECT node, body FROM elements JOIN ops USING(op) JOIN feeds USING(feed)"):
+        add("element", tag_of(node, digest(body)))
+    for target, name, at, tag in run("SELECT target, field, at, tag FROM registers"):
+        add("register", target, name, at, tag)
+    for key, slot, count in run("SELECT key, slot, total FROM counters"):
+        add("counter", key, slot, count)
+    return (total % 2**256).to_bytes(32, "big").hex()
+
+
+def _check_file(store: Store, verdict: Verdict) -> None:
+    answer = store.database.connection.execute("PRAGMA main.quick_check(1)").get
+    if answer != "ok":
+        verdict.problems.append(f"the file: {answer}")
+
+
+def _check_statements(store: Store, verdict: Verdict) -> None:
+    for identity, data in store.database.connection.execute("SELECT id, data FROM statements").fetchall():
+        verdict.statements += 1
+        try:
+            if decode_statement(store.mesh, data).id != identity:
+                verdict.problems.append(f"statement {identity.hex()[:10]} is kept under a wrong id")
+        except RemoteError as error:
+            verdict.problems.append(f"statement {identity.hex()[:10]}: {error}")
+
+
+def _check_feed(
+    store: Store, row: FeedRow, again: Fold, verdict: Verdict, progress: Callable[[int], None]
+) -> None:
+    verdict.feeds += 1
+    problem = _check_chain(store, row, verdict, progress) or _check_accepted(store, row)
+    if problem:
+        verdict.problems.append(f"feed {row.feed}: {problem}")
+    after = 0
+    while after < row.accepted.seq:
+        last = min(after + _CHUNK, row.accepted.seq)
+        again.apply(row.feed, row.number, list(fold_rows(row.feed, store.feeds.rows(row.number, after + 1, last))))
+        after = last
+
+
+def _check_chain(store: Store, row: FeedRow, verdict: Verdict, progress: Callable[[int], None]) -> str:
+    points = {seq: (head, signature) for seq, head, signature in store.feeds.points(row.number)}
+    value, hlc, seq = first_prev(store.mesh, row.feed), 0, 0
+    rows = store.database.connection.execute(
+        "SELECT op, seq, hlc, kind, key, tag, body FROM ops WHERE feed=? ORDER BY seq", (row.number,)
+    )
+    for op, found, stamp, kind, key, tag, body in rows:
+        seq += 1
+        verdict.operations += 1
+        if found != seq:
+            return f"operation {seq} is missing"
+        if stamp <= hlc or (body is not None and not SALT_BYTES <= len(body) <= OPERATION_BYTES):
+            return f"operation {seq} breaks the protocol"
+        body_hash = store.feeds.erased_hash(op) if body is None else digest(body)
+        value, hlc = link_hash(value, stamp, kind, body_hash), stamp
+        if body is not None:
+            whole = tag_of(row.feed.node, body_hash)
+            if (key, tag) != _columns(kind, stamp, body, whole):
+                return f"operation {seq} is indexed wrongly"
+        for head in (row.held, row.accepted):
+            if head.seq == seq and head.hash != value:
+                return f"the hash after {seq} is not the one remembered"
+        if seq in points:
+            verdict.points += 1
+            head_hash, signature = points.pop(seq)
+            if head_hash != value or not verify(row.feed.node, point_message(store.mesh, row.feed, seq, value), signature):
+                return f"the signed point {seq} does not hold"
+        if seq % _CHUNK == 0:
+            progress(_CHUNK)
+    if seq != row.held.seq or points:
+        return f"{seq} operations are there, {row.held.seq} are remembered"
+    return ""
+
+
+def _columns(kind: int, hlc: int, body: bytes, tag: bytes) -> tuple[int | None, int | None]:
+    prefix = int.from_bytes(tag[:8], "big", signed=True)
+    key = fold_key(parse(kind, hlc, body), tag)
+    return (key, None) if kind == 1 and key is not None else (key, prefix)
+
+
+def _check_accepted(store: Store, row: FeedRow) -> str:
+    allowed, _ = store.acceptance().allowed(row)
+    if row.accepted.seq > allowed:
+        return f"{row.accepted.seq} operations count, only {allowed} may"
+    if row.accepted.seq < allowed:
+        waiting = next(store.feeds.rows(row.number, row.accepted.seq + 1, row.accepted.seq + 1))
+        if milliseconds(waiting.hlc) <= store.clock():  # not merely ripe since a moment ago
+            return f"{allowed} operations may count, only {row.accepted.seq} do"
+    return ""
+
+
+def _compare(store: Store, verdict: Verdict) -> None:
+    run = store.database.connection.execute
+    for table, columns in _COMPARED.items():
+        main, refold = (f"SELECT {columns.format(s=s)} FROM {s}.{table}" for s in ("main", "refold"))
+        for one, other, word in ((main, refold, "should not be there"), (refold, main, "is missing")):
+            row = run(f"{one} EXCEPT {other} LIMIT 1").fetchone()
+            if row is not None:
+                shown = ", ".join(part.hex()[:16] if isinstance(part, bytes) else str(part) for part in row)
+                verdict.problems.append(f"view {table}: ({shown}) {word}")
+
+
+def _check_words(store: Store, verdict: Verdict) -> None:
+    run = store.database.connection.execute
+    for query, word in (
+        ("SELECT op FROM main.elements EXCEPT SELECT id FROM words_docsize", "is missing"),
+        ("SELECT id FROM words_docsize EXCEPT SELECT op FROM main.elements", "should not be there"),
+    ):
+        row = run(f"{query} LIMIT 1").fetchone()
+        if row is not None:
+            verdict.problems.append(f"keyword index: record {row[0]} {word}")
