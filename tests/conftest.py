@@ -1,7 +1,6 @@
 """Settings shared by all tests."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,10 +17,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(autouse=True)
-def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Markers of a test go to its own folder, and no test finds the user's home."""
     folder = tmp_path / "state"
     monkeypatch.setenv("MESH_STATE", str(folder))
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.delenv("MESH_HOME", raising=False)
-    yield folder
+    return folder

@@ -12,7 +12,7 @@ from mesh.core import clock
 from mesh.core.feed import Link, Range, chain, encode_range, sign_range
 from mesh.core.identity import Identity
 from mesh.core.ids import Feed, digest, first_prev, mesh_id, tag_of
-from mesh.core.operation import Body, encode, kind_of
+from mesh.core.operation import Add, Body, Count, Page, Remove, Set, encode, kind_of
 from mesh.core.statement import ADMIN, MEMBER, Erase, Member, Revoke, Statement, sign
 from mesh.store.author import Author
 from mesh.store.database import Database
@@ -39,7 +39,9 @@ class Clan:
     def node(self, index: int) -> Identity:
         return Identity(seed(1000 * self._number + 10 + index))
 
-    def member(self, node: Identity, name: str = "node", role: str = MEMBER, signer: Identity | None = None) -> Statement:
+    def member(
+        self, node: Identity, name: str = "node", role: str = MEMBER, signer: Identity | None = None
+    ) -> Statement:
         signer = signer or self.root
         return sign(self.mesh, signer, Member(signer.public, 1, node.public, name, role))
 
@@ -82,7 +84,10 @@ class Chain:
         number = len(self.links)
         stamp = hlc if hlc is not None else self.next_hlc()
         salt = digest(self.feed.encode() + number.to_bytes(4, "big") + repr(body).encode())[:16]
-        kind, raw = body if isinstance(body, tuple) and type(body) is tuple else (kind_of(body), encode(body, salt))
+        if isinstance(body, Add | Remove | Set | Count | Page):
+            kind, raw = kind_of(body), encode(body, salt)
+        else:
+            kind, raw = body
         link = Link(stamp, kind, raw, digest(raw))
         self.hashes += chain(self.head, [link])
         self.links.append(link)
@@ -130,7 +135,7 @@ def open_author(folder: Path, clan: Clan, own: Identity, now_ms: int = NOW_MS) -
 
 def views(store: Store) -> dict[str, object]:
     """Everything the fold says, by names that are the same on every node."""
-    run = store.database.connection.execute
+    run = store.database.run
     elements = {
         tag_of(node, digest(body)): (name, at)
         for node, body, name, at in run(
@@ -142,6 +147,8 @@ def views(store: Store) -> dict[str, object]:
     return {
         "elements": elements,
         "removed": {tag for (tag,) in run("SELECT tag FROM removals")},
-        "registers": {(target, name): (at, tag) for target, name, at, tag in run("SELECT target, field, at, tag FROM registers")},
+        "registers": {
+            (target, name): (at, tag) for target, name, at, tag in run("SELECT target, field, at, tag FROM registers")
+        },
         "counters": {(key, slot): total for key, slot, total in run("SELECT key, slot, total FROM counters")},
     }

@@ -1,7 +1,7 @@
 """The bundle: a state, or what a vector lacks of one, as a stream of frames. Pure; files are `mesh.store.bundles`.
 
-    magic line, then frames: 4 bytes of length, 1 byte of type, payload
-    H header (first)   S statement   R range   E end (last): the digest of every frame before it
+magic line, then frames: 4 bytes of length, 1 byte of type, payload
+H header (first)   S statement   R range   E end (last): the digest of every frame before it
 """
 
 from typing import Any, NamedTuple

@@ -1,19 +1,19 @@
 """Every error clan-mesh raises on purpose. Nothing here knows how an error is shown.
 
-    MeshError                    has a `next_step`: the command or action that helps
-    ├── UsageError               the person asked for something that cannot be
-    │   ├── UnknownId            no record, node or feed of that name
-    │   └── AmbiguousId          several; `matches` lists them
-    ├── RemoteError              bytes from elsewhere broke a rule; state unchanged
-    │   ├── Malformed            not decodable, or out of the frozen limits
-    │   └── Forged               decodable, but a signature or hash does not hold
-    └── HomeError                this node's own folder is not usable as it is
-        ├── NoHome               nothing there yet
-        ├── NewerHome            written by a later version
-        ├── HomeDamaged          the database cannot be read
-        ├── HomePermissions      too open, or not ours to write
-        ├── DiskFull
-        └── HomeBusy             another process holds it
+MeshError                    has a `next_step`: the command or action that helps
+├── UsageError               the person asked for something that cannot be
+│   ├── UnknownId            no record, node or feed of that name
+│   └── AmbiguousId          several; `matches` lists them
+├── RemoteError              bytes from elsewhere broke a rule; state unchanged
+│   ├── Malformed            not decodable, or out of the frozen limits
+│   └── Forged               decodable, but a signature or hash does not hold
+└── HomeError                this node's own folder is not usable as it is
+    ├── NoHome               nothing there yet
+    ├── NewerHome            written by a later version
+    ├── HomeDamaged          the database cannot be read
+    ├── HomePermissions      too open, or not ours to write
+    ├── DiskFull
+    └── HomeBusy             another process holds it
 """
 
 
@@ -54,7 +54,7 @@ class Forged(RemoteError):
 
 
 class HomeError(MeshError):
-    """This node's home cannot be used as it is."""
+    """The home of this node cannot be used as it is."""
 
 
 class NoHome(HomeError):

@@ -62,9 +62,7 @@ class Range(NamedTuple):
 
 def link_hash(prev: bytes, hlc: int, kind: int, body_hash: bytes) -> bytes:
     """The next hash of a chain."""
-    return blake2b(
-        prev + hlc.to_bytes(8, "big") + kind.to_bytes(1, "big") + body_hash, digest_size=HASH_BYTES
-    ).digest()
+    return blake2b(prev + hlc.to_bytes(8, "big") + kind.to_bytes(1, "big") + body_hash, digest_size=HASH_BYTES).digest()
 
 
 def chain(prev: bytes, links: Sequence[Link]) -> list[bytes]:
@@ -76,9 +74,7 @@ def chain(prev: bytes, links: Sequence[Link]) -> list[bytes]:
     return hashes
 
 
-def sign_range(
-    mesh: bytes, identity: Identity, feed: Feed, first: int, prev: bytes, links: Sequence[Link]
-) -> Range:
+def sign_range(mesh: bytes, identity: Identity, feed: Feed, first: int, prev: bytes, links: Sequence[Link]) -> Range:
     """Chain and sign a batch of our own."""
     hashes = chain(prev, links)
     message = point_message(mesh, feed, first + len(links) - 1, hashes[-1])
@@ -131,17 +127,15 @@ def decode_range(mesh: bytes, data: bytes) -> Range:
         if type(hlc) is not int or not last_hlc < hlc <= HLC_MAX:
             raise Malformed("an operation's clock is out of range or does not increase")
         last_hlc = hlc
-        if type(kind) is not int or not 0 <= kind <= 255:  # noqa: PLR2004 (one byte)
+        if type(kind) is not int or not 0 <= kind <= 255:
             raise Malformed("an operation's kind is out of range")
         if type(body) is bytes:
             if not SALT_BYTES <= len(body) <= OPERATION_BYTES:
                 raise Malformed(f"a body of {len(body)} bytes is outside {SALT_BYTES} to {OPERATION_BYTES}")
             body_hash = hasher(body, digest_size=HASH_BYTES).digest()
         else:
-            body, body_hash = None, _erased_hash(body)  # noqa: PLW2901 (an erased body is its hash)
-        head = hasher(
-            b"%b%b%c%b" % (head, hlc.to_bytes(8, "big"), kind, body_hash), digest_size=HASH_BYTES
-        ).digest()
+            body, body_hash = None, _erased_hash(body)
+        head = hasher(b"%b%b%c%b" % (head, hlc.to_bytes(8, "big"), kind, body_hash), digest_size=HASH_BYTES).digest()
         links.append(make(hlc, kind, body, body_hash))
         hashes.append(head)
     require_point(mesh, feed, first + len(links) - 1, head, signature)
@@ -182,7 +176,7 @@ def require_signature(value: object) -> bytes:
 
 
 def _range_fields(value: Any) -> tuple[Feed, int, bytes, bytes, list[Any]]:
-    if type(value) is not list or len(value) != 5:  # noqa: PLR2004 (the five fields below)
+    if type(value) is not list or len(value) != 5:
         raise Malformed("a range has five fields")
     feed, first, prev, signature, flat = value
     if type(flat) is not list or not flat or len(flat) % 3 or len(flat) > 3 * RANGE_OPERATIONS:

@@ -156,8 +156,7 @@ def _encode_fact(fact: Fact) -> bytes:
     match fact:
         case Fork():
             sides = [
-                [[part for link in side.links for part in link], side.signature]
-                for side in (fact.one, fact.other)
+                [[part for link in side.links for part in link], side.signature] for side in (fact.one, fact.other)
             ]
             return pack(["fork", fact.feed.encode(), fact.first, fact.prev, *sides])
         case Member():

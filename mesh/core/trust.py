@@ -41,9 +41,7 @@ class Trust:
 
         def counts(identity: bytes, signer: bytes) -> bool:
             """Of a revoked admin, only the statements its revocation lists still count."""
-            return signer == root or all(
-                identity in revoke.statements for revoke in by_root if revoke.node == signer
-            )
+            return signer == root or all(identity in revoke.statements for revoke in by_root if revoke.node == signer)
 
         self.members: dict[bytes, Member] = {}
         for identity, member in sorted(members, key=lambda item: (item[1].at, item[0])):
@@ -149,4 +147,3 @@ def _revocation_cut(revoke: Revoke, feed: Feed) -> Cut:
         if epoch == feed.epoch:
             return Cut(seq, head, "revoked")
     return Cut(0, b"", "revoked")
-

@@ -51,19 +51,14 @@ class Vector:
         known = self._digests[number]
         if known is None:
             parts = sorted(
-                feed.encode() + head.seq.to_bytes(8, "big") + head.hash
-                for feed, head in self._heads[number].items()
+                feed.encode() + head.seq.to_bytes(8, "big") + head.hash for feed, head in self._heads[number].items()
             )
             known = self._digests[number] = named_digest(_BUCKET, b"".join(parts))
         return known
 
     def differing(self, digests: Iterable[bytes]) -> list[int]:
         """The buckets whose digest begins otherwise than the given prefixes, in their order."""
-        return [
-            number
-            for number, theirs in enumerate(digests)
-            if not self.bucket_digest(number).startswith(theirs)
-        ]
+        return [number for number, theirs in enumerate(digests) if not self.bucket_digest(number).startswith(theirs)]
 
     def root(self, statement_ids: Iterable[bytes]) -> bytes:
         """The name of the whole state: every head, every statement, nothing else."""

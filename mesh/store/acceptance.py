@@ -75,7 +75,9 @@ class Acceptance:
     def _apply(self, row: FeedRow, after: int) -> None:
         while after < row.accepted.seq:
             last = min(after + _CHUNK, row.accepted.seq)
-            self._fold.apply(row.feed, row.number, list(fold_rows(row.feed, self._feeds.rows(row.number, after + 1, last))))
+            self._fold.apply(
+                row.feed, row.number, list(fold_rows(row.feed, self._feeds.rows(row.number, after + 1, last)))
+            )
             after = last
 
     def _ripe(self, row: FeedRow, target: int) -> int:

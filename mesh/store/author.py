@@ -6,6 +6,7 @@ Append before gossip: when a receipt is given the operations are on disk, and no
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mesh.core import clock, operation
 from mesh.core.errors import UsageError
@@ -15,6 +16,7 @@ from mesh.core.ids import Feed, digest, tag_of
 from mesh.core.limits import OPERATION_BYTES, RANGE_BYTES, RANGE_OPERATIONS, SALT_BYTES, TAGS_PER_BODY, TOTAL_MAX
 from mesh.core.operation import Add, Body, Count, Ignored, Remove, Set, encode, kind_of, parse
 from mesh.core.trust import Trust
+from mesh.store.database import Run
 from mesh.store.draft import Assignment, Draft, Increment, NewRecord, Removal, Republished
 from mesh.store.feeds import FeedRow
 from mesh.store.marker import Marker
@@ -41,7 +43,7 @@ class Author:
         self.store = store
         self._identity = identity
         self._marker = marker
-        self._run = store.database.connection.execute
+        self._run: Run = store.database.connection.execute
         self._losses = Losses(store.database.connection, store.mesh, store.feeds, store.quarantine)
 
     def append(self, drafts: Sequence[Draft]) -> Receipt:
@@ -85,7 +87,7 @@ class Author:
 
     def _attempt(self, drafts: Sequence[Draft]) -> Receipt | UsageError:
         try:
-            with self.store.database.connection:  # a savepoint
+            with self.store.database.savepoint():
                 return self._append(drafts)
         except UsageError as error:
             return error
@@ -94,7 +96,10 @@ class Author:
         store = self.store
         trust = store.trust()
         if self._identity.public in trust.revoked:
-            raise UsageError("this node was revoked: what it writes counts nowhere", "join anew with another home: mesh init --home DIR")
+            raise UsageError(
+                "this node was revoked: what it writes counts nowhere",
+                "join anew with another home: mesh init --home DIR",
+            )
         row, why = self._own_feed(trust)
         now, stamp = store.clock(), self._last_stamp(row)
         links: list[Link] = []
@@ -179,7 +184,7 @@ class Author:
         if epoch is not None and seq is not None:
             self._marker.write(descriptor, int.from_bytes(epoch, "big"), seq)
 
-    def _get(self, key: str):  # type: ignore[no-untyped-def]
+    def _get(self, key: str) -> Any:
         return self._run("SELECT value FROM meta WHERE key=?", (key,)).get
 
     def _put(self, key: str, value: bytes | int) -> None:

@@ -78,8 +78,7 @@ def export_bundle(store: Store, out: BinaryIO, since: Vector | None = None, *, p
         out.write(data)
 
     founders = store.founders() or (b"", b"")
-    connection = store.database.connection
-    with connection:  # one snapshot for the whole bundle
+    with store.database.savepoint():  # one snapshot for the whole bundle
         write(bundle.MAGIC)
         write(bundle.frame(bundle.HEADER, bundle.encode_header(bundle.Header(store.mesh, *founders, private))))
         for statement in [*store.trust().statements(), *store.statements.held()]:
@@ -94,12 +93,12 @@ def export_bundle(store: Store, out: BinaryIO, since: Vector | None = None, *, p
     return operations
 
 
-def import_bundle(author: Author, source: BinaryIO, progress: Progress = lambda _: None) -> ImportReport:
+def import_bundle(author: Author, source: BinaryIO, report: ImportReport, progress: Progress = lambda _: None) -> None:
     """Merge a bundle as it is read: statements first, then each range whole or not at all.
 
-    Importing twice, or several bundles in any order, ends in the same root.
+    Importing twice, or several bundles in any order, ends in the same root. When a bundle turns out bad
+    half-way this raises, and the report has what was merged before.
     """
-    report = ImportReport()
     frames = read_frames(source)
     try:
         kind, payload = next(frames)
@@ -108,7 +107,7 @@ def import_bundle(author: Author, source: BinaryIO, progress: Progress = lambda 
         _meet(author.store, bundle.decode_header(payload))
         statements: list[bytes] = []
         ranges: list[bytes] = []
-        for kind, payload in frames:
+        for kind, payload in _until_bad(frames, lambda: _merge(author, report, statements, ranges)):
             if kind == bundle.STATEMENT:
                 statements.append(payload)
                 if sum(map(len, statements)) > GROUP_BYTES:
@@ -123,7 +122,6 @@ def import_bundle(author: Author, source: BinaryIO, progress: Progress = lambda 
     except StopIteration:
         raise Malformed("the bundle is empty") from None
     report.complete = True
-    return report
 
 
 def read_frames(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
@@ -136,11 +134,15 @@ def read_frames(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     while True:
         head = source.read(bundle.FRAME_HEAD_BYTES)
         if len(head) < bundle.FRAME_HEAD_BYTES:
-            raise Malformed("the bundle ends early; what came before was merged", "copy the file again and import it again")
+            raise Malformed(
+                "the bundle ends early; what came before was merged", "copy the file again and import it again"
+            )
         kind, length = bundle.frame_head(head)
         payload = source.read(length)
         if len(payload) < length:
-            raise Malformed("the bundle ends early; what came before was merged", "copy the file again and import it again")
+            raise Malformed(
+                "the bundle ends early; what came before was merged", "copy the file again and import it again"
+            )
         if kind == bundle.END:
             if payload != digest.digest():
                 raise Malformed("the bundle was altered on its way; what held by its own signature was merged")
@@ -148,6 +150,15 @@ def read_frames(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
         digest.update(head)
         digest.update(payload)
         yield kind, payload
+
+
+def _until_bad(frames: Iterator[tuple[bytes, bytes]], finish: Callable[[], None]) -> Iterator[tuple[bytes, bytes]]:
+    """Pass frames on; when the stream breaks, first merge what was read."""
+    try:
+        yield from frames
+    except RemoteError:
+        finish()
+        raise
 
 
 def _merge(author: Author, report: ImportReport, statements: list[bytes], ranges: list[bytes]) -> None:

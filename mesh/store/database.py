@@ -5,8 +5,9 @@ handling is not fair, and twenty starving writers would fail where twenty queued
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import apsw
 
@@ -18,6 +19,9 @@ BUSY_SECONDS = 30
 CACHE_KIB = 32 * 1024
 WAL_BYTES = 64 * 1024 * 1024  # what a WAL is cut back to after a checkpoint
 _USER_VERSION_AT = 60  # offset in the file's header, see SQLite's file format
+
+
+Run = Callable[..., Any]  # `execute`, untyped: what a column holds is known to the schema, not to apsw
 
 
 class Database:
@@ -32,6 +36,7 @@ class Database:
             self.connection = apsw.Connection(path)
             self.connection.set_busy_timeout(BUSY_SECONDS * 1000)
             self._configure()
+        self.run: Run = self.connection.execute
         self._lock = FileLock(path + ".lock")
         if self._version() < schema.VERSION:
             self._migrate()
@@ -61,7 +66,9 @@ class Database:
         run = self.connection.execute
         run(f"PRAGMA synchronous={level}")
         if run("PRAGMA synchronous").get != level:
-            raise HomeError("SQLite did not take the durability setting", "report this, with the output of: mesh status")
+            raise HomeError(
+                "SQLite did not take the durability setting", "report this, with the output of: mesh status"
+            )
         run("BEGIN IMMEDIATE")
         try:
             yield
@@ -70,6 +77,12 @@ class Database:
             if self.connection.in_transaction:
                 run("ROLLBACK")
             raise
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A part of a transaction that can fail alone; outside of one, a snapshot to read from."""
+        with self.connection:
+            yield
 
     def _configure(self) -> None:
         run = self.connection.execute
@@ -133,7 +146,10 @@ def translated(path: str) -> Iterator[None]:
     try:
         yield
     except apsw.FullError as error:
-        raise DiskFull(f"no room left on the disk of {path}; nothing of this write was kept", "free some space and repeat the command") from error
+        raise DiskFull(
+            f"no room left on the disk of {path}; nothing of this write was kept",
+            "free some space and repeat the command",
+        ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise HomeDamaged(f"{path} is damaged: {error}", "keep a copy of the folder, then run: mesh repair") from error
     except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError, apsw.AuthError) as error:
@@ -144,4 +160,7 @@ def translated(path: str) -> Iterator[None]:
     except apsw.BusyError as error:
         raise HomeBusy(f"another process has held {path} for {BUSY_SECONDS} s", "see who: mesh status") from error
     except apsw.IOError as error:
-        raise HomeDamaged(f"the disk of {path} reports an error: {error}", "check the disk, keep a copy of the folder, then run: mesh verify") from error
+        raise HomeDamaged(
+            f"the disk of {path} reports an error: {error}",
+            "check the disk, keep a copy of the folder, then run: mesh verify",
+        ) from error

@@ -12,6 +12,7 @@ from mesh.core.feed import Range, decode_range, encode_range
 from mesh.core.ids import digest, tag_of
 from mesh.core.operation import Add, fold_key, parse
 from mesh.core.trust import Trust
+from mesh.store.database import Run
 from mesh.store.feeds import FeedRow, Feeds, OpRow
 from mesh.store.fold import Fold, FoldRow
 from mesh.store.quarantine import Quarantine, Stray
@@ -23,7 +24,7 @@ class Erasure:
     def __init__(
         self, connection: apsw.Connection, mesh: bytes, feeds: Feeds, fold: Fold, quarantine: Quarantine
     ) -> None:
-        self._run = connection.execute
+        self._run: Run = connection.execute
         self._mesh = mesh
         self._feeds = feeds
         self._fold = fold

@@ -15,6 +15,7 @@ from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
 from mesh.core.operation import ADD, Add, fold_key, parse
 from mesh.core.trust import Trust
 from mesh.core.vector import Head, Vector
+from mesh.store.database import Run
 from mesh.store.fold import FoldRow
 
 POINT_SPACING = 64  # operations between kept points: 2 bytes of signature an operation, little to re-hash
@@ -49,8 +50,8 @@ class Feeds:
     """Reads and writes within whatever transaction the connection is in."""
 
     def __init__(self, connection: apsw.Connection, mesh: bytes) -> None:
-        self._run = connection.execute
-        self._many = connection.executemany
+        self._run: Run = connection.execute
+        self._many: Run = connection.executemany
         self._mesh = mesh
 
     def find(self, feed: Feed) -> FeedRow | None:
@@ -97,7 +98,8 @@ class Feeds:
         """
         number, node, seq = row.number, row.feed.node, row.held.seq
         op = self._run("SELECT coalesce(max(op), 0) FROM ops").get
-        ops, gone, fresh, size = [], [], [], 0
+        ops: list[tuple[object, ...]] = []
+        gone, fresh, size = [], [], 0
         for hlc, kind, body, body_hash in item.links[seq + 1 - item.first :]:
             op += 1
             seq += 1
@@ -207,7 +209,9 @@ class Feeds:
 
     def next_range(self, row: FeedRow, after: int, prev: bytes, *, shortest: bool = False) -> Range:
         """The range from `after` to the furthest point it can reach (or to the nearest one)."""
-        points = {seq: (head, signature) for seq, head, signature in self._points_behind(row.number, after, shortest)}
+        points = {
+            seq: (head, signature) for seq, head, signature in self._points_behind(row.number, after, nearest=shortest)
+        }
         links: list[Link] = []
         best, size = 0, ENVELOPE_BYTES
         for op in self.rows(row.number, after + 1, min(max(points), after + RANGE_OPERATIONS)):
@@ -227,7 +231,7 @@ class Feeds:
         assert row is not None
         return _feed_row(row)
 
-    def _points_behind(self, number: int, after: int, nearest: bool) -> list[tuple[int, bytes, bytes]]:
+    def _points_behind(self, number: int, after: int, *, nearest: bool) -> list[tuple[int, bytes, bytes]]:
         return list(
             self._run(
                 "SELECT seq, hash, signature FROM points WHERE feed=? AND seq>? AND seq<=? ORDER BY seq LIMIT ?",

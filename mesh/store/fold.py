@@ -25,6 +25,7 @@ from mesh.core.operation import (
     parse,
     register_key,
 )
+from mesh.store.database import Run
 
 FOLD_VERSION = 1  # shown beside a root: equal roots mean equal views at equal fold version
 
@@ -53,8 +54,8 @@ class Fold:
     """The folded tables of one schema: `main`, or the scratch one of `verify`. Words exist in `main` only."""
 
     def __init__(self, connection: apsw.Connection, schema: str = "main") -> None:
-        self._run = connection.execute
-        self._many = connection.executemany
+        self._run: Run = connection.execute
+        self._many: Run = connection.executemany
         self._schema = schema
         self._has_words = schema == "main"
 
@@ -63,33 +64,33 @@ class Fold:
         if not rows:
             return
         doubtful = self._doubtful(number, rows[0].seq, rows[-1].seq)
-        elements, words, again = [], [], set()
+        elements, words = [], []
+        again: set[int] = set()
         logs: dict[str, int] = {}
-        for op, _, tag, key, parsed in rows:
-            kind = type(parsed)
-            if kind is Add:
+        for op, _, tag, _, parsed in rows:
+            if isinstance(parsed, Add):
                 at, name, record = parsed
                 if op in doubtful:
-                    again.add(key)
+                    again.add(signed_prefix(tag))
                     continue
                 log = logs.get(name)
                 if log is None:
                     log = logs[name] = self._log(name)
                 elements.append((op, log, at))
                 words.append((op, searchable(record)))
-            elif kind is Set:
-                self._set(op, tag, parsed)  # type: ignore[arg-type]
-            elif kind is Count:
-                self._count(feed, parsed)  # type: ignore[arg-type]
-            elif kind is Remove:
-                again |= self._remove(op, parsed)  # type: ignore[arg-type]
-            elif kind is Ignored:
-                self._run(f"INSERT INTO {self._schema}.ignored VALUES(?,?)", (op, parsed[0]))
+            elif isinstance(parsed, Set):
+                self._set(op, tag, parsed)
+            elif isinstance(parsed, Count):
+                self._count(feed, parsed)
+            elif isinstance(parsed, Remove):
+                again |= self._remove(op, parsed)
+            elif isinstance(parsed, Ignored):
+                self._run(f"INSERT INTO {self._schema}.ignored VALUES(?,?)", (op, parsed.reason))
         self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?)", elements)
         if self._has_words:
             self._many("INSERT INTO words(rowid, text) VALUES(?,?)", words)
         for doubted in again:
-            self._recompute_elements(doubted)  # type: ignore[arg-type]
+            self._recompute_elements(doubted)
 
     def withdraw(self, rows: Iterable[FoldRow]) -> None:
         """Take out operations that no longer count; the feeds table already says so."""

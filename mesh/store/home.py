@@ -17,7 +17,9 @@ from mesh.store.marker import Marker
 from mesh.store.store import Clock, Store, wall_clock
 
 FORMAT = 1
-_NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "fuse.sshfs", "ceph", "lustre"})
+_NETWORK_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "fuse.sshfs", "ceph", "lustre"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,17 @@ class Home:
         """The node's own key."""
         identity = keyfile.load(self.file("node.key"))
         if identity.public != self.node:
-            raise HomeDamaged(f"{self.file('node.key')} is the key of another node", "put the right one back from a backup")
+            raise HomeDamaged(
+                f"{self.file('node.key')} is the key of another node", "put the right one back from a backup"
+            )
         return identity
 
     def root_identity(self) -> Identity:
         """The mesh's root key, where it is kept."""
         if not self.has_root_key:
             raise UsageError(
-                "the root key of this mesh is not in this home", "run the command on the machine where the mesh was made"
+                "the root key of this mesh is not in this home",
+                "run the command on the machine where the mesh was made",
             )
         return keyfile.load(self.file("root.key"))
 
@@ -101,7 +106,9 @@ def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int 
         home = _fill(draft, name, mesh, wall_clock() if now_ms is None else now_ms)
         os.rename(draft, path)  # over an empty folder too; never over one with something in it
     except OSError as error:
-        raise HomePermissions(f"the home {path} cannot be made: {error.strerror}", "choose an empty or new folder with --home DIR") from error
+        raise HomePermissions(
+            f"the home {path} cannot be made: {error.strerror}", "choose an empty or new folder with --home DIR"
+        ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return Home(path, home.mesh, home.node, home.name)
@@ -161,4 +168,7 @@ def refuse_network_disk(path: str) -> None:
     around = [(point, kind) for point, kind in mounts if path == point or path.startswith(point.rstrip("/") + "/")]
     kind = max(around, key=lambda mount: len(mount[0]), default=("", ""))[1]
     if kind in _NETWORK_FILE_SYSTEMS:
-        raise HomeError(f"{path} is on a network file system ({kind}), which cannot keep a database safe", "choose a local folder: --home DIR")
+        raise HomeError(
+            f"{path} is on a network file system ({kind}), which cannot keep a database safe",
+            "choose a local folder: --home DIR",
+        )

@@ -7,7 +7,7 @@ from mesh.core.ids import Feed
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """This many operations, or one statement, are new and count."""
+    """So many operations, or one statement, are new and count."""
 
     count: int
 

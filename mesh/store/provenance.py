@@ -64,12 +64,14 @@ def provenance(store: Store, tag: bytes) -> Provenance:
         state=_state(store, feed, row, tag),
         copies=len(copies),
         record=parsed.record if isinstance(parsed, Add) else (parsed._asdict() if parsed is not None else None),
-        events=sorted([*_edits(store, tag), *_removals(store, tag), *_erasures(store, tag)], key=lambda item: item.at_ms),
+        events=sorted(
+            [*_edits(store, tag), *_removals(store, tag), *_erasures(store, tag)], key=lambda item: item.at_ms
+        ),
     )
 
 
 def _state(store: Store, feed: FeedRow, row: OpRow, tag: bytes) -> str:
-    run = store.database.connection.execute
+    run = store.database.run
     if row.body is None:
         return "erased"
     if row.seq > feed.accepted.seq:
@@ -86,8 +88,9 @@ def _state(store: Store, feed: FeedRow, row: OpRow, tag: bytes) -> str:
 
 
 def _edits(store: Store, tag: bytes) -> list[Event]:
-    rows = store.database.connection.execute(
-        "SELECT feeds.node, ops.hlc, ops.body FROM registers JOIN ops USING(op) JOIN feeds USING(feed) WHERE target=?", (tag,)
+    rows = store.database.run(
+        "SELECT feeds.node, ops.hlc, ops.body FROM registers JOIN ops USING(op) JOIN feeds USING(feed) WHERE target=?",
+        (tag,),
     ).fetchall()
     events = []
     for node, hlc, body in rows:
@@ -98,7 +101,7 @@ def _edits(store: Store, tag: bytes) -> list[Event]:
 
 
 def _removals(store: Store, tag: bytes) -> list[Event]:
-    rows = store.database.connection.execute(
+    rows = store.database.run(
         "SELECT feeds.node, ops.hlc, ops.body FROM removals JOIN ops USING(op) JOIN feeds USING(feed)"
         " WHERE removals.key=? AND removals.tag=?",
         (signed_prefix(tag), tag),
@@ -122,8 +125,9 @@ def _erasures(store: Store, tag: bytes) -> list[Event]:
 def edits_of(store: Store, tag: bytes) -> list[tuple[bytes, bytes]]:
     """Tag and author of every unerased `set` on a record: their bodies quote it, so an erase must name them too."""
     found = []
-    rows = store.database.connection.execute(
-        "SELECT feeds.node, ops.hlc, ops.body FROM ops JOIN feeds USING(feed) WHERE ops.kind=? AND ops.body IS NOT NULL", (SET,)
+    rows = store.database.run(
+        "SELECT feeds.node, ops.hlc, ops.body FROM ops JOIN feeds USING(feed) WHERE ops.kind=? AND ops.body IS NOT NULL",
+        (SET,),
     )
     for node, hlc, body in rows:
         parsed = parse(SET, hlc, body)

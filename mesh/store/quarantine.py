@@ -10,6 +10,7 @@ from typing import NamedTuple
 import apsw
 
 from mesh.core.feed import Range, encode_range
+from mesh.store.database import Run
 from mesh.store.feeds import FeedRow
 
 TOTAL_BYTES = 64 * 1024 * 1024
@@ -32,7 +33,7 @@ class Quarantine:
     """Reads and writes within whatever transaction the connection is in."""
 
     def __init__(self, connection: apsw.Connection) -> None:
-        self._run = connection.execute
+        self._run: Run = connection.execute
 
     def refusal(self, node: bytes, size: int, *, certified: bool) -> str | None:
         """Why `size` more bytes of a node may not be kept waiting, if so. The newest is refused, never the old."""
@@ -65,7 +66,8 @@ class Quarantine:
     def strays(self, feed: FeedRow) -> list[Stray]:
         """The strays of a feed, earliest first."""
         rows = self._run(
-            "SELECT stray, feed, first, last, prev, head, data FROM strays WHERE feed=? ORDER BY first, last", (feed.number,)
+            "SELECT stray, feed, first, last, prev, head, data FROM strays WHERE feed=? ORDER BY first, last",
+            (feed.number,),
         )
         return [Stray._make(row) for row in rows]
 

@@ -11,7 +11,7 @@ import apsw
 from mesh.core.errors import AmbiguousId, HomeDamaged, NoHome, UnknownId
 from mesh.core.ids import ID_CHARS, digest, prefix_bounds, tag_of, text_id
 from mesh.core.operation import ADD, SET, Add, Set, parse
-from mesh.store.database import open_reader, translated
+from mesh.store.database import Run, open_reader, translated
 
 SHORT_CHARS = 8
 _MATCHES_SHOWN = 20
@@ -32,7 +32,7 @@ class Reader:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
-        self._run = connection.execute
+        self._run: Run = connection.execute
 
     def tail(self, count: int, log: str | None = None) -> list[Entry]:
         """The newest live records, oldest of them first."""
@@ -55,7 +55,8 @@ class Reader:
     def fields(self, target: bytes | str) -> dict[str, Any]:
         """Every register of a record or key: field to value."""
         rows = self._run(
-            "SELECT registers.field, ops.hlc, ops.body FROM registers JOIN ops USING(op) WHERE target=? ORDER BY field", (target,)
+            "SELECT registers.field, ops.hlc, ops.body FROM registers JOIN ops USING(op) WHERE target=? ORDER BY field",
+            (target,),
         ).fetchall()
         values = {}
         for field, hlc, body in rows:
@@ -72,6 +73,10 @@ class Reader:
         """How many live records each log has."""
         rows = self._run("SELECT name, count(*) FROM elements JOIN logs USING(log) GROUP BY name ORDER BY name")
         return dict(rows.fetchall())
+
+    def names(self) -> dict[bytes, str]:
+        """The name of every member."""
+        return dict(self._run("SELECT node, name FROM members").fetchall())
 
     def resolve(self, text: str) -> bytes:
         """The tag that an id, or the beginning of one, stands for. Erased and removed records are found too."""

@@ -16,6 +16,7 @@ from mesh.core.limits import SALT_BYTES
 from mesh.core.operation import COUNT, Count, counter_key, encode, parse
 from mesh.core.statement import Fork
 from mesh.core.trust import Trust
+from mesh.store.database import Run
 from mesh.store.draft import Republished
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.quarantine import Quarantine
@@ -77,9 +78,7 @@ class Losses:
             _add_steps(steps, item.first, item.prev, list(item.links))
         return steps
 
-    def _added(
-        self, row: FeedRow, fork: Fork, steps: dict[bytes, _Step], step: _Step, count: Count
-    ) -> int | None:
+    def _added(self, row: FeedRow, fork: Fork, steps: dict[bytes, _Step], step: _Step, count: Count) -> int | None:
         """How much one count operation added: its total less the one before it in its own chain."""
         at: _Step | None = step
         while at is not None and at.before != fork.prev:
@@ -95,7 +94,8 @@ class Losses:
 
 def own_total(connection: apsw.Connection, row: FeedRow, key: str, last: int) -> int:
     """A feed's own running total for a key after operation `last`, read from its operations."""
-    found = connection.execute(
+    run: Run = connection.execute
+    found = run(
         "SELECT hlc, body FROM ops WHERE key=? AND kind=? AND feed=? AND seq<=? ORDER BY op DESC",
         (counter_key(key), COUNT, row.number, last),
     )

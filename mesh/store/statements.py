@@ -7,13 +7,14 @@ import apsw
 from mesh.core.ids import Feed
 from mesh.core.statement import Erase, Fork, Member, Revoke, Statement, fork_order, read_statement
 from mesh.core.trust import Trust
+from mesh.store.database import Run
 
 
 class Statements:
     """Reads and writes within whatever transaction the connection is in."""
 
     def __init__(self, connection: apsw.Connection, *, everyone: bool) -> None:
-        self._run = connection.execute
+        self._run: Run = connection.execute
         self._everyone = everyone
         self._cached: tuple[tuple[object, object], Trust] | None = None
 
@@ -68,9 +69,7 @@ class Statements:
             if higher is not None:
                 self._run("DELETE FROM statements WHERE id=?", (higher.id,))
         self._run("INSERT INTO statements VALUES(?,?)", (statement.id, statement.encode()))
-        self._run(
-            "INSERT INTO meta VALUES('statements', 1) ON CONFLICT(key) DO UPDATE SET value=value+1"
-        )
+        self._run("INSERT INTO meta VALUES('statements', 1) ON CONFLICT(key) DO UPDATE SET value=value+1")
 
     def _hold(self, statements: Iterable[Statement]) -> None:
         self._run("DELETE FROM held_statements")

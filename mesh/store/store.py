@@ -14,7 +14,7 @@ from mesh.core.ids import mesh_id, tag_of
 from mesh.core.statement import ADMIN, Erase, Fork, Member, Statement, decode_statement, fork_between
 from mesh.core.trust import Trust
 from mesh.store.acceptance import Acceptance
-from mesh.store.database import Database
+from mesh.store.database import Database, Run
 from mesh.store.erasure import Erasure, scrub
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.fold import Fold
@@ -48,7 +48,7 @@ class Store:
         self.own = own
         self.clock = clock
         connection = database.connection
-        self._run = connection.execute
+        self._run: Run = connection.execute
         self.feeds = Feeds(connection, mesh)
         self.fold = Fold(connection)
         self.quarantine = Quarantine(connection)

@@ -79,7 +79,7 @@ def views_digest(store: Store) -> str:
 
     Rows are hashed one by one and the hashes added up, so nothing has to be sorted or held.
     """
-    run = store.database.connection.execute
+    run = store.database.run
     total = 0
 
     def add(*parts: object) -> None:
@@ -96,13 +96,13 @@ def views_digest(store: Store) -> str:
 
 
 def _check_file(store: Store, verdict: Verdict) -> None:
-    answer = store.database.connection.execute("PRAGMA main.quick_check(1)").get
+    answer = store.database.run("PRAGMA main.quick_check(1)").get
     if answer != "ok":
         verdict.problems.append(f"the file: {answer}")
 
 
 def _check_statements(store: Store, verdict: Verdict) -> None:
-    for identity, data in store.database.connection.execute("SELECT id, data FROM statements").fetchall():
+    for identity, data in store.database.run("SELECT id, data FROM statements").fetchall():
         verdict.statements += 1
         try:
             if decode_statement(store.mesh, data).id != identity:
@@ -111,9 +111,7 @@ def _check_statements(store: Store, verdict: Verdict) -> None:
             verdict.problems.append(f"statement {identity.hex()[:10]}: {error}")
 
 
-def _check_feed(
-    store: Store, row: FeedRow, again: Fold, verdict: Verdict, progress: Callable[[int], None]
-) -> None:
+def _check_feed(store: Store, row: FeedRow, again: Fold, verdict: Verdict, progress: Callable[[int], None]) -> None:
     verdict.feeds += 1
     problem = _check_chain(store, row, verdict, progress) or _check_accepted(store, row)
     if problem:
@@ -128,7 +126,7 @@ def _check_feed(
 def _check_chain(store: Store, row: FeedRow, verdict: Verdict, progress: Callable[[int], None]) -> str:
     points = {seq: (head, signature) for seq, head, signature in store.feeds.points(row.number)}
     value, hlc, seq = first_prev(store.mesh, row.feed), 0, 0
-    rows = store.database.connection.execute(
+    rows = store.database.run(
         "SELECT op, seq, hlc, kind, key, tag, body FROM ops WHERE feed=? ORDER BY seq", (row.number,)
     )
     for op, found, stamp, kind, key, tag, body in rows:
@@ -150,7 +148,9 @@ def _check_chain(store: Store, row: FeedRow, verdict: Verdict, progress: Callabl
         if seq in points:
             verdict.points += 1
             head_hash, signature = points.pop(seq)
-            if head_hash != value or not verify(row.feed.node, point_message(store.mesh, row.feed, seq, value), signature):
+            if head_hash != value or not verify(
+                row.feed.node, point_message(store.mesh, row.feed, seq, value), signature
+            ):
                 return f"the signed point {seq} does not hold"
         if seq % _CHUNK == 0:
             progress(_CHUNK)
@@ -177,7 +177,7 @@ def _check_accepted(store: Store, row: FeedRow) -> str:
 
 
 def _compare(store: Store, verdict: Verdict) -> None:
-    run = store.database.connection.execute
+    run = store.database.run
     for table, columns in _COMPARED.items():
         main, refold = (f"SELECT {columns.format(s=s)} FROM {s}.{table}" for s in ("main", "refold"))
         for one, other, word in ((main, refold, "should not be there"), (refold, main, "is missing")):
@@ -188,7 +188,7 @@ def _compare(store: Store, verdict: Verdict) -> None:
 
 
 def _check_words(store: Store, verdict: Verdict) -> None:
-    run = store.database.connection.execute
+    run = store.database.run
     for query, word in (
         ("SELECT op FROM main.elements EXCEPT SELECT id FROM words_docsize", "is missing"),
         ("SELECT id FROM words_docsize EXCEPT SELECT op FROM main.elements", "should not be there"),

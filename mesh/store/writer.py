@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from types import TracebackType
+from typing import Self
 
 from mesh.core.errors import HomeBusy
 from mesh.store.author import Author, Receipt
@@ -26,7 +27,7 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="mesh-writer", daemon=True)
         self._closed = False
 
-    def __enter__(self) -> "Writer":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -52,7 +53,7 @@ class Writer:
                 return
             try:
                 results = self._author.append_each([drafts for drafts, _ in group])
-            except Exception as error:  # handed to every writer that waits for it, never lost
+            except Exception as error:  # noqa: BLE001 (handed to every writer that waits for it, never lost)
                 for _, future in group:
                     future.set_exception(error)
                 continue

@@ -1,0 +1,46 @@
+# Needs nothing but Python and make: everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: up test lint format bench soak clean
+
+# The node in the foreground, with a home made if there is none.
+up: $(STAMP)
+	@$(BIN)/mesh up --init
+
+# The whole test suite.
+test: $(STAMP)
+	$(BIN)/python -m pytest -q -n auto -m "not soak"
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Every benchmark, beside its peers; about a quarter of an hour. One: make bench ONLY=merge
+bench: $(STAMP) $(VENV)/.bench
+	$(BIN)/python -m bench $(ONLY)
+
+# The long runs: thousands of kills, a hundred thousand mutations, thousands of examples.
+soak: $(STAMP)
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -q -n auto --timeout 7200 -m soak
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -q -n auto --timeout 7200 tests/properties
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("clan-mesh needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Next: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check --config-settings editable_mode=compat -e '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: $(STAMP)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check --config-settings editable_mode=compat -e '.[bench]'
+	@touch $@

@@ -1,0 +1,1 @@
+"""What the clan knows: records, promotion, context, recall, harvest. Never imports `peers`. Not built yet."""

@@ -1,0 +1,60 @@
+"""`mesh admit`: sign the certificate of a node."""
+
+from mesh.cli.arguments import parser
+from mesh.cli.output import print_json
+from mesh.core.errors import AmbiguousId, UnknownId, UsageError
+from mesh.core.ids import ID_CHARS, display_name, parse_id, text_id
+from mesh.core.limits import TEXT_CHARS
+from mesh.core.statement import Member, sign
+from mesh.store.home import open_home
+from mesh.store.store import Store
+
+
+def main(argv: list[str]) -> int:
+    """Certify a node; what waited of it counts from now on."""
+    arguments = parser("admit", "mesh admit mfzwizltoq --name builder")
+    arguments.add_argument(
+        "node",
+        metavar="NODE",
+        help="the node's id as `mesh init` printed it; its beginning will do once something of it waits here",
+    )
+    arguments.add_argument("--name", default="node", help="how people see the node")
+    given = arguments.parse_args(argv)
+    if not given.name or len(given.name) > TEXT_CHARS or not given.name.isprintable():
+        raise UsageError("a node's name is a short printable text", "choose another with --name NAME")
+    home = open_home(given.home)
+    author = home.author()
+    store = author.store
+    node = _find(store, given.node.lower())
+    before = store.trust()
+    known = before.members.get(node)
+    if known is None:
+        root = home.root_identity()
+        fact = Member(root.public, store.clock(), node, given.name)
+        author.merge_statements([sign(home.mesh, root, fact).encode()])
+    counting = sum(row.accepted.seq for row in store.feeds.of_node(node))
+    name = display_name(given.name if known is None else known.name, node)
+    if given.json:
+        print_json({"node": text_id(node), "name": name, "new": known is None, "operations": counting})
+    elif known is not None:
+        print(f"{name} is a member already")
+    else:
+        print(
+            f"admitted {name}; {counting} operations of it count now\nnext: mesh export FILE, and import FILE on that node"
+        )
+    return 0
+
+
+def _find(store: Store, text: str) -> bytes:
+    if len(text) == ID_CHARS:
+        return parse_id(text, "node id")
+    nodes = {row.feed.node for row in store.feeds.all()} | set(store.trust().members)
+    matches = sorted(node for node in nodes if text_id(node).startswith(text))
+    if not matches:
+        raise UnknownId(
+            f"no node that is known here has an id beginning with {text!r}",
+            "give the whole id, as `mesh init` printed it on that machine",
+        )
+    if len(matches) > 1:
+        raise AmbiguousId(f"{text} is the beginning of several node ids", [text_id(node) for node in matches])
+    return matches[0]

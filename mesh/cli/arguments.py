@@ -1,0 +1,36 @@
+"""Argument parsers that all look alike: one sentence, one example, `--home`, `--json`."""
+
+import argparse
+import sys
+from typing import NoReturn
+
+from mesh.cli.main import COMMANDS, EXIT_USAGE
+from mesh.store.home import default_path
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors name the next step."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is."""
+        print(f"{self.prog}: {message}\n  next: {self.prog} --help", file=sys.stderr)
+        sys.exit(EXIT_USAGE)
+
+
+def parser(command: str, example: str, sentence: str = "") -> Parser:
+    """The parser of a command, or of `family member`."""
+    made = Parser(
+        prog=f"mesh {command}",
+        description=sentence or COMMANDS[command][1],
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument(
+        "--home",
+        default=default_path(),
+        metavar="DIR",
+        help="the node's home folder (default: MESH_HOME, else ~/.clan-mesh)",
+    )
+    made.add_argument("--json", action="store_true", help="machine-readable output")
+    return made

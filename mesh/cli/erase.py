@@ -1,0 +1,67 @@
+"""`mesh erase`: take a record's text out of every node."""
+
+from mesh.cli.arguments import parser
+from mesh.cli.main import EXIT_WAITING
+from mesh.cli.output import print_json, tell
+from mesh.cli.records import locate
+from mesh.core.errors import UsageError
+from mesh.core.identity import Identity
+from mesh.core.ids import text_id
+from mesh.core.limits import TAGS_PER_BODY, TEXT_CHARS
+from mesh.core.statement import Erase, sign
+from mesh.store.draft import Removal
+from mesh.store.home import Home, open_home
+from mesh.store.provenance import edits_of
+from mesh.store.store import Store
+
+
+def main(argv: list[str]) -> int:
+    """Sign the erasure if we may; otherwise remove the record and say who may erase it."""
+    arguments = parser("erase", 'mesh erase 7k3qmzpa --reason "a password got in"')
+    arguments.add_argument("id", metavar="ID", help="a record's id, or its beginning")
+    arguments.add_argument("--reason", required=True, help="why, without repeating the secret: the reason stays")
+    given = arguments.parse_args(argv)
+    if len(given.reason) > TEXT_CHARS:
+        raise UsageError(f"a reason has at most {TEXT_CHARS} characters", "say it shorter")
+    home = open_home(given.home)
+    store, tag = locate(home, given.id)
+    private = store.mesh != home.mesh
+    author = home.author(private=private)
+    authors = dict(edits_of(store, tag)) | {tag: store.feeds.by_tag(tag)[0][0].feed.node}
+    signer = _signer(home, store, set(authors.values()))
+    mine = sorted(item for item, node in authors.items() if store.trust().may_erase(signer.public, node))
+    for start in range(0, len(mine), TAGS_PER_BODY):
+        tags = tuple(mine[start : start + TAGS_PER_BODY])
+        author.merge_statements(
+            [sign(store.mesh, signer, Erase(signer.public, store.clock(), tags, given.reason)).encode()]
+        )
+    left = len(authors) - len(mine)
+    if tag not in mine:
+        author.append([Removal((tag,), given.reason)])
+    finished = author.store.scrub()
+    if given.json:
+        print_json(
+            {"id": text_id(tag), "erased": len(mine), "left": left, "removed": tag not in mine, "finished": finished}
+        )
+    elif mine:
+        print(f"erased {text_id(tag)[:8]} and {len(mine) - 1} edits of it; hash, author and reason stay")
+    if left:
+        tell(
+            f"mesh: {left} bodies were written by others, and only their authors, an admin or the root key may erase them;"
+            f"{' the record was removed from the views' if tag not in mine else ''}\n"
+            f"  next: where the root key is: mesh erase {text_id(tag)[:16]} --reason REASON"
+        )
+    if not finished:
+        tell(
+            "mesh: a running reader still holds the old pages\n  next: stop it, then: mesh status; the sidecar also tries again by itself"
+        )
+    return 0 if finished and not left else EXIT_WAITING
+
+
+def _signer(home: Home, store: Store, authors: set[bytes]) -> Identity:
+    """The least key that reaches furthest: our own where it may erase everything, else the root key if it is here."""
+    own = home.identity()
+    trust = store.trust()
+    if home.has_root_key and not all(trust.may_erase(own.public, node) for node in authors):
+        return home.root_identity()
+    return own

@@ -1,0 +1,86 @@
+"""`mesh export`: write a bundle."""
+
+import json
+import os
+import sys
+from typing import Any
+
+from mesh.cli.arguments import parser
+from mesh.cli.output import print_json, tell
+from mesh.core.errors import HomePermissions, RemoteError, UsageError
+from mesh.core.feed import require_seq
+from mesh.core.ids import Feed, parse_id
+from mesh.core.vector import Head, Vector
+from mesh.store.bundles import export_bundle
+from mesh.store.home import open_home
+from mesh.store.store import Store
+
+
+def main(argv: list[str]) -> int:
+    """Statements first, then ranges; the file appears whole or not at all."""
+    arguments = parser("export", "mesh export all.mesh")
+    arguments.add_argument("file", metavar="FILE", help="where to; - for stdout")
+    arguments.add_argument("--since", metavar="VECTORFILE", help="only what a node lacks: its `mesh status --json`")
+    arguments.add_argument("--private", action="store_true", help="the private records instead of the shared ones")
+    given = arguments.parse_args(argv)
+    since = None if given.since is None else read_vector(given.since)
+    store = open_home(given.home).store(private=given.private)
+    if given.file == "-":
+        operations = export_bundle(store, sys.stdout.buffer, since, private=given.private)
+        tell(f"exported {operations} operations")
+        return 0
+    operations, size = _to_file(store, given.file, since, private=given.private)
+    if given.json:
+        print_json({"file": given.file, "operations": operations, "bytes": size})
+    else:
+        print(
+            f"exported {operations} operations to {given.file} ({size:,} bytes)\nnext: mesh import {given.file}, on another node"
+        )
+    return 0
+
+
+def read_vector(path: str) -> Vector:
+    """A vector from the file another node wrote with `mesh status --json`."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            value: Any = json.load(file)
+        heads = []
+        for feed in value["feeds"]:
+            held = feed["held"]
+            seq = require_seq(held["seq"], lowest=0)
+            heads.append(
+                (
+                    Feed(parse_id(feed["node"], "node id"), int(feed["epoch"], 16)),
+                    Head(seq, bytes.fromhex(held["head"])),
+                )
+            )
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}", "make it on the other node: mesh status --json > FILE"
+        ) from error
+    except (ValueError, KeyError, TypeError, RemoteError) as error:
+        raise UsageError(
+            f"{path} is not a vector file", "make it on the other node: mesh status --json > FILE"
+        ) from error
+    return Vector(heads)
+
+
+def _to_file(store: Store, path: str, since: Vector | None, *, private: bool) -> tuple[int, int]:
+    draft = f"{path}.part-{os.getpid()}"
+    try:
+        # Owner only: a bundle holds everything the mesh knows.
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as out:
+            operations = export_bundle(store, out, since, private=private)
+            out.flush()
+            os.fsync(out.fileno())
+        size = os.path.getsize(draft)
+        os.replace(draft, path)
+    except OSError as error:
+        raise HomePermissions(
+            f"{path} cannot be written: {error.strerror}", "choose another place for the bundle"
+        ) from error
+    finally:
+        if os.path.exists(draft):
+            os.unlink(draft)
+    return operations, size

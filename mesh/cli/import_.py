@@ -1,0 +1,82 @@
+"""`mesh import`: merge bundles."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import BinaryIO
+
+from mesh.cli.arguments import parser
+from mesh.cli.main import EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
+from mesh.cli.output import Progress, plain, print_json, tell
+from mesh.core.errors import RemoteError, UsageError
+from mesh.store.author import Author
+from mesh.store.bundles import ImportReport, import_bundle
+from mesh.store.home import open_home
+
+
+def main(argv: list[str]) -> int:
+    """Merge each bundle; one that is bad does not keep the others out."""
+    arguments = parser("import", "mesh import all.mesh")
+    arguments.add_argument("files", metavar="FILE", nargs="+", help="bundles, in any order; - for stdin")
+    arguments.add_argument(
+        "--private", action="store_true", help="bundles of private records, made with `mesh export --private`"
+    )
+    given = arguments.parse_args(argv)
+    author = open_home(given.home).author(private=given.private)
+    code = EXIT_OK
+    for file in given.files:
+        report, problem = _import(author, file)
+        if problem is not None:
+            complain(RemoteError(f"{file}: {problem}", problem.next_step))
+            code = EXIT_REFUSED
+        if report.refused:
+            code = EXIT_REFUSED
+        elif (report.waiting or report.clipped or report.forks) and code == EXIT_OK:
+            code = EXIT_WAITING
+        if given.json:
+            values = asdict(report) | {
+                "file": file,
+                "error": None if problem is None else str(problem),
+                "root": author.store.root().hex(),
+            }
+            print_json(values)
+        else:
+            _tell(file, report)
+    return code
+
+
+def _import(author: Author, file: str) -> tuple[ImportReport, RemoteError | None]:
+    report, progress = ImportReport(), Progress("bytes")
+    try:
+        with _opened(file) as source:
+            import_bundle(author, source, report, progress)
+    except RemoteError as error:
+        return report, error
+    finally:
+        progress.done()
+    return report, None
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        source = open(file, "rb")  # noqa: SIM115 (closed below; only opening may fail as usage)
+    except OSError as error:
+        raise UsageError(
+            f"{file} cannot be read: {error.strerror}", "make one on another node: mesh export FILE"
+        ) from error
+    with source:
+        yield source
+
+
+def _tell(file: str, report: ImportReport) -> None:
+    print(
+        f"{file}: {report.operations} operations and {report.statements} statements merged, {report.known} known,"
+        f" {report.waiting} waiting, {report.clipped} clipped, {report.refused} refused"
+    )
+    for reason, times in report.reasons.items():
+        tell(f"  {times} times: {plain(reason)}")

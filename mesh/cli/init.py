@@ -1,0 +1,55 @@
+"""`mesh init`: make a home."""
+
+import os
+
+from mesh.cli.arguments import parser
+from mesh.cli.output import print_json, tell
+from mesh.core.ids import display_name, parse_id, text_id
+from mesh.store.home import Home, create_home
+
+
+def main(argv: list[str]) -> int:
+    """Make a node and say what to do next."""
+    arguments = parser("init", "mesh init --name laptop")
+    arguments.add_argument(
+        "--name",
+        default=os.uname().nodename.split(".")[0] or "node",
+        help="how people see this node (default: the machine's name)",
+    )
+    arguments.add_argument("--mesh", metavar="ID", help="the mesh to ask to belong to; without it a new mesh is made")
+    given = arguments.parse_args(argv)
+    mesh = None if given.mesh is None else parse_id(given.mesh, "mesh id")
+    home = create_home(given.home, given.name, mesh)
+    if given.json:
+        print_json(
+            {
+                "home": home.path,
+                "node": text_id(home.node),
+                "name": display_name(home.name, home.node),
+                "mesh": text_id(home.mesh),
+                "recovery_key": home.file("recovery.key") if mesh is None else None,
+            }
+        )
+    else:
+        print(welcome(home))
+    if mesh is None:
+        tell(
+            f"Take the recovery key offline now: move {home.file('recovery.key')} to a place no agent can read.\n"
+            "It can replace a lost or stolen root key, and do nothing else."
+        )
+    return 0
+
+
+def welcome(home: Home) -> str:
+    """What a new node is told about itself."""
+    lines = [
+        f"made {display_name(home.name, home.node)} in {home.path}",
+        f"  node  {text_id(home.node)}",
+        f"  mesh  {text_id(home.mesh)}",
+    ]
+    if home.has_root_key:
+        lines.append('next: mesh op add discoveries "what you found out"')
+    else:
+        lines.append("What it writes counts once it is admitted. Where the root key is, run:")
+        lines.append(f"  mesh admit {text_id(home.node)} --name {home.name}")
+    return "\n".join(lines)

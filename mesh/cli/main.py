@@ -1,0 +1,105 @@
+"""The dispatcher: finds a command's module and runs it. Imports nothing that an everyday command does not need."""
+
+import os
+import sys
+from collections.abc import Callable
+
+from mesh.core.errors import AmbiguousId, MeshError
+
+# name: module, one sentence. The order is that of the overview.
+COMMANDS = {
+    "init": ("init", "Make a node: a mesh of its own, or one that asks to belong to a mesh."),
+    "up": ("up", "Run the node in the foreground."),
+    "status": ("status", "Say who this node is, what it holds and what waits."),
+    "tail": ("tail", "Show the newest records."),
+    "why": ("why", "Say where a record comes from and what became of it."),
+    "admit": ("admit", "Certify a node, where the root key is."),
+    "erase": ("erase", "Take a record's text out of every node, for ever."),
+    "export": ("export", "Write a bundle: everything, or what a vector lacks."),
+    "import": ("import_", "Merge bundles from other nodes."),
+    "verify": ("verify", "Check every chain, signature and view from nothing."),
+    "repair": ("repair", "Save what can be read of a damaged database into a new one."),
+    "op": ("op", "Drive the replicated types by hand: add, remove, set, count, list, get, total."),
+}
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_WAITING, EXIT_REFUSED = 0, 1, 2, 3, 4
+
+
+def main() -> None:
+    """The entry point of the `mesh` script."""
+    try:
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has enough; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = EXIT_OK
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
+
+
+def run(argv: list[str]) -> int:
+    """Run one command line; returns the exit code."""
+    home: list[str] = []
+    if argv and argv[0] == "--home" and len(argv) > 1:
+        home, argv = argv[:2], argv[2:]
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(overview())
+        return EXIT_OK
+    if argv[0] in ("-V", "--version"):
+        from mesh import __version__
+
+        print(f"clan-mesh {__version__}")
+        return EXIT_OK
+    name, rest = argv[0], argv[1:]
+    if name not in COMMANDS:
+        return _unknown(name)
+    try:
+        return _command(name)(rest + home)
+    except MeshError as error:
+        complain(error)
+        return EXIT_FAILED
+
+
+def overview() -> str:
+    """What `mesh --help` shows."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {sentence}" for name, (_, sentence) in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: mesh COMMAND [options]",
+            "",
+            "The memory a fleet of coding agents shares.",
+            "",
+            *lines,
+            "",
+            "Every command takes --home DIR (or MESH_HOME) and --json; `mesh COMMAND --help` has an example.",
+            "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something waits, 4 something was refused.",
+        ]
+    )
+
+
+def complain(error: MeshError) -> None:
+    """An error as a person reads it: what happened, then the next step."""
+    lines = [f"mesh: {error}"]
+    if isinstance(error, AmbiguousId):
+        lines += [f"  {match}" for match in error.matches]
+    if error.next_step:
+        lines.append(f"  next: {error.next_step}")
+    print("\n".join(lines), file=sys.stderr)
+
+
+def _command(name: str) -> Callable[[list[str]], int]:
+    module = __import__(f"mesh.cli.{COMMANDS[name][0]}", fromlist=["main"])
+    command: Callable[[list[str]], int] = module.main
+    return command
+
+
+def _unknown(name: str) -> int:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, 1)
+    print(f"mesh: there is no command {name!r}", file=sys.stderr)
+    print(f"  next: mesh {close[0]} --help" if close else "  next: mesh --help", file=sys.stderr)
+    return EXIT_USAGE

@@ -1,0 +1,228 @@
+"""`mesh op`: every replicated type, by hand."""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from mesh.cli.arguments import Parser, parser
+from mesh.cli.output import plain, print_json, tell, when
+from mesh.core.clock import milliseconds
+from mesh.core.errors import UsageError
+from mesh.core.ids import text_id
+from mesh.store.author import Author, Receipt
+from mesh.store.draft import Assignment, Draft, Increment, NewRecord, Removal
+from mesh.store.home import open_home
+from mesh.store.reading import Reader
+
+# name: sentence, example
+MEMBERS = {
+    "add": ("Add a record to a log (OR-Set).", 'mesh op add discoveries "HTTP 405 on push means branch protection"'),
+    "remove": (
+        "Remove records that were seen (OR-Set); a concurrent add stays.",
+        'mesh op remove 7k3qmzpa --reason "no longer true"',
+    ),
+    "set": ("Set a field of a record, or of a key (LWW-Register).", "mesh op set 7k3qmzpa severity high"),
+    "count": ("Count something (G-Counter).", "mesh op count opened --by 2"),
+    "list": ("List the live records of a log.", "mesh op list discoveries"),
+    "get": ("Show a record with its fields, or the fields of a key.", "mesh op get 7k3qmzpa"),
+    "total": ("Show a counter's value.", "mesh op total opened"),
+}
+
+
+def main(argv: list[str]) -> int:
+    """Run `mesh op MEMBER ...`."""
+    if not argv or argv[0] in ("-h", "--help"):
+        width = max(map(len, MEMBERS))
+        lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
+        print(
+            "\n".join(
+                [
+                    "usage: mesh op MEMBER [options]",
+                    "",
+                    "Drive the replicated types by hand.",
+                    "",
+                    *lines,
+                    "",
+                    "example:",
+                    f"  {MEMBERS['add'][1]}",
+                ]
+            )
+        )
+        return 0
+    name = argv[0]
+    if name not in MEMBERS:
+        print(f"mesh op: there is no {name!r}\n  next: mesh op --help", file=sys.stderr)
+        return 2
+    sentence, example = MEMBERS[name]
+    arguments = parser(f"op {name}", example, sentence)
+    arguments.add_argument(
+        "--private", action="store_true", help="among the private records, which never leave this home by themselves"
+    )
+    return _RUN[name](arguments, argv[1:])
+
+
+def _add(arguments: Parser, argv: list[str]) -> int:
+    arguments.add_argument("log", metavar="LOG", help="the log's name: a-z 0-9 . _ -")
+    arguments.add_argument("text", metavar="TEXT", nargs="?", help="the record's text; - for stdin")
+    arguments.add_argument("--record", metavar="JSON", help="a whole record, as a JSON object, instead of a text")
+    arguments.add_argument("--lines", action="store_true", help="one record a line of stdin, all in one transaction")
+    given = arguments.parse_args(argv)
+    if sum((given.text is not None, given.record is not None, given.lines)) != 1:
+        arguments.error("give a TEXT, or --record, or --lines")
+    if given.lines:
+        records = [{"text": line.rstrip("\n")} for line in sys.stdin if line.strip()]
+    elif given.record is not None:
+        records = [_json_object(given.record)]
+    else:
+        records = [{"text": sys.stdin.read().rstrip("\n") if given.text == "-" else given.text}]
+    return _write(given, [NewRecord(given.log, record) for record in records])
+
+
+def _remove(arguments: Parser, argv: list[str]) -> int:
+    arguments.add_argument("ids", metavar="ID", nargs="+", help="records to remove")
+    arguments.add_argument("--reason", default="", help="why")
+    given = arguments.parse_args(argv)
+    return _write(given, lambda reader: [Removal(tuple(map(reader.resolve, given.ids)), given.reason)])
+
+
+def _set(arguments: Parser, argv: list[str]) -> int:
+    arguments.add_argument("target", metavar="ID", help="a record's id; with --key the name of a key")
+    arguments.add_argument("field", metavar="FIELD")
+    arguments.add_argument("value", metavar="VALUE", help="JSON, or else a text")
+    arguments.add_argument("--key", action="store_true", help="ID names a key, not a record")
+    given = arguments.parse_args(argv)
+    return _write(
+        given,
+        lambda reader: [
+            Assignment(given.target if given.key else reader.resolve(given.target), given.field, _value(given.value))
+        ],
+    )
+
+
+def _count(arguments: Parser, argv: list[str]) -> int:
+    arguments.add_argument("key", metavar="KEY")
+    arguments.add_argument("--by", type=int, default=1, metavar="N", help="how much (default: 1)")
+    given = arguments.parse_args(argv)
+    if given.by < 1:
+        arguments.error("a counter only grows: --by takes 1 or more")
+    return _write(given, [Increment(given.key, given.by)])
+
+
+def _list(arguments: Parser, argv: list[str]) -> int:
+    arguments.add_argument("log", metavar="LOG", nargs="?", help="one log (default: all)")
+    given = arguments.parse_args(argv)
+    reader = _reader(given)
+    for entry in reader.tail(2**31, given.log):
+        if given.json:
+            print_json(
+                {
+                    "id": text_id(entry.tag),
+                    "log": entry.log,
+                    "at": when(milliseconds(entry.at)),
+                    "author": text_id(entry.node),
+                    "record": entry.record,
+                }
+            )
+        else:
+            print(f"{reader.short_id(entry.tag)}  {entry.log}  {plain(entry.record.get('text', entry.record))}")
+    return 0
+
+
+def _get(arguments: Parser, argv: list[str]) -> int:
+    arguments.add_argument("target", metavar="ID", help="a record's id; with --key the name of a key")
+    arguments.add_argument("--key", action="store_true", help="ID names a key, not a record")
+    given = arguments.parse_args(argv)
+    reader = _reader(given)
+    if given.key:
+        print_json(reader.fields(given.target)) if given.json else _print_fields(reader.fields(given.target))
+        return 0
+    tag = reader.resolve(given.target)
+    entry = reader.entry(tag)
+    if entry is None:
+        raise UsageError(f"{given.target} is not live any more", f"see what became of it: mesh why {given.target}")
+    values = entry.record | reader.fields(tag)
+    print_json(
+        {"id": text_id(tag), "log": entry.log, "record": entry.record, "fields": reader.fields(tag)}
+    ) if given.json else _print_fields(values)
+    return 0
+
+
+def _total(arguments: Parser, argv: list[str]) -> int:
+    arguments.add_argument("key", metavar="KEY")
+    given = arguments.parse_args(argv)
+    total = _reader(given).total(given.key)
+    print_json({"key": given.key, "total": total}) if given.json else print(total)
+    return 0
+
+
+_RUN: dict[str, Callable[[Parser, list[str]], int]] = {
+    "add": _add,
+    "remove": _remove,
+    "set": _set,
+    "count": _count,
+    "list": _list,
+    "get": _get,
+    "total": _total,
+}
+
+
+def _reader(given: Any) -> Reader:
+    return Reader(open_home(given.home).store(private=given.private).database.connection)
+
+
+def _write(
+    given: Any, drafts: list[Draft] | list[NewRecord] | list[Increment] | Callable[[Reader], list[Draft]]
+) -> int:
+    author = open_home(given.home).author(private=given.private)
+    reader = Reader(author.store.database.connection)
+    receipt = author.append(drafts(reader) if callable(drafts) else list(drafts))
+    _tell(given, author, receipt)
+    return 0
+
+
+def _tell(given: Any, author: Author, receipt: Receipt) -> None:
+    if given.json:
+        print_json(
+            {
+                "ids": [text_id(tag) for tag in receipt.tags],
+                "feed": str(receipt.feed),
+                "seq": receipt.first,
+                "counts": receipt.counts,
+                "new_epoch": receipt.new_epoch or None,
+            }
+        )
+    else:
+        reader = Reader(author.store.database.connection)
+        for tag in receipt.tags:
+            print(reader.short_id(tag))
+    if not receipt.counts:
+        tell(
+            f"kept, but it counts only once this node is admitted\n  next: where the root key is: mesh admit {text_id(receipt.feed.node)}"
+        )
+    if receipt.new_epoch:
+        tell(f"a new feed was opened, because {receipt.new_epoch}; nothing is lost by that")
+
+
+def _print_fields(values: dict[str, Any]) -> None:
+    for field, value in values.items():
+        print(f"{plain(field)}: {plain(value)}")
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(
+            f"--record is not JSON: {error}", 'give an object, like: --record \'{"text": "..."}\''
+        ) from error
+    if not isinstance(value, dict):
+        raise UsageError("--record is not a JSON object", 'give an object, like: --record \'{"text": "..."}\'')
+    return value
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

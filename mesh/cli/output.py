@@ -1,0 +1,63 @@
+"""What commands print: JSON for machines, plain lines for people. Record text is untrusted and made harmless here."""
+
+import json
+import sys
+import time
+import unicodedata
+from typing import Any
+
+from mesh.core.ids import text_id
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # controls, ANSI's escape, bidi, zero-width
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout; bytes as ids where they are hashes, else as hex."""
+    print(json.dumps(value, ensure_ascii=False, default=_plain_bytes))
+
+
+def plain(value: object, limit: int = 300) -> str:
+    """Any text as one harmless line: nothing that moves a cursor, hides or turns around."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain_bytes)
+    text = "".join(char if unicodedata.category(char) not in _HIDDEN else " " for char in text[: 4 * limit])
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def when(milliseconds: int) -> str:
+    """A time as people and machines both read it."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
+
+
+def tell(text: str) -> None:
+    """Words for the person, which are not data: to stderr."""
+    print(text, file=sys.stderr)
+
+
+class Progress:
+    """A counter on a terminal for what takes longer than a second; silent in a pipe."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._count = 0
+        self._next = time.monotonic() + 1
+        self._shown = False
+
+    def __call__(self, count: int) -> None:
+        """Count on, and show it now and then."""
+        self._count += count
+        if sys.stderr.isatty() and time.monotonic() >= self._next:
+            print(f"\r{self._what}: {self._count:,}", end="", file=sys.stderr, flush=True)
+            self._next, self._shown = time.monotonic() + 0.2, True
+
+    def done(self) -> None:
+        """Leave the line."""
+        if self._shown:
+            print(file=sys.stderr)
+
+
+def _plain_bytes(value: Any) -> str:
+    if not isinstance(value, bytes):
+        raise TypeError(f"{type(value).__name__} in JSON")
+    return text_id(value) if len(value) == 32 else value.hex()

@@ -1,0 +1,66 @@
+"""`mesh status`: who this node is and how it is."""
+
+from typing import Any
+
+from mesh.cli.arguments import parser
+from mesh.cli.output import print_json, when
+from mesh.sidecar.status import node_status
+from mesh.store.home import open_home
+
+
+def main(argv: list[str]) -> int:
+    """Print the status; `--json` is also the vector file that `mesh export --since` takes."""
+    arguments = parser("status", "mesh status --json > laptop.vector")
+    arguments.add_argument("--feeds", action="store_true", help="also list every feed")
+    given = arguments.parse_args(argv)
+    home = open_home(given.home)
+    status = node_status(home, home.store())
+    if given.json:
+        print_json(status)
+    else:
+        print("\n".join(_lines(status, feeds=given.feeds)))
+    return 0
+
+
+def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
+    counts = status["counts"]
+    records = ", ".join(f"{count} {log}" for log, count in counts["records"].items()) or "none"
+    lines = [
+        f"node      {status['name']}  {status['node']}",
+        f"mesh      {status['mesh']}  ({counts['members']} members)",
+        f"root      {status['root']}  (fold {status['fold_version']})",
+        f"records   {records}",
+        f"held      {counts['operations']} operations in {len(status['feeds'])} feeds, {counts['statements']} statements",
+        f"disk      {status['db_bytes']:,} bytes in {status['home']}",
+        f"sidecar   {'process ' + str(status['sidecar']) if status['sidecar'] else 'not running; start it with: mesh up'}",
+    ]
+    if status["mesh_time"]:
+        lines.insert(3, f"mesh time {when(status['mesh_time'])}")
+    if not status["certified"]:
+        lines.append(f"waiting   this node is not admitted yet; where the root key is: mesh admit {status['node']}")
+    lines += [
+        f"waiting   {item['operations']} operations of {item['feed']}: {item['why']}{_cure(item)}"
+        for item in status["waiting"]
+    ]
+    for word, text in (
+        ("forks", "feeds ended by a fork: another copy of that node wrote too"),
+        ("ignored", "operations whose content breaks a rule; they change nothing"),
+        ("held_statements", "statements of signers without the right"),
+        ("strays", "ranges kept until what is missing before them arrives"),
+    ):
+        if counts[word]:
+            lines.append(f"{word.split('_')[0]:<9} {counts[word]} {text}")
+    if status["scrub_owed"]:
+        lines.append(
+            "erase     not finished: a reader holds old pages; run again: mesh status, or keep the sidecar running"
+        )
+    if feeds:
+        lines += [
+            f"feed      {feed['id']}  {feed['seq']}  {feed['head'][:16]}  {feed['name'] or 'not admitted'}"
+            for feed in status["feeds"]
+        ]
+    return lines
+
+
+def _cure(item: dict[str, Any]) -> str:
+    return f"; mesh admit {item['node']}" if item["why"] == "no certificate" else ""

@@ -1,0 +1,39 @@
+"""`mesh verify`: everything from nothing."""
+
+import os
+from dataclasses import asdict
+
+from mesh.cli.arguments import parser
+from mesh.cli.main import EXIT_FAILED
+from mesh.cli.output import Progress, print_json, tell
+from mesh.store.home import open_home
+from mesh.store.verify import verify_store
+
+
+def main(argv: list[str]) -> int:
+    """Check, and say the first difference of each sort."""
+    given = parser("verify", "mesh verify").parse_args(argv)
+    home = open_home(given.home)
+    home.identity()
+    problems = []
+    for private in (False, True):
+        if private and not os.path.exists(home.file("private.db")):
+            continue
+        store = home.store(private=private)
+        progress = Progress("operations")
+        verdict = verify_store(store, progress)
+        progress.done()
+        problems += verdict.problems
+        if given.json:
+            print_json({"private": private, "clean": verdict.clean, "root": store.root().hex(), **asdict(verdict)})
+        else:
+            print(
+                f"{'private' if private else 'shared'}: {verdict.feeds} feeds, {verdict.operations} operations,"
+                f" {verdict.points} signatures, {verdict.statements} statements: {'clean' if verdict.clean else 'NOT CLEAN'}"
+            )
+            print(f"  root  {store.root().hex()}\n  views {verdict.views}")
+    for problem in problems:
+        tell(f"mesh: {problem}")
+    if problems:
+        tell("  next: keep a copy of the home, then: mesh repair")
+    return EXIT_FAILED if problems else 0

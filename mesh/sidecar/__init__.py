@@ -1,0 +1,1 @@
+"""The process beside the agent: composes store, peers and learnings. Nothing below imports it."""

@@ -1,0 +1,50 @@
+"""One sidecar a home: the lock that says so, and who holds it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mesh.core.errors import HomeBusy
+from mesh.store.home import Home
+from mesh.store.lock import FileLock
+
+_NAME = "sidecar.lock"
+
+
+@contextmanager
+def only_sidecar(home: Home) -> Iterator[None]:
+    """Be the sidecar of a home until leaving; refuse if there is one."""
+    path = home.file(_NAME)
+    try:
+        descriptor = FileLock(path).acquire(0)
+    except HomeBusy:
+        raise HomeBusy(
+            f"a sidecar of {home.path} is running already (process {_holder(path)})",
+            "use it as it is: mesh status; or stop it with Ctrl-C where it runs",
+        ) from None
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def running(home: Home) -> int | None:
+    """The process id of the home's sidecar, if one runs."""
+    path = home.file(_NAME)
+    if not os.path.exists(path):
+        return None
+    try:
+        os.close(FileLock(path).acquire(0))
+    except HomeBusy:
+        return _holder(path)
+    return None
+
+
+def _holder(path: str) -> int | None:
+    try:
+        with open(path) as file:
+            return int(file.read(20))
+    except (OSError, ValueError):
+        return None

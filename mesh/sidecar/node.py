@@ -1,0 +1,66 @@
+"""The node as a process: holds the home, watches it, lets in what becomes due, stops cleanly.
+
+It has no peers yet; what commands write beside it needs nothing from it.
+"""
+
+import asyncio
+import logging
+import signal
+
+from mesh.core.ids import display_name
+from mesh.sidecar.lock import only_sidecar
+from mesh.store.home import Home
+from mesh.store.store import Store
+
+WATCH_SECONDS = 0.5  # how soon what a command wrote is noticed
+DUE_SECONDS = 30  # how often what waits for the clock, or for a reader to go away, is looked at
+
+log = logging.getLogger("mesh.sidecar")
+
+
+async def run_node(home: Home, ready: "asyncio.Event | None" = None) -> None:
+    """Run until SIGTERM or SIGINT."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    with only_sidecar(home):
+        store = home.store()
+        try:
+            _due(store)
+            log.info("%s is up, root %s, no peers", display_name(home.name, home.node), store.root().hex()[:16])
+            if ready is not None:
+                ready.set()
+            async with asyncio.TaskGroup() as tasks:
+                watching = tasks.create_task(_watch(store))
+                await stop.wait()
+                watching.cancel()
+            log.info("stopped")
+        finally:
+            store.close()
+
+
+async def _watch(store: Store) -> None:
+    version = _version(store)
+    due = asyncio.get_running_loop().time() + DUE_SECONDS
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        now = _version(store)
+        if now != version:
+            version = now
+            log.info("the home changed, root %s", store.root().hex()[:16])
+        if asyncio.get_running_loop().time() >= due:
+            _due(store)
+            due = asyncio.get_running_loop().time() + DUE_SECONDS
+
+
+def _due(store: Store) -> None:
+    came = store.settle()
+    if came:
+        log.info("%d operations that waited count now", came)
+    if not store.scrub():
+        log.warning("an erase is not finished: a reader still holds the old pages; trying again")
+
+
+def _version(store: Store) -> int:
+    return int(store.database.connection.execute("PRAGMA data_version").get)

@@ -1,0 +1,83 @@
+"""What a node says about itself: identity, root, feeds, counts, what waits. Reads only."""
+
+import os
+from typing import Any
+
+from mesh.core import clock
+from mesh.core.ids import display_name, text_id
+from mesh.sidecar.lock import running
+from mesh.store.database import Run
+from mesh.store.fold import FOLD_VERSION
+from mesh.store.home import Home
+from mesh.store.reading import Reader
+from mesh.store.store import Store
+
+
+def node_status(home: Home, store: Store) -> dict[str, Any]:
+    """The status of a node, ready for JSON."""
+    connection = store.database.connection
+    with store.database.savepoint():  # one snapshot
+        trust = store.trust()
+        rows = store.feeds.all()
+        reader = Reader(connection)
+        count: Run = connection.execute
+        feeds = [
+            {
+                "id": str(row.feed),
+                "node": text_id(row.feed.node),
+                "name": display_name(trust.members[row.feed.node].name, row.feed.node)
+                if row.feed.node in trust.members
+                else None,
+                "epoch": f"{row.feed.epoch:016x}",
+                "seq": row.accepted.seq,
+                "head": row.accepted.hash.hex(),
+                "held": {"seq": row.held.seq, "head": row.held.hash.hex()},
+            }
+            for row in rows
+        ]
+        acceptance = store.acceptance()
+        waiting: list[dict[str, Any]] = []
+        for row in rows:
+            if row.held.seq > row.accepted.seq:
+                _, why = acceptance.allowed(row)
+                waiting.append(
+                    {
+                        "feed": str(row.feed),
+                        "operations": row.held.seq - row.accepted.seq,
+                        "why": why or "ahead of the clock",
+                        "node": text_id(row.feed.node),
+                    }
+                )
+        return {
+            "node": text_id(home.node),
+            "name": display_name(home.name, home.node),
+            "mesh": text_id(home.mesh),
+            "home": home.path,
+            "root": store.root().hex(),
+            "fold_version": FOLD_VERSION,
+            "certified": trust.certified(home.node),
+            "mesh_time": clock.hour(max((row.accepted_hlc for row in rows), default=0)),
+            "feeds": feeds,
+            "counts": {
+                "records": reader.logs(),
+                "operations": sum(row.accepted.seq for row in rows),
+                "registers": count("SELECT count(*) FROM registers").get,
+                "counters": count("SELECT count(DISTINCT key) FROM counters").get,
+                "ignored": count("SELECT count(*) FROM ignored").get,
+                "erased": count("SELECT count(*) FROM erased_bodies").get,
+                "members": len(trust.members),
+                "statements": len(trust.ids()),
+                "held_statements": count("SELECT count(*) FROM held_statements").get,
+                "strays": count("SELECT count(*) FROM strays").get,
+                "forks": len(trust.forks),
+                "waiting": sum(item["operations"] for item in waiting),
+            },
+            "waiting": waiting,
+            "scrub_owed": count("SELECT 1 FROM meta WHERE key='scrub'").get is not None,
+            "db_bytes": _size(home.file("mesh.db")),
+            "sidecar": running(home),
+        }
+
+
+def _size(path: str) -> int:
+    return sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))
