@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
         )
     if not finished:
         tell(
-            "mesh: a running reader still holds the old pages\n  next: stop it, then: mesh status; the sidecar also tries again by itself"
+            "mesh: a running reader still holds the old pages\n  next: stop it; the next write, or mesh up, finishes the erase"
         )
     return 0 if finished and not left else EXIT_WAITING
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from mesh.core import clock
 from mesh.core.ids import Feed, digest, tag_of
-from mesh.core.operation import fold_key, parse
+from mesh.core.operation import parse
 from mesh.core.trust import Trust
 from mesh.core.vector import Head
 from mesh.store.feeds import FeedRow, Feeds, OpRow
@@ -66,11 +66,17 @@ class Acceptance:
             moved = row._replace(accepted=row.held, accepted_hlc=row.held_hlc, waiting_bytes=0)
         else:
             hlc = next((op.hlc for op in self._feeds.rows(row.number, target, target)), 0)
-            waiting = sum(len(op.body or b"") for op in self._feeds.rows(row.number, target + 1, row.held.seq))
             head = Head(target, self._feeds.hash_at(row, target))
-            moved = row._replace(accepted=head, accepted_hlc=hlc, waiting_bytes=waiting)
+            moved = row._replace(accepted=head, accepted_hlc=hlc, waiting_bytes=self._waiting_bytes(row, target))
         self._feeds.save(moved)
         return moved
+
+    def _waiting_bytes(self, row: FeedRow, target: int) -> int:
+        """What of a feed fills the quarantine: operations that came without counting, not those clipped later."""
+        if target < row.accepted.seq:
+            return row.waiting_bytes
+        behind = sum(len(op.body or b"") for op in self._feeds.rows(row.number, target + 1, row.held.seq))
+        return min(row.waiting_bytes, behind)
 
     def _apply(self, row: FeedRow, after: int) -> None:
         while after < row.accepted.seq:
@@ -95,5 +101,4 @@ def fold_rows(feed: Feed, rows: Iterable[OpRow]) -> Iterator[FoldRow]:
     for row in rows:
         if row.body is not None:
             tag = tag_of(feed.node, digest(row.body))
-            parsed = parse(row.kind, row.hlc, row.body)
-            yield FoldRow(row.op, row.seq, tag, fold_key(parsed, tag), parsed)
+            yield FoldRow(row.op, row.seq, tag, parse(row.kind, row.hlc, row.body))

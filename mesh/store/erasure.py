@@ -1,7 +1,7 @@
 """Erasing: the bodies go, here and wherever a copy of them lies in the database; hash and chain stay.
 
-SQLite zeroes what it frees (`secure_delete`), also in the keyword index; what is then left is the WAL, which
-`scrub` empties. Until that has succeeded the database remembers that it is owed.
+SQLite zeroes what it frees (`secure_delete`). What is then left is the keyword index and the WAL, which `scrub`
+rewrites and empties. Until that has succeeded the database remembers that it is owed.
 """
 
 from collections.abc import Iterable
@@ -10,12 +10,14 @@ import apsw
 
 from mesh.core.feed import Range, decode_range, encode_range
 from mesh.core.ids import digest, tag_of
-from mesh.core.operation import Add, fold_key, parse
+from mesh.core.operation import Add, parse
 from mesh.core.trust import Trust
-from mesh.store.database import Run
+from mesh.store.database import Database, Run
 from mesh.store.feeds import FeedRow, Feeds, OpRow
 from mesh.store.fold import Fold, FoldRow
 from mesh.store.quarantine import Quarantine, Stray
+
+_MERGE_PAGES = 500  # index pages a step: some ten milliseconds
 
 
 class Erasure:
@@ -52,7 +54,7 @@ class Erasure:
         self._run("INSERT INTO erased_bodies VALUES(?,?)", (row.op, digest(body)))
         self._run("UPDATE ops SET body=NULL WHERE op=?", (row.op,))
         if row.seq <= feed.accepted.seq:
-            self._fold.withdraw([FoldRow(row.op, row.seq, tag, fold_key(parsed, tag), parsed)])
+            self._fold.withdraw([FoldRow(row.op, row.seq, tag, parsed)])
 
     def _erase_in_stray(self, trust: Trust, stray: Stray) -> int:
         item = decode_range(self._mesh, stray.data)
@@ -67,12 +69,24 @@ class Erasure:
         return changed
 
 
-def scrub(connection: apsw.Connection) -> bool:
-    """Empty the WAL if an erase is owed it. False while some reader still looks at the old pages."""
-    if connection.execute("SELECT value FROM meta WHERE key='scrub'").get is None:
+def scrub(database: Database) -> bool:
+    """Finish what an erase owes: rewrite the keyword index, empty the WAL. False while some reader is in the way.
+
+    FTS5's own secure-delete leaves whole words behind in the index's upper level (seen with SQLite 3.54). Merging
+    every segment into one writes the index anew without them, in short steps between which others can write.
+    """
+    if database.run("SELECT 1 FROM meta WHERE key='scrub'").get is None:
         return True
-    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # type: ignore[misc]
-    if busy:
-        return False
-    connection.execute("DELETE FROM meta WHERE key='scrub'")
-    return True
+    pages = -_MERGE_PAGES  # negative: first put all segments on one level, so that all are rewritten
+    while True:
+        with database.writing(durable=False):
+            before = database.connection.total_changes()
+            database.run("INSERT INTO words(words, rank) VALUES('merge', ?)", (pages,))
+            if database.connection.total_changes() - before < 2:  # FTS5's documented sign that nothing was left to do
+                break
+        pages = _MERGE_PAGES
+    with database.locked():
+        busy, _, _ = database.run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if not busy:
+            database.run("DELETE FROM meta WHERE key='scrub'")
+    return not busy

@@ -113,11 +113,11 @@ class Feeds:
             parsed = parse(kind, hlc, body)
             if type(parsed) is Add:
                 ops.append((op, number, seq, hlc, kind, prefix, None, body))
-                fresh.append(FoldRow(op, seq, tag, prefix, parsed))
+                fresh.append(FoldRow(op, seq, tag, parsed))
             else:
                 key = fold_key(parsed, tag)
                 ops.append((op, number, seq, hlc, kind, key, prefix, body))
-                fresh.append(FoldRow(op, seq, tag, key, parsed))
+                fresh.append(FoldRow(op, seq, tag, parsed))
             size += len(body)
         self._many("INSERT INTO ops VALUES(?,?,?,?,?,?,?,?)", ops)
         self._many("INSERT INTO erased_bodies VALUES(?,?)", gone)

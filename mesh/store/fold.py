@@ -36,7 +36,6 @@ class FoldRow(NamedTuple):
     op: int
     seq: int
     tag: bytes
-    key: int | None
     parsed: Parsed
 
 
@@ -67,7 +66,7 @@ class Fold:
         elements, words = [], []
         again: set[int] = set()
         logs: dict[str, int] = {}
-        for op, _, tag, _, parsed in rows:
+        for op, _, tag, parsed in rows:
             if isinstance(parsed, Add):
                 at, name, record = parsed
                 if op in doubtful:

@@ -68,7 +68,9 @@ class Home:
     def author(self, *, private: bool = False, clock: Clock = wall_clock) -> Author:
         """The store, with the right to write to it."""
         marker = Marker(self.node, self.file("private.db") if private else self.path)
-        return Author(self.store(private=private, clock=clock), self.identity(), marker)
+        author = Author(self.store(private=private, clock=clock), self.identity(), marker)
+        author.store.scrub()  # an erase that was cut short, if any
+        return author
 
 
 def default_path() -> str:

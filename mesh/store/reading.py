@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from mesh.core.errors import AmbiguousId, HomeDamaged, NoHome, UnknownId
+from mesh.core.errors import AmbiguousId, HomeDamaged, NoHome, UnknownId, UsageError
 from mesh.core.ids import ID_CHARS, digest, prefix_bounds, tag_of, text_id
 from mesh.core.operation import ADD, SET, Add, Set, parse
 from mesh.store.database import Run, open_reader, translated
@@ -129,6 +129,8 @@ def open_reading(home: str, *, private: bool = False) -> Reader:
     """The read side of a home, with nothing else of it opened."""
     path = os.path.join(home, "private.db" if private else "mesh.db")
     if not os.path.exists(path):
+        if private and os.path.exists(os.path.join(home, "home.json")):
+            raise UsageError("there are no private records in this home", "write one: mesh op add LOG TEXT --private")
         if not os.path.exists(os.path.join(home, "home.json")):
             raise NoHome(f"there is no clan-mesh node in {home}", "make one: mesh init")
         raise HomeDamaged(f"{path} is missing", "put it back from a backup, or run: mesh repair")

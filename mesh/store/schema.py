@@ -58,7 +58,6 @@ CREATE TABLE {schema}.ignored(op INTEGER PRIMARY KEY, reason TEXT NOT NULL);
 # The text of live records, for keyword search. Contentless: the bodies are the only copy of a text.
 _WORDS = """
 CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='porter unicode61');
-INSERT INTO words(words, rank) VALUES('secure-delete', 1);
 """
 
 MIGRATIONS = [_TRUTH + view_tables("main") + _WORDS]

@@ -140,8 +140,7 @@ class Store:
 
     def scrub(self) -> bool:
         """Finish an erase: False while some reader still holds old pages; the next try will come."""
-        with self.database.locked():
-            return scrub(self.database.connection)
+        return scrub(self.database)
 
     def acceptance(self) -> Acceptance:
         """The rules as they stand now."""
