@@ -32,7 +32,7 @@ MEMBERS = {
 
 def main(argv: list[str]) -> int:
     """Run `mesh op MEMBER ...`."""
-    if not argv or argv[0] in ("-h", "--help"):
+    if not argv or argv[0].startswith("-"):
         width = max(map(len, MEMBERS))
         lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
         print(
