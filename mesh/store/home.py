@@ -70,6 +70,7 @@ class Home:
         marker = Marker(self.node, self.file("private.db") if private else self.path)
         author = Author(self.store(private=private, clock=clock), self.identity(), marker)
         author.store.scrub()  # an erase that was cut short, if any
+        author.store.settle()  # what has waited for the clock, with no sidecar to let it in
         return author
 
 

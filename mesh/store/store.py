@@ -7,18 +7,17 @@ sidecar and any number of commands can work on one home.
 import time
 from collections.abc import Callable, Sequence
 
-from mesh.core.clock import horizon
-from mesh.core.errors import Forged, Malformed, RemoteError
-from mesh.core.feed import Range, decode_range, link_hash, require_order
-from mesh.core.ids import mesh_id, tag_of
-from mesh.core.statement import ADMIN, Erase, Fork, Member, Statement, decode_statement, fork_between
+from mesh.core.errors import Forged, RemoteError
+from mesh.core.ids import mesh_id
+from mesh.core.statement import ADMIN, Erase, Fork, Member, Statement, decode_statement
 from mesh.core.trust import Trust
 from mesh.store.acceptance import Acceptance
 from mesh.store.database import Database, Run
 from mesh.store.erasure import Erasure, scrub
-from mesh.store.feeds import FeedRow, Feeds
+from mesh.store.feeds import Feeds
 from mesh.store.fold import Fold
-from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
+from mesh.store.outcome import AlreadyKnown, Forked, Merged, Outcome, Refused, Waiting
+from mesh.store.placement import Placement
 from mesh.store.quarantine import Quarantine
 from mesh.store.statements import Statements, speaker
 
@@ -84,7 +83,7 @@ class Store:
         if self.founders() is None:
             with self.database.writing(durable=True):
                 self._run("INSERT OR IGNORE INTO meta VALUES('founders', ?)", (root_key + recovery_key,))
-                self._take([])
+                self.take([])
 
     def merge_statements(self, encoded: Sequence[bytes]) -> list[Outcome]:
         """Take in statements: verified, then into the set if their signer may, else held. One answer each."""
@@ -110,17 +109,9 @@ class Store:
 
     def merge_ranges(self, encoded: Sequence[bytes]) -> list[Outcome]:
         """Take in several ranges with one commit, each whole or not at all. One answer each."""
-        outcomes: list[Outcome] = []
         with self.database.writing(durable=False):
-            for data in encoded:
-                try:
-                    item = decode_range(self.mesh, data)
-                except RemoteError as error:
-                    outcomes.append(Refused(str(error)))
-                    continue
-                known = self.feeds.find(item.feed)
-                outcomes.append(self._merge(item, len(data)))
-                self._attach_strays(item, 0 if known is None else known.held.seq)
+            placement = Placement(self)
+            outcomes = [placement.place(data) for data in encoded]
         if any(isinstance(outcome, Forked) for outcome in outcomes):
             self.sync()
         return outcomes
@@ -161,7 +152,7 @@ class Store:
                     outcomes[index] = Refused(full)
                     continue
             room[index] = statement
-        self._take(list(room.values()))
+        self.take(list(room.values()))
         trust = self.trust()
         for index, statement in room.items():
             if trust.knows(statement.id):
@@ -170,7 +161,7 @@ class Store:
                 outcomes[index] = Waiting("its signer has no right to say this, as far as is known here")
         return outcomes
 
-    def _take(self, arrived: list[Statement]) -> None:
+    def take(self, arrived: list[Statement]) -> None:
         """Let statements join the set, and do what follows from them."""
         founders = self.founders()
         joined = self.statements.take(None if founders is None else founders[0], arrived)
@@ -198,112 +189,6 @@ class Store:
             after += acceptance.settle(row)[0].accepted.seq
         return after - before
 
-    def _merge(self, item: Range, size: int) -> Outcome:
-        trust = self.trust()
-        row = self.feeds.find(item.feed)
-        held = 0 if row is None else row.held.seq
-        if row is not None and item.last <= held and self.feeds.hash_at(row, item.last) == item.head:
-            return AlreadyKnown()
-        full = self._refusal(trust, row, item, size)
-        row = row or (self.feeds.open(item.feed) if full is None else None)
-        if row is None:
-            return Refused(full or "")
-        if item.first > held + 1:
-            return self._keep(row, item, full, Gap(item.feed, held + 1, item.first - 1))
-        if self.feeds.hash_at(row, item.first - 1) != item.prev:
-            # Another branch, and where it left ours lies before this range.
-            return self._keep(row, item, full, Gap(item.feed, 1, item.first - 1))
-        if item.first <= held and self.feeds.hash_at(row, min(held, item.last)) != item.hash_at(min(held, item.last)):
-            return self._fork(trust, row, item, full)
-        return self._extend(trust, row, item, full)
-
-    def _extend(self, trust: Trust, row: FeedRow, item: Range, full: str | None) -> Outcome:
-        new = item.links[row.held.seq + 1 - item.first :]
-        try:
-            require_order(row.held_hlc, new[:1])
-        except Malformed as error:
-            return Refused(str(error))
-        for seq, link in enumerate(new, row.held.seq + 1):
-            if link.body is None and not trust.is_erased(
-                tag_of(item.feed.node, link.body_hash), item.feed.node, link.kind
-            ):
-                return Gap(item.feed, seq, seq)
-        if full is not None:
-            return Refused(full)
-        before = row.accepted.seq
-        row, fresh = self.feeds.extend(row, item, trust)
-        row, why = self.acceptance().settle(row, fresh if before == row.held.seq - len(new) else None)
-        if row.feed.node == self.own and row.feed in trust.forks:
-            self.owe_republication()
-        return _extended(row, why, row.accepted.seq - before)
-
-    def _fork(self, trust: Trust, row: FeedRow, item: Range, full: str | None) -> Outcome:
-        """The author signed two histories. Prove it, end the feed there, and keep the other side too."""
-        first, prev = self._first_difference(row, item)
-        proof = fork_between(self.feeds.next_range(row, first - 1, prev, shortest=True), item, first)
-        if full is not None and not trust.entitled(proof):
-            return Refused(full)
-        if full is None:
-            self.quarantine.keep(row, item)
-        if row.feed.node == self.own:
-            self.owe_republication()
-        if trust.superseded_by(proof) is not None:
-            return Clipped("fork") if full is None else Refused(full)
-        self._take([proof])
-        return Forked(item.feed, first)
-
-    def _first_difference(self, row: FeedRow, item: Range) -> tuple[int, bytes]:
-        """The first operation of a range that is not ours, and the hash both have before it."""
-        prev = item.prev
-        for op in self.feeds.rows(row.number, item.first, item.last):
-            link = self.feeds.link(op)
-            ours = link_hash(prev, link.hlc, link.kind, link.body_hash)
-            if ours != item.hash_at(op.seq):
-                return op.seq, prev
-            prev = ours
-        raise AssertionError("called only where the two differ")
-
-    def _keep(self, row: FeedRow, item: Range, full: str | None, outcome: Outcome) -> Outcome:
-        if full is not None:
-            return Refused(full)
-        kept = self.quarantine.keep(row, item)
-        if kept and row.feed.node == self.own:
-            self.owe_republication()
-        return outcome
-
-    def _attach_strays(self, item: Range, before: int) -> None:
-        """What waited for the chain to grow past `before` is merged as if it came now."""
-        row = self.feeds.find(item.feed)
-        while row is not None and row.held.seq > before:
-            reached = row.held.seq
-            for stray in self.quarantine.strays(row):
-                if before < stray.first - 1 <= reached:
-                    outcome = self._merge(decode_range(self.mesh, stray.data), 0)
-                    row = self.feeds.find(item.feed) or row
-                    absorbed = row.held.seq >= stray.last and self.feeds.hash_at(row, stray.last) == stray.head
-                    if absorbed or isinstance(outcome, Refused):
-                        self.quarantine.drop(stray)
-            before = reached
-
-    def _refusal(self, trust: Trust, row: FeedRow | None, item: Range, size: int) -> str | None:
-        """Why there would be no room for a range if it had to wait, if so. What counts at once needs no room."""
-        if item.feed.node == self.own or size == 0:
-            return None
-        certified = trust.certified(item.feed.node)
-        held = 0 if row is None else row.held.seq
-        ripe = item.links[-1].hlc <= horizon(self.clock())
-        if certified and ripe and item.first <= held + 1 and trust.cut(item.feed) is None:
-            return None
-        return self.quarantine.refusal(item.feed.node, size, certified=certified)
-
     def owe_republication(self) -> None:
         """Remember that a branch of our own feed may hold what counts nowhere; `author` pays it back."""
         self._run("INSERT OR REPLACE INTO meta VALUES('republish', 1)")
-
-
-def _extended(row: FeedRow, why: str, merged: int) -> Outcome:
-    if row.accepted.seq == row.held.seq:
-        return Merged(merged)
-    if why in ("fork", "revoked"):
-        return Clipped(why, merged)
-    return Waiting(why, merged)
