@@ -4,8 +4,7 @@ The three replicated data types are usable on their own: `from mesh import ORSet
 They are imported on first use, because every command starts by importing this package.
 """
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # known to type checkers by name; importing it from typing takes longer than this package
 if TYPE_CHECKING:
     from mesh.core.crdt import GCounter, LWWRegister, ORSet
 

@@ -1,24 +1,28 @@
 """What commands print: JSON for machines, plain lines for people. Record text is untrusted and made harmless here."""
 
-import json
+from __future__ import annotations
+
 import sys
 import time
 import unicodedata
-from typing import Any
 
 from mesh.core.ids import text_id
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # controls, ANSI's escape, bidi, zero-width
 
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout; bytes as ids where they are hashes, else as hex."""
-    print(json.dumps(value, ensure_ascii=False, default=_plain_bytes))
+    print(_dumps(value))
 
 
 def plain(value: object, limit: int = 300) -> str:
     """Any text as one harmless line: nothing that moves a cursor, hides or turns around."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain_bytes)
+    text = value if isinstance(value, str) else _dumps(value)
     text = "".join(char if unicodedata.category(char) not in _HIDDEN else " " for char in text[: 4 * limit])
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
@@ -55,6 +59,12 @@ class Progress:
         """Leave the line."""
         if self._shown:
             print(file=sys.stderr)
+
+
+def _dumps(value: Any) -> str:
+    import json  # not for `mesh tail`, which mostly prints plain text
+
+    return json.dumps(value, ensure_ascii=False, default=_plain_bytes)
 
 
 def _plain_bytes(value: Any) -> str:

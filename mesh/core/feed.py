@@ -5,8 +5,8 @@ its last hash, which commits to everything before it, so a range is known to be 
 what comes before it is still missing.
 """
 
+from _blake2 import blake2b
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from mesh.core.errors import Forged, Malformed

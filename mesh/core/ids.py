@@ -3,10 +3,21 @@
 Text forms are lower-case base32 without padding, so that any prefix of an id is an id a person can type.
 """
 
-from hashlib import blake2b
-from typing import NamedTuple
+from _blake2 import blake2b  # what hashlib hands out, without its import of OpenSSL: every command starts here
+from collections import namedtuple
 
 from mesh.core.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    class _Feed(NamedTuple):
+        node: bytes
+        epoch: int
+
+else:  # typing takes longer to import than `mesh tail` has in all
+    _Feed = namedtuple("_Feed", ("node", "epoch"))  # noqa: PYI024
 
 HASH_BYTES = 32
 KEY_BYTES = 32
@@ -25,11 +36,10 @@ def named_digest(purpose: bytes, data: bytes) -> bytes:
     return blake2b(data, digest_size=HASH_BYTES, person=purpose).digest()
 
 
-class Feed(NamedTuple):
+class Feed(_Feed):
     """One append-only sequence: a node's key, and the epoch it was opened under."""
 
-    node: bytes
-    epoch: int
+    __slots__ = ()
 
     def encode(self) -> bytes:
         """The 40 bytes that stand for this feed wherever it is hashed or sent."""

@@ -4,13 +4,18 @@
 against what is left, so a 5-byte message cannot ask for gigabytes. Extension types are refused.
 """
 
+from __future__ import annotations
+
 from math import isfinite
-from typing import Any
 
 from msgpack import packb, unpackb
 
 from mesh.core.errors import Malformed
 from mesh.core.limits import VALUE_DEPTH
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 _SCALARS = frozenset({str, bytes, int, bool, type(None)})
 _DECODING = (ValueError, TypeError, OverflowError, RecursionError, MemoryError, UnicodeError, KeyError)

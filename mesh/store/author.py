@@ -5,8 +5,7 @@ Append before gossip: when a receipt is given the operations are on disk, and no
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mesh.core import clock, operation
 from mesh.core.errors import UsageError
@@ -25,8 +24,7 @@ from mesh.store.republish import Losses, own_total
 from mesh.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(NamedTuple):
     """What an append has made durable."""
 
     feed: Feed

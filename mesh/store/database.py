@@ -7,7 +7,6 @@ handling is not fair, and twenty starving writers would fail where twenty queued
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import apsw
 
@@ -21,7 +20,13 @@ WAL_BYTES = 64 * 1024 * 1024  # what a WAL is cut back to after a checkpoint
 _USER_VERSION_AT = 60  # offset in the file's header, see SQLite's file format
 
 
-Run = Callable[..., Any]  # `execute`, untyped: what a column holds is known to the schema, not to apsw
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    Run = Callable[..., Any]
+else:
+    Run = Callable  # `execute`, untyped: what a column holds is known to the schema, not to apsw
 
 
 class Database:

@@ -1,27 +1,26 @@
-"""What a writer wants to say, before it has a place in a feed: stamps, totals and salts are given at the append."""
+"""What a writer wants to say, before it has a place in a feed: stamps, totals and salts are given at the append.
 
-from dataclasses import dataclass
-from typing import Any
+Named tuples, not dataclasses: importing those would be a fifth of the time of a command that writes.
+"""
+
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class NewRecord:
+class NewRecord(NamedTuple):
     """One more element in a log."""
 
     log: str
     record: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(NamedTuple):
     """Elements to take out, by the tags that were seen."""
 
     tags: tuple[bytes, ...]
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     """A field of a record (by its tag) or of a named key gets a value."""
 
     target: bytes | str
@@ -29,16 +28,14 @@ class Assignment:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Increment:
+class Increment(NamedTuple):
     """A counter grows by an amount."""
 
     key: str
     amount: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Republished:
+class Republished(NamedTuple):
     """A body of our own from a clipped part of one of our feeds, byte for byte."""
 
     kind: int

@@ -2,8 +2,7 @@
 
 import json
 import os
-import shutil
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mesh.core.errors import HomeDamaged, HomeError, HomePermissions, NewerHome, NoHome, UsageError
 from mesh.core.identity import Identity
@@ -22,8 +21,7 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(NamedTuple):
     """An existing home. Opening it touches nothing; its stores are opened one by one."""
 
     path: str
@@ -103,6 +101,8 @@ def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int 
     if not name or len(name) > TEXT_CHARS or not name.isprintable():
         raise UsageError("a node's name is a short printable text", "choose another: mesh init --name NAME")
     refuse_network_disk(os.path.dirname(path))
+    from shutil import rmtree  # brings three compressors with it
+
     draft = f"{path}.new-{os.getpid()}"
     try:
         os.makedirs(draft, mode=0o700)
@@ -113,7 +113,7 @@ def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int 
             f"the home {path} cannot be made: {error.strerror}", "choose an empty or new folder with --home DIR"
         ) from error
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        rmtree(draft, ignore_errors=True)
     return Home(path, home.mesh, home.node, home.name)
 
 

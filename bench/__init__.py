@@ -1,0 +1,4 @@
+"""Every benchmark, each beside its peers in the same run: `python -m bench [NAME ...]`.
+
+Measures only: nothing here is imported by the product, and no test depends on a speed.
+"""

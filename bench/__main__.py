@@ -1,0 +1,93 @@
+"""Runs benchmarks, prints their tables and keeps their JSON. Measures nothing itself."""
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from bench import append, cli, machine, merge, start
+from bench.table import Report
+
+_Run = Callable[[str, argparse.Namespace], Report]
+BENCHMARKS: dict[str, tuple[_Run, str]] = {
+    "merge": (
+        lambda work, given: merge.run(work, given.records, given.peer_seconds),
+        "verified, durable, folded merge, beside one pycrdt document",
+    ),
+    "append": (lambda work, _: append.run(work), "acknowledged writes, beside a plain SQLite table"),
+    "start": (
+        lambda work, given: start.run(work, max(given.records), given.starts),
+        "time to ready, also after kill -9",
+    ),
+    "cli": (lambda work, given: cli.run(work, max(given.records), given.rounds), "commands, beside `python -c pass`"),
+}
+
+
+def main() -> None:
+    given = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    with _work(given.work) as work:
+        os.environ["MESH_STATE"] = os.path.join(work, "state")
+        for name in given.names or BENCHMARKS:
+            before = machine.facts()
+            report = BENCHMARKS[name][0](work, given)
+            after = machine.facts()["load"]
+            report.notes.append(f"load of the machine before and after: {before['load'][0]}, {after[0]}")
+            print(report.render())
+            print(f"  -> {os.path.relpath(report.save(before | {'load_after': after}))}\n", flush=True)
+
+
+def _arguments() -> argparse.Namespace:
+    lines = "\n".join(f"  {name:<7} {sentence}" for name, (_, sentence) in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=f"Every benchmark, or those named:\n{lines}",
+        epilog="example:\n  python -m bench merge --records 100000 --work /tmp/bench",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", metavar="NAME", nargs="*", help="which (default: all)")
+    parser.add_argument(
+        "--records",
+        type=_sizes,
+        default=[100_000, 1_000_000],
+        metavar="N,N",
+        help="sizes for merge; start and cli use the largest (default: 100000,1000000, which takes 4 GB of disk)",
+    )
+    parser.add_argument(
+        "--peer-seconds", type=float, default=300, metavar="S", help="most a step of pycrdt may take (default: 300)"
+    )
+    parser.add_argument("--starts", type=int, default=7, metavar="N", help="starts of each kind (default: 7)")
+    parser.add_argument("--rounds", type=int, default=40, metavar="N", help="rounds of cli (default: 40)")
+    parser.add_argument(
+        "--work", metavar="DIR", help="where homes are made, and kept for the next run (default: temporary)"
+    )
+    given = parser.parse_args()
+    unknown = [name for name in given.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    return given
+
+
+def _sizes(text: str) -> list[int]:
+    sizes = [int(part.replace("_", "")) for part in text.split(",")]
+    if min(sizes) < 1:
+        raise ValueError(text)
+    return sizes
+
+
+@contextmanager
+def _work(given: str | None) -> Iterator[str]:
+    if given is not None:
+        path = os.path.abspath(given)
+        os.makedirs(path, exist_ok=True)
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="clan-mesh-bench-") as path:
+        yield path
+
+
+if __name__ == "__main__":
+    main()

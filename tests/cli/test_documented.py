@@ -1,0 +1,89 @@
+"""Documentation as a test: every command has a help text with an example, and a section in `docs/COMMANDS.md`."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mesh.cli.main import COMMANDS, run
+from mesh.cli.op import MEMBERS
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "COMMANDS.md"
+EVERY = [*COMMANDS, *(f"op {member}" for member in MEMBERS)]
+
+
+def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `mesh COMMAND --help` prints, which must end well."""
+    try:
+        code: object = run([*command.split(), "--help"])
+    except SystemExit as end:
+        code = end.code
+    printed = capsys.readouterr()
+    assert code == 0
+    assert printed.err == ""
+    return printed.out
+
+
+def sections() -> dict[str, str]:
+    """The text under each heading that names a command."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
+        heading = re.fullmatch(r"#+ `mesh ([a-z ]+)`", line)
+        if heading:
+            name = heading[1]
+            assert name not in found, f"mesh {name} has two sections"
+            found[name] = ""
+        elif line.startswith("## "):
+            name = ""
+        elif name:
+            found[name] += line + "\n"
+    return found
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_every_command_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The help says how to call the command, what it does, and shows one call that runs."""
+    text = help_of(command, capsys)
+    assert f"usage: mesh {command}" in text
+    _, _, example = text.partition("example:\n")
+    assert example.strip().startswith(f"mesh {command}")
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_every_command_has_a_section(command: str) -> None:
+    """The section has an example with its output, the fields of `--json`, and the exit codes."""
+    section = sections().get(command, "")
+    assert f"$ mesh {command}" in section
+    assert "Exit codes:" in section
+    assert "`--json`" in section
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_every_option_of_the_help_is_in_the_section(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """No option is added to a command without a word about it in the document."""
+    options = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", help_of(command, capsys).partition("example:")[0]))
+    section = sections().get(command, "")
+    missing = {
+        option for option in options - {"-h", "--help"} if not re.search(rf"(?<![\w-]){option}(?![\w-])", section)
+    }
+    assert missing == set()
+
+
+def test_no_section_describes_a_command_that_is_gone() -> None:
+    """A heading without its command means that the document is older than the program."""
+    assert set(sections()) == set(EVERY)
+
+
+@pytest.mark.parametrize("variable", ["MESH_HOME", "MESH_STATE", "XDG_STATE_HOME"])
+def test_every_variable_is_documented(variable: str) -> None:
+    """What the environment can change is written down."""
+    assert f"`{variable}`" in DOCUMENT.read_text(encoding="utf-8")
+
+
+def test_exit_codes_are_those_of_the_overview(capsys: pytest.CaptureFixture[str]) -> None:
+    """The overview and the document list the same codes."""
+    assert run(["--help"]) == 0
+    codes = re.findall(r"\d", capsys.readouterr().out.partition("Exit codes:")[2])
+    rows = re.findall(r"^\| (\d+) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [row for row in rows if row != "130"] == codes

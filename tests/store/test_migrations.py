@@ -1,0 +1,158 @@
+"""A database of an older version is brought up to date whole or not at all, and one of a newer version is left alone."""
+
+import os
+from pathlib import Path
+
+import apsw
+import pytest
+
+from mesh.core.errors import NewerHome
+from mesh.core.operation import Add
+from mesh.store import schema
+from mesh.store.database import Database, open_reader
+from mesh.store.draft import NewRecord
+from mesh.store.reading import Reader
+from mesh.store.verify import verify_store
+from tests.worlds import Chain, Clan, open_author, open_store, views
+
+CLAN = Clan()
+OWN = CLAN.node(0)
+TEXTS = [f"note {number}" for number in range(200)]
+ONE_MORE = """
+CREATE TABLE moods(op INTEGER PRIMARY KEY, mood TEXT NOT NULL);
+INSERT INTO moods SELECT op, 'calm' FROM ops;
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A database as today's version makes it, with our own records and another node's."""
+    folder = tmp_path / "node"
+    with open_author(folder, CLAN, OWN) as author:
+        other = Chain(CLAN, CLAN.node(1))
+        other.add(Add(other.next_hlc(), "notes", {"text": "from elsewhere"}))
+        author.merge_statements([CLAN.member(node).encode() for node in (OWN, CLAN.node(1))])
+        author.merge_ranges([other.encoded()])
+        author.append([NewRecord("notes", {"text": text}) for text in TEXTS])
+    return folder
+
+
+def add_migration(monkeypatch: pytest.MonkeyPatch, migration: str) -> None:
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, migration])
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+
+
+def version_in_file(folder: Path) -> int:
+    """As another version of clan-mesh reads it, without opening the database."""
+    return int.from_bytes((folder / "mesh.db").read_bytes()[60:64], "big")
+
+
+def said(folder: Path) -> list[str]:
+    with open_store(folder, CLAN, OWN) as store:
+        return [entry.record["text"] for entry in Reader(store.database.connection).tail(1000)]
+
+
+def test_a_database_of_the_first_version_opens(tmp_path: Path) -> None:
+    """Whatever is added later, what the first migration made is understood."""
+    connection = apsw.Connection(os.fspath(tmp_path / "mesh.db"))
+    connection.execute(f"PRAGMA page_size={schema.PAGE_BYTES}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    with connection:
+        connection.execute(schema.MIGRATIONS[0])
+        connection.execute("PRAGMA user_version=1")
+    connection.close()
+    with open_author(tmp_path, CLAN, OWN) as author:
+        author.merge_statements([CLAN.member(OWN).encode()])
+        author.append([NewRecord("notes", {"text": "still readable"})])
+        assert verify_store(author.store).clean
+    assert said(tmp_path) == ["still readable"]
+
+
+def test_a_new_database_says_its_version_in_its_header(folder: Path) -> None:
+    """That is where an older version looks before it touches anything."""
+    assert version_in_file(folder) == schema.VERSION
+
+
+def test_migrating_keeps_the_content(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records, roots and views are what they were, and the new table is filled."""
+    with open_store(folder, CLAN, OWN) as store:
+        root, before = store.root(), views(store)
+    add_migration(monkeypatch, ONE_MORE)
+    with open_store(folder, CLAN, OWN) as store:
+        assert (store.root(), views(store)) == (root, before)
+        assert store.database.run("SELECT count(*) FROM moods").get == len(TEXTS) + 1
+        assert verify_store(store).clean
+    assert version_in_file(folder) == schema.VERSION
+    assert sorted(said(folder)) == sorted([*TEXTS, "from elsewhere"])
+
+
+def test_migrating_happens_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening again finds nothing to do."""
+    add_migration(monkeypatch, ONE_MORE)
+    for _ in range(2):
+        with open_store(folder, CLAN, OWN) as store:
+            assert store.database.run("SELECT count(*) FROM moods").get == len(TEXTS) + 1
+
+
+def test_several_migrations_run_in_their_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each builds on the one before it."""
+    add_migration(monkeypatch, ONE_MORE)
+    add_migration(monkeypatch, "ALTER TABLE moods RENAME TO tempers; UPDATE tempers SET mood='sunny';")
+    with open_store(folder, CLAN, OWN) as store:
+        assert store.database.run("SELECT DISTINCT mood FROM tempers").get == "sunny"
+
+
+def test_a_migration_that_fails_half_way_leaves_the_old_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No table of the new version is there, the content is untouched, and the old version goes on writing."""
+    with open_store(folder, CLAN, OWN) as store:
+        root, before = store.root(), views(store)
+    old = schema.VERSION
+    with monkeypatch.context() as newer:
+        add_migration(newer, ONE_MORE + "INSERT INTO no_such_table VALUES(1);")
+        with pytest.raises(apsw.SQLError, match="no_such_table"):
+            Database(os.fspath(folder / "mesh.db"))
+    assert version_in_file(folder) == old
+    with open_author(folder, CLAN, OWN) as author:
+        store = author.store
+        assert (store.root(), views(store)) == (root, before)
+        assert store.database.run("SELECT count(*) FROM sqlite_schema WHERE name='moods'").get == 0
+        assert author.append([NewRecord("notes", {"text": "written after"})]).new_epoch == ""
+        assert verify_store(store).clean
+
+
+def test_a_later_migration_that_fails_takes_the_earlier_with_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From version to version in one transaction: there is no half-way version to be stuck in."""
+    old = schema.VERSION
+    with monkeypatch.context() as newer:
+        add_migration(newer, ONE_MORE)
+        add_migration(newer, "DROP TABLE no_such_table;")
+        with pytest.raises(apsw.SQLError, match="no_such_table"):
+            Database(os.fspath(folder / "mesh.db"))
+    assert version_in_file(folder) == old
+    assert sorted(said(folder)) == sorted([*TEXTS, "from elsewhere"])
+
+
+def test_a_migrated_database_is_refused_by_the_older_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Going back is refused with a sentence, by writers and readers, before any byte is touched."""
+    with monkeypatch.context() as newer:
+        add_migration(newer, ONE_MORE)
+        with open_store(folder, CLAN, OWN):
+            pass
+    path = os.fspath(folder / "mesh.db")
+    before = {name: (folder / name).read_bytes() for name in os.listdir(folder)}
+    for opener in (Database, open_reader):
+        with pytest.raises(NewerHome, match="newer clan-mesh"):
+            opener(path)
+    assert {name: (folder / name).read_bytes() for name in os.listdir(folder)} == before
+
+
+def test_a_newer_version_that_only_the_wal_knows_is_refused_too(folder: Path) -> None:
+    """A newer version that was killed between its migration and its checkpoint has said so in the WAL alone."""
+    path = os.fspath(folder / "mesh.db")
+    connection = apsw.Connection(path)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.execute(f"PRAGMA user_version={schema.VERSION + 1}")
+    connection.close()
+    assert version_in_file(folder) == schema.VERSION
+    with pytest.raises(NewerHome, match="newer clan-mesh"):
+        Database(path).close()

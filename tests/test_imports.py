@@ -1,0 +1,157 @@
+"""The direction of knowledge: who may import whom. Reads the sources with `ast`; nothing is run.
+
+package          may import of ours
+---------------  -----------------------------------------------------------
+mesh.core        nothing
+mesh.store       mesh.core
+mesh.pages       mesh.core
+peers            mesh.core
+clan_learnings   mesh.core, mesh.store.reading (the read side)
+mesh.sidecar     everything above
+mesh.cli         everything above
+
+Everybody may import within their own package. `mesh` itself is three lazy names and the version.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).parents[1]
+
+MAY_IMPORT = {
+    "mesh.core": (),
+    "mesh.store": ("mesh.core",),
+    "mesh.pages": ("mesh.core",),
+    "peers": ("mesh.core",),
+    "clan_learnings": ("mesh.core", "mesh.store.reading"),
+    "mesh.sidecar": ("mesh.core", "mesh.store", "mesh.pages", "peers", "clan_learnings"),
+    "mesh.cli": ("mesh.core", "mesh.store", "mesh.pages", "peers", "clan_learnings", "mesh.sidecar"),
+    "mesh": ("mesh.core",),
+}
+
+# Libraries that one place alone may name.
+ONLY_IN = {
+    "pycrdt": "mesh.pages",
+    "msgpack": "mesh.core.wire",
+    "nacl": "mesh.core.identity",
+    "apsw": "mesh.store",
+}
+
+# What keeps a package pure: no clock, no randomness, no files, no network.
+NEVER_IN = {
+    "mesh.core": ("os", "asyncio", "time", "random", "secrets", "socket", "sqlite3", "apsw", "threading"),
+    "peers.proto": ("asyncio", "aiohttp", "time", "random", "secrets", "socket"),
+}
+
+
+def is_within(module: str, package: str) -> bool:
+    return module == package or module.startswith(package + ".")
+
+
+def package_of(module: str) -> str:
+    """The row of the table a module falls under: the longest that fits."""
+    return max((package for package in MAY_IMPORT if is_within(module, package)), key=len)
+
+
+def is_ours(module: str) -> bool:
+    return any(is_within(module, package) for package in MAY_IMPORT)
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    """Every module of the three packages, parsed."""
+    for top in ("mesh", "peers", "clan_learnings"):
+        for path in sorted((TREE / top).rglob("*.py")):
+            parts = path.relative_to(TREE).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            yield name, ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imports(module: str, tree: ast.Module) -> Iterator[str]:
+    """Every module that is imported anywhere in a source: at the top, in a function, for types only."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} has a relative import; write the whole name"
+            source = node.module or ""
+            for alias in node.names:
+                yield f"{source}.{alias.name}" if is_module(f"{source}.{alias.name}") else source
+
+
+def is_module(name: str) -> bool:
+    path = TREE.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+def problems(module: str, tree: ast.Module) -> list[str]:
+    """Every import of a module that the tables above do not allow."""
+    own = package_of(module)
+    found = []
+    for name in imports(module, tree):
+        top = name.split(".")[0]
+        if is_ours(name) and name != "mesh":
+            if not any(is_within(name, package) for package in (own, *MAY_IMPORT[own])):
+                found.append(f"{module} imports {name}; {own} may import only {MAY_IMPORT[own] or 'nothing of ours'}")
+        elif top in ONLY_IN and not is_within(module, ONLY_IN[top]):
+            found.append(f"{module} imports {name}; only {ONLY_IN[top]} may")
+        found += [
+            f"{module} imports {name}; {package} stays pure"
+            for package, banned in NEVER_IN.items()
+            if is_within(module, package) and top in banned
+        ]
+    return found
+
+
+def test_every_module_imports_only_what_lies_below_it() -> None:
+    """No source of the three packages breaks the tables at the top of this file."""
+    assert [problem for module, tree in modules() for problem in problems(module, tree)] == []
+
+
+def test_every_package_of_the_tree_is_in_the_table() -> None:
+    """A new package has to be given its place before it can be imported."""
+    found = {package_of(name) for name, _ in modules()}
+    assert found == set(MAY_IMPORT)
+    below_mesh = {f"mesh.{path.parent.name}" for path in (TREE / "mesh").glob("*/__init__.py")}
+    assert below_mesh == {package for package in MAY_IMPORT if package.startswith("mesh.")}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("mesh.core.feed", "from mesh.store.store import Store"),
+        ("mesh.core.feed", "def late():\n    import time"),
+        ("mesh.core.feed", "import msgpack"),
+        ("mesh.core.trust", "from nacl.bindings import crypto_sign"),
+        ("mesh.store.feeds", "from mesh.sidecar.node import run_node"),
+        ("mesh.store.feeds", "from mesh import sidecar"),
+        ("mesh.sidecar.node", "import mesh.cli.main"),
+        ("mesh.sidecar.node", "import apsw"),
+        ("peers.proto.engine", "from random import Random"),
+        ("peers.proto.engine", "from mesh.store import reading"),
+        ("peers.links", "from clan_learnings import records"),
+        ("clan_learnings.records", "import peers"),
+        ("clan_learnings.records", "from mesh.store import store"),
+        ("clan_learnings.records", "import pycrdt"),
+    ],
+)
+def test_a_forbidden_import_is_found(module: str, source: str) -> None:
+    """The check itself: each of these sources breaks one rule."""
+    assert len(problems(module, ast.parse(source))) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("mesh.core.wire", "from msgpack import packb"),
+        ("mesh.store.feeds", "from mesh.core import feed"),
+        ("clan_learnings.context.digest", "from mesh.store.reading import Reader"),
+        ("mesh.pages.worker", "import pycrdt"),
+        ("mesh.cli.up", "from mesh.sidecar.node import run_node\nfrom mesh import __version__"),
+    ],
+)
+def test_an_allowed_import_passes(module: str, source: str) -> None:
+    """The check does not cry wolf."""
+    assert problems(module, ast.parse(source)) == []
