@@ -8,8 +8,8 @@ from typing import Any
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, tell
 from mesh.core.errors import HomePermissions, RemoteError, UsageError
-from mesh.core.feed import require_seq
-from mesh.core.ids import Feed, parse_id
+from mesh.core.feed import decode_feed, require_hash, require_seq
+from mesh.core.ids import parse_id
 from mesh.core.vector import Head, Vector
 from mesh.store.bundles import export_bundle
 from mesh.store.home import open_home
@@ -48,17 +48,13 @@ def read_vector(path: str) -> Vector:
         for feed in value["feeds"]:
             held = feed["held"]
             seq = require_seq(held["seq"], lowest=0)
-            heads.append(
-                (
-                    Feed(parse_id(feed["node"], "node id"), int(feed["epoch"], 16)),
-                    Head(seq, bytes.fromhex(held["head"])),
-                )
-            )
+            node, epoch = parse_id(feed["node"], "node id"), bytes.fromhex(feed["epoch"])
+            heads.append((decode_feed(node + epoch), Head(seq, require_hash(bytes.fromhex(held["head"])))))
     except OSError as error:
         raise UsageError(
             f"{path} cannot be read: {error.strerror}", "make it on the other node: mesh status --json > FILE"
         ) from error
-    except (ValueError, KeyError, TypeError, RemoteError) as error:
+    except (ValueError, KeyError, TypeError, RemoteError, UsageError) as error:
         raise UsageError(
             f"{path} is not a vector file", "make it on the other node: mesh status --json > FILE"
         ) from error

@@ -18,7 +18,7 @@ def main(argv: list[str]) -> int:
     )
     arguments.add_argument("--mesh", metavar="ID", help="the mesh to ask to belong to; without it a new mesh is made")
     given = arguments.parse_args(argv)
-    mesh = None if given.mesh is None else parse_id(given.mesh, "mesh id")
+    mesh = None if given.mesh is None else parse_id(given.mesh.lower(), "mesh id")
     home = create_home(given.home, given.name, mesh)
     if given.json:
         print_json(
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
     if mesh is None:
         tell(
             f"Take the recovery key offline now: move {home.file('recovery.key')} to a place no agent can read.\n"
-            "It can replace a lost or stolen root key, and do nothing else."
+            "It is what a lost or stolen root key can be replaced with, and good for nothing else."
         )
     return 0
 

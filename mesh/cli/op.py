@@ -32,7 +32,7 @@ MEMBERS = {
 
 def main(argv: list[str]) -> int:
     """Run `mesh op MEMBER ...`."""
-    if not argv or argv[0].startswith("-"):
+    if not argv or argv[0] in ("-h", "--help", "--home"):
         width = max(map(len, MEMBERS))
         lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
         print(
@@ -52,7 +52,10 @@ def main(argv: list[str]) -> int:
         return 0
     name = argv[0]
     if name not in MEMBERS:
-        print(f"mesh op: there is no {name!r}\n  next: mesh op --help", file=sys.stderr)
+        print(
+            f"mesh op: the first word is one of {', '.join(MEMBERS)}, not {name!r}\n  next: mesh op --help",
+            file=sys.stderr,
+        )
         return 2
     sentence, example = MEMBERS[name]
     arguments = parser(f"op {name}", example, sentence)

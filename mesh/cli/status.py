@@ -30,7 +30,7 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
         f"mesh      {status['mesh']}  ({counts['members']} members)",
         f"root      {status['root']}  (fold {status['fold_version']})",
         f"records   {records}",
-        f"held      {counts['operations']} operations in {len(status['feeds'])} feeds, {counts['statements']} statements",
+        f"counting  {counts['operations']} operations in {len(status['feeds'])} feeds, {counts['statements']} statements",
         f"disk      {status['db_bytes']:,} bytes in {status['home']}",
         f"sidecar   {'process ' + str(status['sidecar']) if status['sidecar'] else 'not running; start it with: mesh up'}",
     ]
@@ -39,7 +39,7 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
     if not status["certified"]:
         lines.append(f"waiting   this node is not admitted yet; where the root key is: mesh admit {status['node']}")
     lines += [
-        f"waiting   {item['operations']} operations of {item['feed']}: {item['why']}{_cure(item)}"
+        f"{'clipped' if item['clipped'] else 'waiting':<9} {item['operations']} operations of {item['feed']}: {item['why']}{_cure(item)}"
         for item in status["waiting"]
     ]
     for word, text in (

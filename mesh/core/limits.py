@@ -10,7 +10,7 @@ RANGE_BYTES = 256 * 1024  # one encoded range: small enough to hold in memory fo
 RANGE_OPERATIONS = 4096  # bounds a fork proof, which carries 41 bytes an operation
 STATEMENT_BYTES = 512 * 1024  # a fork proof of two full ranges still fits
 
-HLC_MAX = 2**63 - 1  # fits SQLite's signed integer; 48 bits of milliseconds last until the year 10889
+HLC_MAX = 2**63 - 1  # fits SQLite's signed integer; the milliseconds last until the year 6429
 SEQ_MAX = 2**40
 EPOCH_MAX = 2**64 - 1
 

@@ -13,7 +13,7 @@ from mesh.core.wire import is_value, pack, unpack
 
 ADD, REMOVE, SET, COUNT, PAGE = 1, 2, 3, 4, 5
 KIND_NAMES = {ADD: "add", REMOVE: "remove", SET: "set", COUNT: "count", PAGE: "page"}
-LASTING = frozenset({REMOVE, COUNT})  # bodies no erase reaches: without them a state could not be computed
+LASTING = frozenset({REMOVE, COUNT})  # bodies no erase reaches: without them no state could be computed
 _LOG_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 

@@ -45,6 +45,7 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
                         "feed": str(row.feed),
                         "operations": row.held.seq - row.accepted.seq,
                         "why": why or "ahead of the clock",
+                        "clipped": why in ("fork", "revoked"),
                         "node": text_id(row.feed.node),
                     }
                 )
@@ -70,7 +71,8 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
                 "held_statements": count("SELECT count(*) FROM held_statements").get,
                 "strays": count("SELECT count(*) FROM strays").get,
                 "forks": len(trust.forks),
-                "waiting": sum(item["operations"] for item in waiting),
+                "waiting": sum(item["operations"] for item in waiting if not item["clipped"]),
+                "clipped": sum(item["operations"] for item in waiting if item["clipped"]),
             },
             "waiting": waiting,
             "scrub_owed": count("SELECT 1 FROM meta WHERE key='scrub'").get is not None,

@@ -146,6 +146,8 @@ def read_frames(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
         if kind == bundle.END:
             if payload != digest.digest():
                 raise Malformed("the bundle was altered on its way; what held by its own signature was merged")
+            if source.read(1):
+                raise Malformed("something follows the end of the bundle; what came before was merged")
             return
         digest.update(head)
         digest.update(payload)
@@ -183,7 +185,10 @@ def _meet(store: Store, header: bundle.Header) -> None:
 
 
 def _common(store: Store, row: FeedRow, since: Vector | None) -> int:
-    """Up to where the other side has the same chain. If its head is not on ours, nothing is taken for granted."""
+    """Up to where the other side has the same chain. If its head is not on ours, nothing is taken for granted.
+
+    A head beyond ours cannot be compared; the other side has all of ours then, or its own bundle shows the fork.
+    """
     head = None if since is None else since.get(row.feed)
     if head is None or head.seq > row.held.seq:
         return 0 if head is None else row.held.seq

@@ -34,7 +34,9 @@ class Erasure:
 
     def erase(self, trust: Trust, tags: Iterable[bytes]) -> int:
         """Drop the bodies with these tags, as far as an erase that counts names them. Returns how many."""
-        gone = 0
+        gone, tags = 0, list(tags)
+        if not tags:
+            return 0
         for tag in tags:
             for feed, row in self._feeds.by_tag(tag):
                 if row.body is not None and trust.is_erased(tag, feed.feed.node, row.kind):

@@ -75,6 +75,12 @@ class Feeds:
         assert made is not None
         return made
 
+    def numbered(self, number: int) -> FeedRow:
+        """The row of a feed by its number in this database."""
+        row = self._run(f"SELECT {_COLUMNS} FROM feeds WHERE feed=?", (number,)).fetchone()
+        assert row is not None
+        return _feed_row(row)
+
     def all(self) -> list[FeedRow]:
         """Every feed, in the order of their ids."""
         return [_feed_row(row) for row in self._run(f"SELECT {_COLUMNS} FROM feeds ORDER BY node, epoch")]
@@ -138,7 +144,7 @@ class Feeds:
         ).fetchall()
         matches = []
         for row in map(OpRow._make, found):
-            feed = self._numbered(row.feed)
+            feed = self.numbered(row.feed)
             if tag_of(feed.feed.node, self.link(row).body_hash) == tag:
                 matches.append((feed, row))
         return matches
@@ -225,11 +231,6 @@ class Feeds:
         del links[best:]
         signature = points[after + best][1]
         return Range(row.feed, after + 1, prev, links, chain(prev, links), signature)
-
-    def _numbered(self, number: int) -> FeedRow:
-        row = self._run(f"SELECT {_COLUMNS} FROM feeds WHERE feed=?", (number,)).fetchone()
-        assert row is not None
-        return _feed_row(row)
 
     def _points_behind(self, number: int, after: int, *, nearest: bool) -> list[tuple[int, bytes, bytes]]:
         return list(

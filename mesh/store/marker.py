@@ -6,6 +6,7 @@ missing, from another machine or ahead of the database must not go on in the sam
 
 import os
 import sys
+from contextlib import suppress
 
 from mesh.core.errors import HomePermissions, Malformed
 from mesh.core.ids import named_digest
@@ -47,9 +48,10 @@ class Marker:
             ) from error
 
     def write(self, descriptor: int, epoch: int, seq: int) -> None:
-        """After each commit. Not synced: a marker that is behind does no harm."""
+        """After each commit. Neither synced nor insisted on: a marker that is behind does no harm."""
         data = pack([self._node, machine(), epoch, seq])
-        os.pwrite(descriptor, (len(data).to_bytes(2, "big") + data).ljust(_BYTES, b"\0"), 0)
+        with suppress(OSError):
+            os.pwrite(descriptor, (len(data).to_bytes(2, "big") + data).ljust(_BYTES, b"\0"), 0)
 
 
 def state_folder() -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from mesh.core.clock import horizon
 from mesh.core.errors import Malformed, RemoteError
 from mesh.core.feed import Range, decode_range, link_hash, require_order
-from mesh.core.ids import tag_of
+from mesh.core.ids import Feed, tag_of
 from mesh.core.statement import fork_between
 from mesh.core.trust import Trust
 from mesh.store.feeds import FeedRow
@@ -29,10 +29,17 @@ class Placement:
             item = decode_range(self._store.mesh, encoded)
         except RemoteError as error:
             return Refused(str(error))
-        known = self._feeds.find(item.feed)
+        before = self._feeds.find(item.feed)
         outcome = self._place(item, len(encoded))
-        self._attach_strays(item, 0 if known is None else known.held.seq)
+        attached = self._attach_strays(item.feed, 0 if before is None else before.held.seq)
+        if attached and isinstance(outcome, Merged):
+            return Merged(outcome.count + attached)
         return outcome
+
+    def retry_strays(self) -> None:
+        """Place again what has been kept: an erase may explain a body that was missing."""
+        for number in {stray.feed for stray in self._quarantine.everything()}:
+            self._attach_strays(self._feeds.numbered(number).feed, -1)
 
     def _place(self, item: Range, size: int) -> Outcome:
         trust = self._store.trust()
@@ -63,7 +70,7 @@ class Placement:
             if link.body is None and not trust.is_erased(
                 tag_of(item.feed.node, link.body_hash), item.feed.node, link.kind
             ):
-                return Gap(item.feed, seq, seq)
+                return self._keep(row, item, full, Gap(item.feed, seq, seq))
         if full is not None:
             return Refused(full)
         before = row.accepted.seq
@@ -83,7 +90,8 @@ class Placement:
             self._quarantine.keep(row, item)
         if row.feed.node == self._store.own:
             self._store.owe_republication()
-        if trust.superseded_by(proof) is not None:
+        known = trust.forks.get(item.feed)
+        if known is not None and known.first <= first:  # one proof is enough; only a lower one says more
             return Clipped("fork") if full is None else Refused(full)
         self._store.take([proof])
         return Forked(item.feed, first)
@@ -107,25 +115,27 @@ class Placement:
             self._store.owe_republication()
         return outcome
 
-    def _attach_strays(self, item: Range, before: int) -> None:
-        """What waited for the chain to grow past `before` is merged as if it came now."""
-        row = self._feeds.find(item.feed)
+    def _attach_strays(self, feed: Feed, before: int) -> int:
+        """What waited for the chain to grow past `before` is merged as if it came now. Returns how much counts."""
+        row = self._feeds.find(feed)
+        counted = 0 if row is None else row.accepted.seq
         while row is not None and row.held.seq > before:
             reached = row.held.seq
             for stray in self._quarantine.strays(row):
                 if before < stray.first - 1 <= reached:
                     outcome = self._place(decode_range(self._store.mesh, stray.data), 0)
-                    row = self._feeds.find(item.feed) or row
+                    row = self._feeds.find(feed) or row
                     absorbed = row.held.seq >= stray.last and self._feeds.hash_at(row, stray.last) == stray.head
                     if absorbed or isinstance(outcome, Refused):
                         self._quarantine.drop(stray)
             before = reached
+        return 0 if row is None else row.accepted.seq - counted
 
     def _refusal(self, trust: Trust, row: FeedRow | None, item: Range, size: int) -> str | None:
         """Why there would be no room for a range if it had to wait, if so. What counts at once needs no room."""
         if item.feed.node == self._store.own or size == 0:
             return None
-        certified = trust.certified(item.feed.node)
+        certified = trust.certified(item.feed.node) and item.feed.node not in trust.revoked
         held = 0 if row is None else row.held.seq
         ripe = item.links[-1].hlc <= horizon(self._store.clock())
         cut = trust.cut(item.feed)

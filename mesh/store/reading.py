@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SHORT_CHARS = 8
 _MATCHES_SHOWN = 20
+_TIES = 64  # records of one stamp looked at beyond those asked for
 
 
 class Entry:
@@ -46,14 +47,16 @@ class Reader:
 
     def tail(self, count: int, log: str | None = None) -> list[Entry]:
         """The newest live records, oldest of them first."""
-        found: list[tuple[int, int]] = []
+        entries: list[Entry] = []
         for number, name in self._run("SELECT log, name FROM logs").fetchall():
             if log is None or name == log:
-                newest = self._run("SELECT at, op FROM elements WHERE log=? ORDER BY at DESC LIMIT ?", (number, count))
-                found += newest.fetchall()
-        found.sort()
-        entries = [self._entry(op) for _, op in found[-count:]]
-        return sorted(entries, key=lambda entry: (entry.at, entry.tag))
+                newest = "SELECT at, op FROM elements WHERE log=? ORDER BY at DESC LIMIT ?"
+                rows = self._run(newest, (number, count + _TIES)).fetchall()
+                # Of equal stamps the tag decides, not which arrived first: so that equal roots print equal tails.
+                last = rows[count - 1][0] if len(rows) > count else 0
+                entries += [self._entry(op) for at, op in rows if at >= last]
+        entries.sort(key=lambda entry: (entry.at, entry.tag))
+        return entries[-count:]
 
     def entry(self, tag: bytes) -> Entry | None:
         """A live record by its tag."""
@@ -104,13 +107,13 @@ class Reader:
         lowest, highest = prefix_bounds(prefix, "record id")
         bounds = tuple(_signed(number >> 196) for number in (lowest, highest))  # the first 64 of 260 bits
         rows = self._run(
-            "SELECT node, kind, body, body_hash FROM ops JOIN feeds USING(feed) LEFT JOIN erased_bodies USING(op)"
-            " WHERE key BETWEEN ?1 AND ?2 AND kind=1 UNION ALL"
-            " SELECT node, kind, body, body_hash FROM ops JOIN feeds USING(feed) LEFT JOIN erased_bodies USING(op)"
+            "SELECT node, body, body_hash FROM ops JOIN feeds USING(feed) LEFT JOIN erased_bodies USING(op)"
+            " WHERE key BETWEEN ?1 AND ?2 AND kind=1 UNION"
+            " SELECT node, body, body_hash FROM ops JOIN feeds USING(feed) LEFT JOIN erased_bodies USING(op)"
             " WHERE tag BETWEEN ?1 AND ?2 LIMIT ?3",
             (*bounds, _MATCHES_SHOWN),
         )
-        tags = {tag_of(node, digest(body) if body is not None else gone) for node, _, body, gone in rows}
+        tags = {tag_of(node, digest(body) if body is not None else gone) for node, body, gone in rows}
         return sorted(tag for tag in tags if text_id(tag).startswith(prefix))
 
     def _ops(self, tag: bytes) -> list[tuple[int, bytes]]:

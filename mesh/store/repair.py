@@ -17,6 +17,7 @@ from mesh.store.database import Database, Run
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.home import Home
 from mesh.store.outcome import Refused
+from mesh.store.quarantine import Quarantine
 from mesh.store.store import Store
 
 _Progress = Callable[[int], None]
@@ -48,7 +49,7 @@ def repair(home: Home, progress: _Progress = lambda _: None) -> Salvage:
         store.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         store.close()
-    salvage.kept_as = f"{old}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+    salvage.kept_as = _unused(f"{old}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
     for end in ("", "-wal"):
         if os.path.exists(old + end):
             os.rename(old + end, salvage.kept_as + end)
@@ -71,7 +72,7 @@ def _copy(old: str, store: Store, salvage: Salvage, progress: _Progress) -> None
     except (apsw.Error, Forged):
         pass  # learned again from the keys in the home, or from the first bundle
     try:
-        statements = [data for (data,) in run("SELECT data FROM statements")]
+        statements = [data for (data,) in run("SELECT data FROM statements UNION ALL SELECT data FROM held_statements")]
         salvage.statements = sum(not isinstance(item, Refused) for item in store.merge_statements(statements))
         rows = Feeds(connection, store.mesh).all()
     except apsw.Error:
@@ -79,6 +80,13 @@ def _copy(old: str, store: Store, salvage: Salvage, progress: _Progress) -> None
     for row in rows:
         if not _copy_feed(connection, row, store, salvage, progress):
             salvage.lost_feeds += 1
+    try:
+        for stray in Quarantine(connection).everything():
+            store.merge(stray.data)
+    except (apsw.Error, TypeError):
+        salvage.lost_feeds += 1
+    with store.database.writing(durable=False):
+        store.owe_republication()  # whether it was owed is not known any more; asking twice does no harm
     connection.close()
 
 
@@ -93,6 +101,14 @@ def _copy_feed(connection: apsw.Connection, row: FeedRow, store: Store, salvage:
     except (apsw.Error, AssertionError, TypeError, ValueError, KeyError):
         return False
     return True
+
+
+def _unused(path: str) -> str:
+    number, free = 1, path
+    while os.path.exists(free):
+        number += 1
+        free = f"{path}-{number}"
+    return free
 
 
 def _found_again(home: Home, store: Store) -> None:

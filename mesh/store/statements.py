@@ -69,7 +69,8 @@ class Statements:
             if higher is not None:
                 self._run("DELETE FROM statements WHERE id=?", (higher.id,))
         self._run("INSERT INTO statements VALUES(?,?)", (statement.id, statement.encode()))
-        self._run("INSERT INTO meta VALUES('statements', 1) ON CONFLICT(key) DO UPDATE SET value=value+1")
+        # A random stamp, not a count: after a rollback a count would come round to a value already cached.
+        self._run("INSERT OR REPLACE INTO meta VALUES('statements', random())")
 
     def _hold(self, statements: Iterable[Statement]) -> None:
         self._run("DELETE FROM held_statements")

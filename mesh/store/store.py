@@ -172,13 +172,12 @@ class Store:
         if any(isinstance(fact, Member) and fact.role == ADMIN for fact in facts):
             self.erasure.erase(trust, trust.erased_tags())  # an erase of theirs may have come before
         else:
-            tags = [tag for fact in facts if isinstance(fact, Erase) for tag in fact.tags]
-            if tags:
-                self.erasure.erase(trust, tags)
+            self.erasure.erase(trust, [tag for fact in facts if isinstance(fact, Erase) for tag in fact.tags])
         if any(isinstance(fact, Fork) and fact.feed.node == self.own for fact in facts):
             self.owe_republication()
-        if not all(isinstance(fact, Erase) for fact in facts):
-            self._settle_all()
+        self._settle_all()
+        if any(isinstance(fact, Erase) for fact in facts):
+            Placement(self).retry_strays()
 
     def _settle_all(self) -> int:
         acceptance = self.acceptance()

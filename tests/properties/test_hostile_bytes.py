@@ -371,23 +371,22 @@ FORGED: list[Callable[[World, random.Random], bytes]] = [
 
 def hostile_feed(world: World, rng: random.Random, signer: Identity) -> bytes:
     """Ranges of the attacker's own feed, wrong in some way and signed all the same."""
-    feed = Feed(signer.public, rng.choice((1, 2, 2**64 - 1)))
+    feed = Feed(signer.public, rng.choice((1, 2, 2**64 - 1, rng.randrange(1, 2**64))))
     first, prev = 1, first_prev(CLAN.mesh, feed)
     hlc = clock.pack(NOW_MS)
     frames = []
     for _ in range(rng.randint(1, 3)):
+        wrong = rng.choice(("nothing", "nothing", "nothing", "clock", "number", "prev", "field"))
         links = []
         for _ in range(rng.randint(1, 4)):
-            hlc = rng.choice((hlc + 1, hlc + 1, hlc + 1, hlc, hlc - 1, 1, 2**63 - 1, clock.pack(NOW_MS + 10**9)))
+            stamps = (hlc, hlc - 1, 1, 0, 2**63 - 1, clock.pack(NOW_MS + 10**9)) if wrong == "clock" else (hlc + 1,)
+            hlc = rng.choice(stamps)
             body = rng.randbytes(16) + hostile_body(rng)
             links.append(Link(max(hlc, 0), rng.choice((1, 2, 3, 4, 5, rng.randrange(256))), body, digest(body)))
-        number = rng.choice((first, first, first, 1, 2, first + 1, 2**40))
-        before = rng.choice((prev, prev, prev, rng.randbytes(32), first_prev(OTHER.mesh, feed)))
+        number = rng.choice((1, 2, first + 1, 2**40)) if wrong == "number" else first
+        before = rng.choice((rng.randbytes(32), first_prev(OTHER.mesh, feed))) if wrong == "prev" else prev
         item = sign_range(CLAN.mesh, signer, feed, number, before, links)
-        data = encode_range(item)
-        if rng.random() < 0.3:
-            data = resigned(item, signer, rng)
-        frames.append((bundle.RANGE, data))
+        frames.append((bundle.RANGE, resigned(item, signer, rng) if wrong == "field" else encode_range(item)))
         first, prev = item.last + 1, item.head
     return bundled([world.header, *frames])
 
@@ -545,8 +544,7 @@ def run_hostile_member(count: int) -> None:
                 heads = victim.heads()
                 assert {feed: heads[feed] for feed in world.heads} == world.heads
                 assert {feed.node for feed in heads} <= {feed.node for feed in world.heads} | {EVE.public}
-                changed = number % 25 == 0
-                if changed:
+                if number % 25 == 0:
                     assert verify_store(victim.store).problems == []
                     assert honest_part(victim) == victim.views
                     export_bundle(victim.store, io.BytesIO())

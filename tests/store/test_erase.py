@@ -7,7 +7,7 @@ from mesh.core.feed import encode_range
 from mesh.core.operation import Add, Set
 from mesh.store.author import Author
 from mesh.store.draft import Assignment, NewRecord
-from mesh.store.outcome import Gap, Merged
+from mesh.store.outcome import AlreadyKnown, Gap, Merged
 from mesh.store.provenance import provenance
 from mesh.store.verify import verify_store
 from tests.worlds import Chain, Clan, open_author, open_store, views
@@ -104,7 +104,8 @@ def test_a_late_joiner_never_keeps_an_erased_body(tmp_path: Path) -> None:
         store.merge_statements([CLAN.member(OTHER).encode()])
         assert store.merge(encode_range(again)) == Gap(chain.feed, 1, 1), "no erase explains the missing body here"
         store.merge_statements([CLAN.erase(OTHER, tag).encode()])
-        assert store.merge(encode_range(again)) == Merged(2)
+        assert store.merge(encode_range(again)) == AlreadyKnown(), "it was kept, and counts since the erase came"
+        assert [row.accepted.seq for row in store.feeds.all()] == [2]
 
 
 def test_an_erase_by_someone_without_the_right_changes_nothing(tmp_path: Path) -> None:
