@@ -31,6 +31,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
     with _work(given.work) as work:
         os.environ["MESH_STATE"] = os.path.join(work, "state")
+        # Installed programs have their bytecode; without this a changed module would be compiled at every start.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(work, "bytecode")
         for name in given.names or BENCHMARKS:
             before = machine.facts()
             report = BENCHMARKS[name][0](work, given)

@@ -8,6 +8,13 @@ from mesh.cli.main import COMMANDS, EXIT_USAGE
 from mesh.store.home import default_path
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help of a fixed width: to ask the terminal, argparse would import three compressors, also without --help."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=100)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors name the next step."""
 
@@ -23,7 +30,7 @@ def parser(command: str, example: str, sentence: str = "") -> Parser:
         prog=f"mesh {command}",
         description=sentence or COMMANDS[command][1],
         epilog=f"example:\n  {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
         allow_abbrev=False,
     )
     made.add_argument(

@@ -46,21 +46,22 @@ class Author:
 
     def append(self, drafts: Sequence[Draft]) -> Receipt:
         """Write one batch: all of it or nothing, on disk when this returns."""
-        if not drafts:
-            raise UsageError("nothing to write")
         (result,) = self.append_each([drafts])
         if isinstance(result, UsageError):
             raise result
         return result
 
     def append_each(self, batches: Sequence[Sequence[Draft]]) -> list[Receipt | UsageError]:
-        """Several writers' batches in one transaction with one sync. One that cannot be written spoils no other."""
+        """Several writers' batches in one transaction with one sync and one signature.
+
+        One that cannot be written spoils no other.
+        """
         descriptor = self._marker.open()
         try:
             with self.store.database.locked():
                 with self.store.database.transaction(durable=True):
                     self._pay_republication()
-                    results = [self._attempt(drafts) for drafts in batches]
+                    results = self._append_each(batches)
                 self._mark(descriptor)
         finally:
             os.close(descriptor)
@@ -83,38 +84,45 @@ class Author:
         if self._run("SELECT 1 FROM meta WHERE key='republish'").get is not None:
             self.append_each([])
 
-    def _attempt(self, drafts: Sequence[Draft]) -> Receipt | UsageError:
-        try:
-            with self.store.database.savepoint():
-                return self._append(drafts)
-        except UsageError as error:
-            return error
-
-    def _append(self, drafts: Sequence[Draft]) -> Receipt:
-        store = self.store
-        trust = store.trust()
+    def _append_each(self, batches: Sequence[Sequence[Draft]]) -> list[Receipt | UsageError]:
+        if not batches:
+            return []
+        trust = self.store.trust()
         if self._identity.public in trust.revoked:
             raise UsageError(
                 "this node was revoked: what it writes counts nowhere",
                 "join anew with another home: mesh init --home DIR",
             )
         row, why = self._own_feed(trust)
-        now, stamp = store.clock(), self._last_stamp(row)
-        links: list[Link] = []
-        totals: dict[str, int] = {}
-        for draft in drafts:
-            stamp = clock.tick(stamp, now)
-            kind, body = self._body(draft, row, stamp, totals)
-            links.append(Link(stamp, kind, body, digest(body)))
+        pen = _Pen(self, row)
+        places: list[tuple[int, int] | UsageError] = []
+        for drafts in batches:
+            before = len(pen.links)
+            try:
+                pen.write(drafts)
+                places.append((before, len(pen.links)))
+            except UsageError as error:
+                places.append(error)
         first = row.held.seq + 1
+        row = self._commit(row, pen.links, trust)
+        tags = [tag_of(row.feed.node, link.body_hash) for link in pen.links]
+        counts = row.accepted.seq == row.held.seq
+        return [
+            place
+            if isinstance(place, UsageError)
+            else Receipt(row.feed, first + place[0], tuple(tags[slice(*place)]), counts, why)
+            for place in places
+        ]
+
+    def _commit(self, row: FeedRow, links: list[Link], trust: Trust) -> FeedRow:
+        store = self.store
         for batch in _batches(links):
             signed = sign_range(store.mesh, self._identity, row.feed, row.held.seq + 1, row.held.hash, batch)
             behind = row.accepted.seq == row.held.seq
             row, fresh = store.feeds.extend(row, signed, trust)
             row, _ = store.acceptance().settle(row, fresh if behind else None)
         self._put("own_seq", row.held.seq)
-        tags = tuple(tag_of(row.feed.node, link.body_hash) for link in links)
-        return Receipt(row.feed, first, tags, row.accepted.seq == row.held.seq, why)
+        return row
 
     def _own_feed(self, trust: Trust) -> tuple[FeedRow, str]:
         """The feed to go on in, or a new one if this home may have lost part of the old."""
@@ -142,28 +150,12 @@ class Author:
             return "another copy of this node wrote to the same feed"
         return ""
 
-    def _last_stamp(self, row: FeedRow) -> int:
+    def last_stamp(self, row: FeedRow) -> int:
+        """The greatest stamp seen, by which ours must be greater."""
         return max(row.held_hlc, int(self._run("SELECT coalesce(max(hlc), 0) FROM feeds").get))
 
-    def _body(self, draft: Draft, row: FeedRow, stamp: int, totals: dict[str, int]) -> tuple[int, bytes]:
-        body: Body
-        match draft:
-            case Republished(kind=kind, body=raw):
-                return kind, raw
-            case NewRecord(log=log, record=record):
-                body = Add(stamp, log, record)
-            case Removal(tags=tags, reason=reason):
-                body = Remove(sorted(set(tags)), reason)
-            case Assignment(target=target, field=field, value=value):
-                body = Set(stamp, target, field, value)
-            case Increment(key=key, amount=amount):
-                body = Count(key, self._total(row, totals, key) + amount)
-                totals[key] = body.total
-        return kind_of(body), _checked(body, stamp)
-
-    def _total(self, row: FeedRow, totals: dict[str, int], key: str) -> int:
-        if key in totals:
-            return totals[key]
+    def total(self, row: FeedRow, key: str) -> int:
+        """Our feed's running total for a key."""
         if row.accepted.seq == row.held.seq:
             found = self._run("SELECT total FROM counters WHERE key=? AND slot=?", (key, row.feed.encode())).get
             return int(found or 0)
@@ -174,7 +166,7 @@ class Author:
             return
         lost = self._losses.collect(self.store.trust(), self._identity.public)
         if lost:
-            self._append(lost)
+            self._append_each([lost])
         self._run("DELETE FROM meta WHERE key='republish'")
 
     def _mark(self, descriptor: int) -> None:
@@ -187,6 +179,59 @@ class Author:
 
     def _put(self, key: str, value: bytes | int) -> None:
         self._run("INSERT OR REPLACE INTO meta VALUES(?,?)", (key, value))
+
+
+class _Pen:
+    """Turns drafts into links of one feed, one after the other: stamps and totals go on from draft to draft."""
+
+    def __init__(self, author: Author, row: FeedRow) -> None:
+        self._author = author
+        self._row = row
+        self._now = author.store.clock()
+        self._stamp = author.last_stamp(row)
+        self._totals: dict[str, int] = {}
+        self.links: list[Link] = []
+
+    def write(self, drafts: Sequence[Draft]) -> None:
+        """All drafts of a batch, or none if one cannot be written."""
+        if not drafts:
+            raise UsageError("nothing to write")
+        links, totals, stamp = [], dict(self._totals), self._stamp
+        for draft in drafts:
+            stamp = clock.tick(stamp, self._now)
+            kind, body = self._body(draft, stamp, totals)
+            links.append(Link(stamp, kind, body, digest(body)))
+        self._totals, self._stamp = totals, stamp
+        self.links += links
+
+    def _body(self, draft: Draft, stamp: int, totals: dict[str, int]) -> tuple[int, bytes]:
+        body: Body
+        match draft:
+            case Republished(kind=kind, body=raw):
+                return kind, raw
+            case NewRecord(log=log, record=record):
+                body = Add(stamp, log, record)
+            case Removal(tags=tags, reason=reason):
+                body = Remove(sorted(set(tags)), reason)
+            case Assignment(target=target, field=field, value=value):
+                body = Set(stamp, target, field, value)
+            case Increment(key=key, amount=amount):
+                _require_increment(key, amount)
+                if key not in totals:
+                    totals[key] = self._author.total(self._row, key)
+                totals[key] += amount
+                body = Count(key, totals[key])
+        return kind_of(body), _checked(body, stamp)
+
+
+def _require_increment(key: str, amount: int) -> None:
+    """Before the total is looked up under it: a key must be a text that can be written at all."""
+    if type(amount) is not int or amount < 1:
+        raise UsageError("a counter only grows", "count by 1 or more")
+    try:
+        key.encode()
+    except UnicodeError as error:
+        raise UsageError(f"this cannot be written: {error}") from error
 
 
 def _checked(body: Body, stamp: int) -> bytes:

@@ -26,6 +26,7 @@ from mesh.core.operation import (
     register_key,
 )
 from mesh.store.database import Run
+from mesh.store.words import Words
 
 FOLD_VERSION = 1  # shown beside a root: equal roots mean equal views at equal fold version
 
@@ -56,7 +57,7 @@ class Fold:
         self._run: Run = connection.execute
         self._many: Run = connection.executemany
         self._schema = schema
-        self._has_words = schema == "main"
+        self._words = Words(connection) if schema == "main" else None
 
     def apply(self, feed: Feed, number: int, rows: Sequence[FoldRow]) -> None:
         """Take in consecutive operations of one feed, which the feeds table already counts as accepted."""
@@ -76,7 +77,7 @@ class Fold:
                 if log is None:
                     log = logs[name] = self._log(name)
                 elements.append((op, log, at))
-                words.append((op, searchable(record)))
+                words.append((op, record))
             elif isinstance(parsed, Set):
                 self._set(op, tag, parsed)
             elif isinstance(parsed, Count):
@@ -86,8 +87,8 @@ class Fold:
             elif isinstance(parsed, Ignored):
                 self._run(f"INSERT INTO {self._schema}.ignored VALUES(?,?)", (op, parsed.reason))
         self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?)", elements)
-        if self._has_words:
-            self._many("INSERT INTO words(rowid, text) VALUES(?,?)", words)
+        if words and self._words is not None:
+            self._words.add(words)
         for doubted in again:
             self._recompute_elements(doubted)
 
@@ -116,11 +117,11 @@ class Fold:
             self._recompute_counter(key)
 
     def forget_element(self, op: int, record: dict[str, Any]) -> None:
-        """Drop an element while its text is still known: a contentless index needs it to delete by."""
+        """Drop an element while its text is still known: the keyword index needs it."""
         if self._run(f"DELETE FROM {self._schema}.elements WHERE op=? RETURNING op", (op,)).get is None:
             return
-        if self._has_words:
-            self._run("INSERT INTO words(words, rowid, text) VALUES('delete',?,?)", (op, searchable(record)))
+        if self._words is not None:
+            self._words.remove(op, record)
 
     def drop_unused_logs(self) -> None:
         """A log's name is text too: after an erase, names that only erased records used must go."""
@@ -189,8 +190,8 @@ class Fold:
                 self.forget_element(op, body.record)
             elif not known and op in standing:
                 self._run(f"INSERT INTO {self._schema}.elements VALUES(?,?,?)", (op, self._log(body.log), body.at))
-                if self._has_words:
-                    self._run("INSERT INTO words(rowid, text) VALUES(?,?)", (op, searchable(body.record)))
+                if self._words is not None:
+                    self._words.add([(op, body.record)])
 
     def _recompute_register(self, target: bytes | str, field: str) -> None:
         self._run(f"DELETE FROM {self._schema}.registers WHERE target=? AND field=?", (target, field))
@@ -219,20 +220,3 @@ class Fold:
 
     def _is_removed(self, tag: bytes) -> bool:
         return self._run(f"SELECT 1 FROM {self._schema}.removals WHERE tag=? LIMIT 1", (tag,)).get is not None
-
-
-def searchable(record: dict[str, Any]) -> str:
-    """The text of a record that keyword search sees: every text in it, in its order."""
-    parts: list[str] = []
-    _collect(record.values(), parts)
-    return "\n".join(parts)
-
-
-def _collect(values: Iterable[Any], parts: list[str]) -> None:
-    for value in values:
-        if type(value) is str:
-            parts.append(value)
-        elif type(value) is dict:
-            _collect(value.values(), parts)
-        elif type(value) is list:
-            _collect(value, parts)

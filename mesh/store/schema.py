@@ -57,6 +57,7 @@ CREATE TABLE {schema}.ignored(op INTEGER PRIMARY KEY, reason TEXT NOT NULL);
 
 # The text of live records, for keyword search. Contentless: the bodies are the only copy of a text.
 _WORDS = """
+CREATE TABLE unindexed(op INTEGER PRIMARY KEY);
 CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='porter unicode61');
 """
 

@@ -190,8 +190,14 @@ def _compare(store: Store, verdict: Verdict) -> None:
 def _check_words(store: Store, verdict: Verdict) -> None:
     run = store.database.run
     for query, word in (
-        ("SELECT op FROM main.elements EXCEPT SELECT id FROM words_docsize", "is missing"),
-        ("SELECT id FROM words_docsize EXCEPT SELECT op FROM main.elements", "should not be there"),
+        (
+            "SELECT op FROM main.elements EXCEPT SELECT id FROM words_docsize EXCEPT SELECT op FROM unindexed",
+            "is missing",
+        ),
+        (
+            "SELECT * FROM (SELECT id FROM words_docsize UNION SELECT op FROM unindexed) EXCEPT SELECT op FROM main.elements",
+            "should not be there",
+        ),
     ):
         row = run(f"{query} LIMIT 1").fetchone()
         if row is not None:

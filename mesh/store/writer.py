@@ -26,6 +26,7 @@ class Writer:
         self._queue: queue.Queue[tuple[Sequence[Draft], Future[Receipt]] | None] = queue.Queue(QUEUE_LENGTH)
         self._thread = threading.Thread(target=self._work, name="mesh-writer", daemon=True)
         self._closed = False
+        self._door = threading.Lock()  # whoever is let in is queued before the end is
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -34,16 +35,18 @@ class Writer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._closed = True
-        self._queue.put(None)
+        with self._door:
+            self._closed = True
+            self._queue.put(None)
         self._thread.join()
 
     def submit(self, drafts: Sequence[Draft]) -> "Future[Receipt]":
         """Queue a batch. Its future has the receipt once the batch is on disk."""
-        if self._closed:
-            raise HomeBusy("the writer is closing", "repeat the command")
         future: Future[Receipt] = Future()
-        self._queue.put((drafts, future))
+        with self._door:
+            if self._closed:
+                raise HomeBusy("the writer is closing", "repeat the command")
+            self._queue.put((drafts, future))
         return future
 
     def _work(self) -> None:
@@ -51,6 +54,8 @@ class Writer:
             group = self._next_group()
             if not group:
                 return
+            # From here on a future can no longer be cancelled: its batch is being written.
+            group = [item for item in group if item[1].set_running_or_notify_cancel()]
             try:
                 results = self._author.append_each([drafts for drafts, _ in group])
             except Exception as error:  # noqa: BLE001 (handed to every writer that waits for it, never lost)

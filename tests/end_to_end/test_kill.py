@@ -23,6 +23,7 @@ from tests.end_to_end.commands import (
     asked,
     complaint,
     done,
+    erase_cut_short,
     killed_after,
     killed_at,
     mesh,
@@ -221,8 +222,7 @@ def test_an_erase_killed_anywhere_is_finished_by_erasing_again(tmp_path: Path) -
 def test_an_erase_killed_before_its_last_step_is_finished_by_erasing_again(tmp_path: Path) -> None:
     """Between the commit and the emptying of the WAL the secret is still on disk; a second try takes it away."""
     record = with_secret(tmp_path / "home")
-    assert killed_at("mesh.store.store.scrub", 1, tmp_path / "home", "erase", record, "--reason", "leaked")
-    assert asked(tmp_path / "home", "why", record)["record"] is None
+    erase_cut_short(tmp_path / "home", record)
     done(tmp_path / "home", "erase", record, "--reason", "leaked")
     assert anywhere(tmp_path / "home", SECRET) == []
 
@@ -230,7 +230,7 @@ def test_an_erase_killed_before_its_last_step_is_finished_by_erasing_again(tmp_p
 def test_an_erase_killed_before_its_last_step_is_finished_by_the_next_status(tmp_path: Path) -> None:
     """`mesh erase` and `mesh status` both tell people to run `mesh status` again, so that has to finish it."""
     record = with_secret(tmp_path / "home")
-    assert killed_at("mesh.store.store.scrub", 1, tmp_path / "home", "erase", record, "--reason", "leaked")
+    erase_cut_short(tmp_path / "home", record)
     done(tmp_path / "home", "status")
     assert anywhere(tmp_path / "home", SECRET) == []
     assert asked(tmp_path / "home", "status")["scrub_owed"] is False
@@ -239,7 +239,7 @@ def test_an_erase_killed_before_its_last_step_is_finished_by_the_next_status(tmp
 def test_an_erase_killed_before_its_last_step_is_finished_by_the_next_write(tmp_path: Path) -> None:
     """Nobody may ever look at the status; the next writer finds the debt and pays it."""
     record = with_secret(tmp_path / "home")
-    assert killed_at("mesh.store.store.scrub", 1, tmp_path / "home", "erase", record, "--reason", "leaked")
+    erase_cut_short(tmp_path / "home", record)
     done(tmp_path / "home", "op", "add", "facts", "something else")
     assert anywhere(tmp_path / "home", SECRET) == []
 
@@ -247,7 +247,7 @@ def test_an_erase_killed_before_its_last_step_is_finished_by_the_next_write(tmp_
 def test_an_erase_killed_before_its_last_step_is_finished_by_the_sidecar(tmp_path: Path) -> None:
     """A sidecar pays what is owed when it starts."""
     record = with_secret(tmp_path / "home")
-    assert killed_at("mesh.store.store.scrub", 1, tmp_path / "home", "erase", record, "--reason", "leaked")
+    erase_cut_short(tmp_path / "home", record)
     with sidecar(tmp_path / "home"):
         wait_until(lambda: anywhere(tmp_path / "home", SECRET) == [])
     assert asked(tmp_path / "home", "status")["scrub_owed"] is False

@@ -22,7 +22,7 @@ from tests.end_to_end.commands import (
     asked,
     complaint,
     done,
-    killed_at,
+    erase_cut_short,
     mesh,
     sidecar,
     texts,
@@ -170,7 +170,7 @@ def old_reader(home: Home) -> Iterator[Database]:
 def test_a_sidecar_that_owes_an_erase_stops_when_it_is_told_to(home: Home, old_reader: Database) -> None:
     """While a reader keeps the WAL from being emptied, the sidecar waits without being deaf."""
     identity = done(home.path, "op", "add", "facts", "a secret").strip()
-    assert killed_at("mesh.store.store.scrub", 1, home.path, "erase", identity, "--reason", "leaked")
+    erase_cut_short(home.path, identity)
     with sidecar(home.path) as process:
         stop(process)
 

@@ -124,7 +124,7 @@ def test_a_member_too_is_refused_when_there_is_no_room_to_wait(store: Store, mon
     assert store.merge(ahead.encoded()) == Refused("quarantine is full")
     assert store.feeds.find(ahead.feed) is None
     assert strays(store) == [(5, 6)]
-    assert store.merge(chain.encoded(1, 4)) == Merged(4)
+    assert store.merge(chain.encoded(1, 4)) == Merged(6)
     assert accepted(store, chain) == 6
 
 
@@ -402,6 +402,27 @@ def test_a_missing_body_without_an_erase_is_a_gap(store: Store) -> None:
     assert store.merge(chain.encoded()) == Merged(6)
     assert store.merge(without_bodies(chain.range(), 4)) == AlreadyKnown()
     assert len(views(store)["elements"]) == 6  # type: ignore[arg-type]
+
+
+def test_a_range_without_bodies_is_let_go_when_the_whole_one_has_come(store: Store) -> None:
+    """Nothing waits any more for what is in the chain: no room is taken, nothing of it is sent on."""
+    chain = diary()
+    store.merge(without_bodies(chain.range(1, 3), 2))
+    store.merge(chain.encoded(1, 3))
+    store.merge(without_bodies(chain.range(4), 5))
+    store.merge(chain.encoded(4))
+    assert accepted(store, chain) == 6
+    assert strays(store) == []
+
+
+def test_a_stray_without_a_body_attaches_when_the_signer_of_its_erase_becomes_an_admin(store: Store) -> None:
+    """The erase was there all along and counts from then: same parcels, other order, same state."""
+    chain = diary()
+    tag = chain.add(Add(1, "diary", {"text": "hunter2"}))
+    store.merge_statements([CLAN.member(BEN).encode(), CLAN.erase(BEN, tag).encode()])
+    store.merge(without_bodies(chain.range(), 7))
+    store.merge_statements([CLAN.admin(BEN).encode()])
+    assert accepted(store, chain) == 7
 
 
 def test_the_body_of_a_remove_or_count_may_never_be_missing(store: Store) -> None:
