@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: `ORSet[str]()` would not work with them in Python 3.11
 class ORSet(Generic[T]):
     """A set where a remove takes away only the adds it has seen.
 
@@ -53,7 +53,7 @@ class ORSet(Generic[T]):
         return len(self.elements())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LWWRegister(Generic[T]):
     """One value; the write with the greatest `(stamp, writer)` wins.
 
@@ -77,7 +77,7 @@ def _no_slots() -> Mapping[Any, int]:
     return MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GCounter(Generic[T]):
     """A counter that only grows: one running total a slot, merged by maximum, read as the sum."""
 

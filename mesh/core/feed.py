@@ -24,6 +24,7 @@ from mesh.core.limits import (
 from mesh.core.wire import pack, unpack
 
 _FEED_BYTES = KEY_BYTES + 8
+ENVELOPE_WEIGHT = 200  # no less than what a range costs beside its operations
 
 
 class Link(NamedTuple):
@@ -89,12 +90,17 @@ def require_order(last_hlc: int, links: Sequence[Link]) -> None:
         last_hlc = link.hlc
 
 
-def encoded_bytes(body: bytes | None) -> int:
-    """An upper bound of what one operation adds to an encoded range."""
-    return 20 + (HASH_BYTES if body is None else len(body))
+def weight(body: bytes | None) -> int:
+    """What an operation counts against the limit of a range: at least its encoding, and no less than once erased.
+
+    A hash is longer than the shortest body, so ranges measured in plain bytes could outgrow their limit by an erase.
+    """
+    return 20 + (HASH_BYTES if body is None else max(len(body), HASH_BYTES))
 
 
-ENVELOPE_BYTES = 200  # an upper bound of what a range costs beside its operations
+def range_weight(links: Sequence[Link]) -> int:
+    """The weight of a whole range."""
+    return ENVELOPE_WEIGHT + sum(weight(link.body) for link in links)
 
 
 def encode_range(item: Range) -> bytes:
@@ -138,6 +144,8 @@ def decode_range(mesh: bytes, data: bytes) -> Range:
         head = hasher(b"%b%b%c%b" % (head, hlc.to_bytes(8, "big"), kind, body_hash), digest_size=HASH_BYTES).digest()
         links.append(make(hlc, kind, body, body_hash))
         hashes.append(head)
+    if range_weight(links) > RANGE_BYTES:
+        raise Malformed(f"a range weighs more than {RANGE_BYTES}")
     require_point(mesh, feed, first + len(links) - 1, head, signature)
     if first == 1 and prev != first_prev(mesh, feed):
         raise Forged(f"{feed} does not begin in this mesh")

@@ -6,7 +6,7 @@ PROTOCOL_VERSION = 1
 
 OPERATION_BYTES = 64 * 1024  # one body; larger ones close the feed of whoever signed them
 SALT_BYTES = 16
-RANGE_BYTES = 256 * 1024  # one encoded range: small enough to hold in memory for every link at once
+RANGE_BYTES = 256 * 1024  # one range, by weight and by bytes: small enough to hold in memory for every link
 RANGE_OPERATIONS = 4096  # bounds a fork proof, which carries 41 bytes an operation
 STATEMENT_BYTES = 512 * 1024  # a fork proof of two full ranges still fits
 

@@ -6,6 +6,7 @@ The clock only ever delays: it can keep an operation waiting, never take back wh
 from collections.abc import Iterable, Iterator
 
 from mesh.core import clock
+from mesh.core.feed import weight
 from mesh.core.ids import Feed, digest, tag_of
 from mesh.core.operation import parse
 from mesh.core.trust import Trust
@@ -75,7 +76,7 @@ class Acceptance:
         """What of a feed fills the quarantine: operations that came without counting, not those clipped later."""
         if target < row.accepted.seq:
             return row.waiting_bytes
-        behind = sum(len(op.body or b"") for op in self._feeds.rows(row.number, target + 1, row.held.seq))
+        behind = sum(weight(op.body) for op in self._feeds.rows(row.number, target + 1, row.held.seq))
         return min(row.waiting_bytes, behind)
 
     def _apply(self, row: FeedRow, after: int) -> None:

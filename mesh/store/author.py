@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from mesh.core import clock, operation
 from mesh.core.errors import UsageError
-from mesh.core.feed import ENVELOPE_BYTES, Link, encoded_bytes, sign_range
+from mesh.core.feed import ENVELOPE_WEIGHT, Link, sign_range, weight
 from mesh.core.identity import Identity, new_epoch
 from mesh.core.ids import Feed, digest, tag_of
 from mesh.core.limits import OPERATION_BYTES, RANGE_BYTES, RANGE_OPERATIONS, SALT_BYTES, TAGS_PER_BODY, TOTAL_MAX
@@ -261,12 +261,12 @@ _HINTS = {"not a log name": "a log is named by up to 64 of a-z 0-9 . _ -"}
 def _batches(links: list[Link]) -> Iterator[list[Link]]:
     """Parts that each fit one range, so that every part ends at a signed point."""
     batch: list[Link] = []
-    size = ENVELOPE_BYTES
+    heavy = ENVELOPE_WEIGHT
     for link in links:
-        size += encoded_bytes(link.body)
-        if batch and (size > RANGE_BYTES or len(batch) == RANGE_OPERATIONS):
+        heavy += weight(link.body)
+        if batch and (heavy > RANGE_BYTES or len(batch) == RANGE_OPERATIONS):
             yield batch
-            batch, size = [], ENVELOPE_BYTES + encoded_bytes(link.body)
+            batch, heavy = [], ENVELOPE_WEIGHT + weight(link.body)
         batch.append(link)
     if batch:
         yield batch

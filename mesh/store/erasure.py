@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from mesh.core.feed import Range, decode_range, encode_range
+from mesh.core.feed import Range, decode_range, encode_range, weight
 from mesh.core.ids import digest, tag_of
 from mesh.core.operation import Add, parse
 from mesh.core.trust import Trust
@@ -55,20 +55,29 @@ class Erasure:
             self._fold.forget_element(row.op, parsed.record)
         self._run("INSERT INTO erased_bodies VALUES(?,?)", (row.op, digest(body)))
         self._run("UPDATE ops SET body=NULL WHERE op=?", (row.op,))
-        if row.seq <= feed.accepted.seq:
+        if row.seq > feed.accepted.seq:
+            saved = max(0, feed.waiting_bytes - weight(body) + weight(None))
+            self._feeds.save(feed._replace(waiting_bytes=saved))
+        else:
             self._fold.withdraw([FoldRow(row.op, row.seq, tag, parsed)])
 
     def _erase_in_stray(self, trust: Trust, stray: Stray) -> int:
         item = decode_range(self._mesh, stray.data)
-        node = item.feed.node
-        kept = [
-            link._replace(body=None) if trust.is_erased(tag_of(node, link.body_hash), node, link.kind) else link
-            for link in item.links
-        ]
-        changed = sum(new != old for new, old in zip(kept, item.links, strict=True))
+        kept = without_erased(trust, item)
+        changed = sum(new != old for new, old in zip(kept.links, item.links, strict=True))
         if changed:
-            self._quarantine.replace(stray, encode_range(Range(*item[:3], kept, *item[4:])))
+            self._quarantine.replace(stray, encode_range(kept))
         return changed
+
+
+def without_erased(trust: Trust, item: Range) -> Range:
+    """A range less the bodies that are to be gone."""
+    node = item.feed.node
+    links = [
+        link._replace(body=None) if trust.is_erased(tag_of(node, link.body_hash), node, link.kind) else link
+        for link in item.links
+    ]
+    return item._replace(links=links)
 
 
 def scrub(database: Database) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from mesh.core.feed import ENVELOPE_BYTES, Link, Range, chain, encoded_bytes, link_hash
+from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, chain, link_hash, weight
 from mesh.core.ids import Feed, digest, first_prev, signed_prefix, tag_of
 from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
 from mesh.core.operation import ADD, Add, fold_key, parse
@@ -112,6 +112,7 @@ class Feeds:
             tag = tag_of(node, body_hash)
             prefix = signed_prefix(tag)
             if body is None or trust.is_erased(tag, node, kind):
+                size += weight(None)
                 gone.append((op, body_hash))
                 is_add = kind == ADD
                 ops.append((op, number, seq, hlc, kind, prefix if is_add else None, None if is_add else prefix, None))
@@ -124,7 +125,7 @@ class Feeds:
                 key = fold_key(parsed, tag)
                 ops.append((op, number, seq, hlc, kind, key, prefix, body))
                 fresh.append(FoldRow(op, seq, tag, parsed))
-            size += len(body)
+            size += weight(body)
         self._many("INSERT INTO ops VALUES(?,?,?,?,?,?,?,?)", ops)
         self._many("INSERT INTO erased_bodies VALUES(?,?)", gone)
         self.add_point(number, seq, item.head, item.signature)
@@ -219,10 +220,10 @@ class Feeds:
             seq: (head, signature) for seq, head, signature in self._points_behind(row.number, after, nearest=shortest)
         }
         links: list[Link] = []
-        best, size = 0, ENVELOPE_BYTES
+        best, heavy = 0, ENVELOPE_WEIGHT
         for op in self.rows(row.number, after + 1, min(max(points), after + RANGE_OPERATIONS)):
-            size += encoded_bytes(op.body)
-            if size > RANGE_BYTES:
+            heavy += weight(op.body)
+            if heavy > RANGE_BYTES:
                 break
             links.append(self.link(op))
             if op.seq in points:
@@ -247,12 +248,12 @@ class Feeds:
         return (0, first_prev(self._mesh, row.feed)) if found is None else (found[0], found[1])
 
     def _fits(self, number: int, first: int, last: int) -> bool:
-        """Whether these operations go into one range, measured as `encoded_bytes` does."""
-        size = self._run(
-            "SELECT sum(20 + coalesce(length(body), 32)) FROM ops WHERE feed=? AND seq BETWEEN ? AND ?",
+        """Whether these operations go into one range, by their `weight`."""
+        heavy = self._run(
+            "SELECT sum(20 + max(coalesce(length(body), 32), 32)) FROM ops WHERE feed=? AND seq BETWEEN ? AND ?",
             (number, first, last),
         ).get
-        return int(size or 0) + ENVELOPE_BYTES <= RANGE_BYTES
+        return int(heavy or 0) + ENVELOPE_WEIGHT <= RANGE_BYTES
 
 
 def _feed_row(row: tuple[Any, ...]) -> FeedRow:

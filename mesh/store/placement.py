@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 from mesh.core.clock import horizon
 from mesh.core.errors import Malformed, RemoteError
-from mesh.core.feed import Range, decode_range, link_hash, require_order
+from mesh.core.feed import Range, decode_range, link_hash, range_weight, require_order
 from mesh.core.ids import Feed, tag_of
 from mesh.core.statement import fork_between
 from mesh.core.trust import Trust
+from mesh.store.erasure import without_erased
 from mesh.store.feeds import FeedRow
 from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
 
@@ -30,7 +31,7 @@ class Placement:
         except RemoteError as error:
             return Refused(str(error))
         before = self._feeds.find(item.feed)
-        outcome = self._place(item, len(encoded))
+        outcome = self._place(item)
         attached = self._attach_strays(item.feed, 0 if before is None else before.held.seq)
         if attached and isinstance(outcome, Merged):
             return Merged(outcome.count + attached)
@@ -41,58 +42,55 @@ class Placement:
         for number in {stray.feed for stray in self._quarantine.everything()}:
             self._attach_strays(self._feeds.numbered(number).feed, -1)
 
-    def _place(self, item: Range, size: int) -> Outcome:
+    def _place(self, item: Range) -> Outcome:
         trust = self._store.trust()
         row = self._feeds.find(item.feed)
         held = 0 if row is None else row.held.seq
         if row is not None and item.last <= held and self._feeds.hash_at(row, item.last) == item.head:
             return AlreadyKnown()
-        full = self._refusal(trust, row, item, size)
-        row = row or (self._feeds.open(item.feed) if full is None else None)
-        if row is None:
-            return Refused(full or "")
         if item.first > held + 1:
-            return self._keep(row, item, full, Gap(item.feed, held + 1, item.first - 1))
-        if self._feeds.hash_at(row, item.first - 1) != item.prev:
+            return self._keep(trust, item, Gap(item.feed, held + 1, item.first - 1))
+        if row is not None and self._feeds.hash_at(row, item.first - 1) != item.prev:
             # Another branch, and where it left ours lies before this range.
-            return self._keep(row, item, full, Gap(item.feed, 1, item.first - 1))
-        if item.first <= held and self._feeds.hash_at(row, min(held, item.last)) != item.hash_at(min(held, item.last)):
-            return self._fork(trust, row, item, full)
-        return self._extend(trust, row, item, full)
+            return self._keep(trust, item, Gap(item.feed, 1, item.first - 1))
+        if row is not None and item.first <= held:
+            both = min(held, item.last)
+            if self._feeds.hash_at(row, both) != item.hash_at(both):
+                return self._fork(trust, row, item)
+        return self._extend(trust, row, item)
 
-    def _extend(self, trust: Trust, row: FeedRow, item: Range, full: str | None) -> Outcome:
-        new = item.links[row.held.seq + 1 - item.first :]
+    def _extend(self, trust: Trust, row: FeedRow | None, item: Range) -> Outcome:
+        held, hlc = (0, 0) if row is None else (row.held.seq, row.held_hlc)
+        new = item.links[held + 1 - item.first :]
         try:
-            require_order(row.held_hlc, new[:1])
+            require_order(hlc, new[:1])
         except Malformed as error:
             return Refused(str(error))
-        for seq, link in enumerate(new, row.held.seq + 1):
-            if link.body is None and not trust.is_erased(
-                tag_of(item.feed.node, link.body_hash), item.feed.node, link.kind
-            ):
-                return self._keep(row, item, full, Gap(item.feed, seq, seq))
-        if full is not None:
-            return Refused(full)
+        lacking = _first_lacking(trust, item, held + 1)
+        if lacking:
+            return self._keep(trust, item, Gap(item.feed, lacking, lacking))
+        if not self._counts_at_once(trust, item, held):
+            full = self._full(trust, item, range_weight(new))
+            if full is not None:
+                return Refused(full)
+        row = row or self._feeds.open(item.feed)
         before = row.accepted.seq
         row, fresh = self._feeds.extend(row, item, trust)
-        row, why = self._store.acceptance().settle(row, fresh if before == row.held.seq - len(new) else None)
+        row, why = self._store.acceptance().settle(row, fresh if before == held else None)
         if row.feed.node == self._store.own and row.feed in trust.forks:
             self._store.owe_republication()
         return _extended(row, why, row.accepted.seq - before)
 
-    def _fork(self, trust: Trust, row: FeedRow, item: Range, full: str | None) -> Outcome:
+    def _fork(self, trust: Trust, row: FeedRow, item: Range) -> Outcome:
         """The author signed two histories. Prove it, end the feed there, and keep the other side too."""
         first, prev = self._first_difference(row, item)
-        proof = fork_between(self._feeds.next_range(row, first - 1, prev, shortest=True), item, first)
-        if full is not None and not trust.entitled(proof):
-            return Refused(full)
-        if full is None:
-            self._quarantine.keep(row, item)
-        if row.feed.node == self._store.own:
-            self._store.owe_republication()
+        kept = self._keep(trust, item, Clipped("fork"))
         known = trust.forks.get(item.feed)
         if known is not None and known.first <= first:  # one proof is enough; only a lower one says more
-            return Clipped("fork") if full is None else Refused(full)
+            return kept
+        proof = fork_between(self._feeds.next_range(row, first - 1, prev, shortest=True), item, first)
+        if isinstance(kept, Refused) and not trust.entitled(proof):
+            return kept
         self._store.take([proof])
         return Forked(item.feed, first)
 
@@ -107,11 +105,21 @@ class Placement:
             prev = ours
         raise AssertionError("called only where the two differ")
 
-    def _keep(self, row: FeedRow, item: Range, full: str | None, outcome: Outcome) -> Outcome:
+    def _keep(self, trust: Trust, item: Range, outcome: Outcome) -> Outcome:
+        """Keep a range that does not extend our chain, once, without erased bodies, if there is room."""
+        item = without_erased(trust, item)
+
+        def lacks(other: Range) -> bool:
+            return _first_lacking(trust, other, other.first) > 0
+
+        row = self._feeds.find(item.feed)
+        if row is not None and self._quarantine.covers(row, item, lacks):
+            return outcome
+        full = self._full(trust, item, range_weight(item.links))
         if full is not None:
             return Refused(full)
-        kept = self._quarantine.keep(row, item)
-        if kept and row.feed.node == self._store.own:
+        self._quarantine.keep(row or self._feeds.open(item.feed), item, lacks)
+        if item.feed.node == self._store.own:
             self._store.owe_republication()
         return outcome
 
@@ -122,26 +130,42 @@ class Placement:
         while row is not None and row.held.seq > before:
             reached = row.held.seq
             for stray in self._quarantine.strays(row):
-                if before < stray.first - 1 <= reached:
-                    outcome = self._place(decode_range(self._store.mesh, stray.data), 0)
-                    row = self._feeds.find(feed) or row
-                    absorbed = row.held.seq >= stray.last and self._feeds.hash_at(row, stray.last) == stray.head
-                    if absorbed or isinstance(outcome, Refused):
-                        self._quarantine.drop(stray)
+                if stray.last <= before or stray.first - 1 > reached:
+                    continue  # looked at before, or not reached yet
+                if self._feeds.hash_at(row, stray.first - 1) != stray.prev:
+                    continue  # of another branch, and kept for that
+                outcome = self._place(decode_range(self._store.mesh, stray.data))
+                row = self._feeds.find(feed) or row
+                absorbed = row.held.seq >= stray.last and self._feeds.hash_at(row, stray.last) == stray.head
+                if absorbed or isinstance(outcome, Refused):
+                    self._quarantine.drop(stray)
             before = reached
         return 0 if row is None else row.accepted.seq - counted
 
-    def _refusal(self, trust: Trust, row: FeedRow | None, item: Range, size: int) -> str | None:
-        """Why there would be no room for a range if it had to wait, if so. What counts at once needs no room."""
-        if item.feed.node == self._store.own or size == 0:
-            return None
-        certified = trust.certified(item.feed.node) and item.feed.node not in trust.revoked
-        held = 0 if row is None else row.held.seq
-        ripe = item.links[-1].hlc <= horizon(self._store.clock())
+    def _counts_at_once(self, trust: Trust, item: Range, held: int) -> bool:
+        """Whether new operations need no room to wait in. Those that reach over a decreed end are let through once."""
         cut = trust.cut(item.feed)
-        if certified and ripe and item.first <= held + 1 and (cut is None or held < cut.seq):
+        return (
+            trust.certified(item.feed.node)
+            and item.links[-1].hlc <= horizon(self._store.clock())
+            and (cut is None or held < cut.seq)
+        )
+
+    def _full(self, trust: Trust, item: Range, size: int) -> str | None:
+        """Why there is no room to keep `size` more of a feed waiting, if so. Our own always has."""
+        node = item.feed.node
+        if node == self._store.own:
             return None
-        return self._quarantine.refusal(item.feed.node, size, certified=certified)
+        return self._quarantine.refusal(node, size, certified=trust.certified(node) and node not in trust.revoked)
+
+
+def _first_lacking(trust: Trust, item: Range, first: int) -> int:
+    """The first operation from `first` on whose body is missing without an erase to explain it, or 0."""
+    node = item.feed.node
+    for seq, link in enumerate(item.links[first - item.first :], first):
+        if link.body is None and not trust.is_erased(tag_of(node, link.body_hash), node, link.kind):
+            return seq
+    return 0
 
 
 def _extended(row: FeedRow, why: str, merged: int) -> Outcome:

@@ -4,17 +4,18 @@ Strays are authentic ranges that do not extend the held chain: something before 
 belong to the other branch of a fork. Both are kept as they came, so that nothing has to be sent twice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import apsw
 
-from mesh.core.feed import Range, encode_range
+from mesh.core.feed import Range, decode_range, encode_range
 from mesh.store.database import Run
 from mesh.store.feeds import FeedRow
 
 TOTAL_BYTES = 64 * 1024 * 1024
 STRANGER_BYTES = 4 * 1024 * 1024  # of one key without a certificate
+Lacks = Callable[[Range], bool]  # whether a range comes without a body that no erase explains
 
 
 class Stray(NamedTuple):
@@ -32,12 +33,16 @@ class Stray(NamedTuple):
 class Quarantine:
     """Reads and writes within whatever transaction the connection is in."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, mesh: bytes) -> None:
         self._run: Run = connection.execute
+        self._mesh = mesh
 
-    def refusal(self, node: bytes, size: int, *, certified: bool) -> str | None:
-        """Why `size` more bytes of a node may not be kept waiting, if so. The newest is refused, never the old."""
-        if self.total_bytes() + size > TOTAL_BYTES:
+    def refusal(self, node: bytes, size: int, total: int | None = None, *, certified: bool) -> str | None:
+        """Why `size` more bytes of a node may not be kept waiting, if so. The newest is refused, never the old.
+
+        `total`: what is about to be kept of all nodes together, where that is more.
+        """
+        if self.total_bytes() + (size if total is None else total) > TOTAL_BYTES:
             return "quarantine is full"
         if not certified and self._bytes_of(node) + size > STRANGER_BYTES:
             return "quarantine is full for a node without a certificate"
@@ -53,14 +58,23 @@ class Quarantine:
             ).get
         )
 
-    def keep(self, feed: FeedRow, item: Range) -> bool:
-        """Keep a stray; False if it was kept already."""
-        return (
-            self._run(
-                "INSERT OR IGNORE INTO strays(feed, first, last, prev, head, data) VALUES(?,?,?,?,?,?) RETURNING stray",
-                (feed.number, item.first, item.last, item.prev, item.head, encode_range(item)),
-            ).get
-            is not None
+    def covers(self, feed: FeedRow, item: Range, lacks: Lacks) -> bool:
+        """Whether a range is kept already, alone or as the end of a longer one, with every body it brings."""
+        return any(
+            stray.first <= item.first and (lacks(item) or not lacks(decode_range(self._mesh, stray.data)))
+            for stray in self.strays(feed)
+            if stray.head == item.head
+        )
+
+    def keep(self, feed: FeedRow, item: Range, lacks: Lacks) -> None:
+        """Keep a stray, instead of those that it covers."""
+        for stray in self.strays(feed):
+            covered = stray.head == item.head and stray.first >= item.first
+            if covered and (not lacks(item) or lacks(decode_range(self._mesh, stray.data))):
+                self.drop(stray)
+        self._run(
+            "INSERT OR REPLACE INTO strays(feed, first, last, prev, head, data) VALUES(?,?,?,?,?,?)",
+            (feed.number, item.first, item.last, item.prev, item.head, encode_range(item)),
         )
 
     def strays(self, feed: FeedRow) -> list[Stray]:

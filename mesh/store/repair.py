@@ -81,7 +81,7 @@ def _copy(old: str, store: Store, salvage: Salvage, progress: _Progress) -> None
         if not _copy_feed(connection, row, store, salvage, progress):
             salvage.lost_feeds += 1
     try:
-        for stray in Quarantine(connection).everything():
+        for stray in Quarantine(connection, store.mesh).everything():
             store.merge(stray.data)
     except (apsw.Error, TypeError):
         salvage.lost_feeds += 1

@@ -50,7 +50,7 @@ class Store:
         self._run: Run = connection.execute
         self.feeds = Feeds(connection, mesh)
         self.fold = Fold(connection)
-        self.quarantine = Quarantine(connection)
+        self.quarantine = Quarantine(connection, mesh)
         self.statements = Statements(connection, everyone=everyone)
         self.erasure = Erasure(connection, mesh, self.feeds, self.fold, self.quarantine)
 
@@ -141,20 +141,24 @@ class Store:
         outcomes: dict[int, Outcome] = {}
         room: dict[int, Statement] = {}
         trust = self.trust()
+        held = {statement.id for statement in self.statements.held()}
+        waiting: dict[bytes, int] = {}
         for index, statement in arrived.items():
-            if trust.knows(statement.id):
-                continue
             # Judged alone: what only a statement beside it entitles is held for a moment, and counted so.
-            if not trust.entitled(statement):
-                who = speaker(statement)
-                full = self.quarantine.refusal(who, len(statement.payload), certified=trust.certified(who))
+            if not trust.knows(statement.id) and statement.id not in held and not trust.entitled(statement):
+                who, size = speaker(statement), len(statement.encode())
+                more = size + waiting.get(who, 0)
+                full = self.quarantine.refusal(who, more, sum(waiting.values()) + size, certified=trust.certified(who))
                 if full is not None:
                     outcomes[index] = Refused(full)
                     continue
+                waiting[who] = more
             room[index] = statement
         self.take(list(room.values()))
-        trust = self.trust()
+        before, trust = trust, self.trust()
         for index, statement in room.items():
+            if before.knows(statement.id):
+                continue
             if trust.knows(statement.id):
                 outcomes[index] = Merged(1)
             elif trust.superseded_by(statement) is None:
@@ -176,7 +180,7 @@ class Store:
         if any(isinstance(fact, Fork) and fact.feed.node == self.own for fact in facts):
             self.owe_republication()
         self._settle_all()
-        if any(isinstance(fact, Erase) for fact in facts):
+        if any(isinstance(fact, Erase) or (isinstance(fact, Member) and fact.role == ADMIN) for fact in facts):
             Placement(self).retry_strays()
 
     def _settle_all(self) -> int:
