@@ -1,7 +1,8 @@
 """msgpack, decoded as if every byte came from an enemy. The only module that names msgpack.
 
 `unpackb` works in one shot on bytes already bounded by the caller: every length it meets is checked
-against what is left, so a 5-byte message cannot ask for gigabytes. Extension types are refused.
+against what is left, so a 5-byte message cannot ask for gigabytes. Extension types are refused, but for msgpack's own
+timestamp, which decodes to a type that no reader accepts.
 """
 
 from __future__ import annotations

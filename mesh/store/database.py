@@ -15,7 +15,7 @@ from mesh.store import schema
 from mesh.store.lock import FileLock
 
 BUSY_SECONDS = 30
-CACHE_KIB = 32 * 1024
+CACHE_KIB = 48 * 1024
 WAL_BYTES = 64 * 1024 * 1024  # what a WAL is cut back to after a checkpoint
 _USER_VERSION_AT = 60  # offset in the file's header, see SQLite's file format
 
@@ -43,7 +43,11 @@ class Database:
             self._configure()
         self.run: Run = self.connection.execute
         self._lock = FileLock(path + ".lock")
-        if self._version() < schema.VERSION:
+        version = self._version()
+        if version > schema.VERSION:  # said in the WAL only: the newer one was killed before its checkpoint
+            self.connection.close()
+            raise _newer(path, version)
+        if version < schema.VERSION:
             self._migrate()
 
     def close(self) -> None:
@@ -82,6 +86,11 @@ class Database:
             if self.connection.in_transaction:
                 run("ROLLBACK")
             raise
+
+    def checkpoint(self) -> None:
+        """Bring the WAL into the file, as far as readers allow: each command that opens the home reads what is left in it."""
+        with self.locked():
+            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -139,10 +148,14 @@ def _refuse_newer(path: str) -> None:
         raise HomePermissions(f"{path} cannot be read: {error.strerror}", f"check: ls -l {path}") from error
     version = int.from_bytes(header[_USER_VERSION_AT:], "big") if header.startswith(b"SQLite format 3\0") else 0
     if version > schema.VERSION:
-        raise NewerHome(
-            f"{path} was written by a newer clan-mesh (format {version}, this one knows {schema.VERSION})",
-            "upgrade clan-mesh on this machine; nothing was touched",
-        )
+        raise _newer(path, version)
+
+
+def _newer(path: str, version: int) -> NewerHome:
+    return NewerHome(
+        f"{path} was written by a newer clan-mesh (format {version}, this one knows {schema.VERSION})",
+        "upgrade clan-mesh on this machine; nothing was touched",
+    )
 
 
 @contextmanager

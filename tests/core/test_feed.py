@@ -8,18 +8,19 @@ from hypothesis import strategies as st
 
 from mesh.core.errors import Forged, Malformed, RemoteError
 from mesh.core.feed import (
-    ENVELOPE_BYTES,
+    ENVELOPE_WEIGHT,
     Link,
     Range,
     chain,
     decode_feed,
     decode_range,
     encode_range,
-    encoded_bytes,
     link_hash,
+    range_weight,
     require_order,
     require_seq,
     sign_range,
+    weight,
 )
 from mesh.core.ids import Feed, digest, first_prev
 from mesh.core.limits import HLC_MAX, OPERATION_BYTES, RANGE_BYTES, RANGE_OPERATIONS, SALT_BYTES, SEQ_MAX
@@ -229,11 +230,11 @@ def test_a_range_cut_short_or_spliced_is_refused(data: st.DataObject) -> None:
 
 @given(st.lists(st.integers(0, 300) | st.sampled_from([65000, OPERATION_BYTES - SALT_BYTES]), min_size=1, max_size=40))
 def test_the_size_of_a_range_is_never_underestimated(sizes: list[int]) -> None:
-    """What is cut to fit by `encoded_bytes` does fit, erased bodies included."""
+    """What is cut to fit by `weight` does fit, and no less once bodies are erased."""
     links = [link(HLC_MAX - 50 + number, bytes(SALT_BYTES + size), 255) for number, size in enumerate(sizes)]
     for made in (links, [each._replace(body=None) for each in links]):
-        bound = ENVELOPE_BYTES + sum(encoded_bytes(each.body) for each in made)
-        assert len(signed(made, SEQ_MAX, HEX)) <= bound
+        bound = ENVELOPE_WEIGHT + sum(weight(each.body) for each in made)
+        assert len(signed(made, SEQ_MAX, HEX)) <= bound <= range_weight(links)
 
 
 def test_a_chain_is_the_hash_of_all_before() -> None:
