@@ -1,5 +1,7 @@
 """`mesh erase`: take a record's text out of every node."""
 
+import os
+
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import print_json, tell
@@ -51,6 +53,11 @@ def main(argv: list[str]) -> int:
             f"{' the record was removed from the views' if tag not in mine else ''}\n"
             f"  next: where the root key is: mesh erase {text_id(tag)[:16]} --reason REASON"
         )
+    for name in sorted(os.listdir(home.path)):
+        if ".db.damaged-" in name:
+            tell(
+                f"mesh: {home.file(name)}, kept by a repair, may still hold it\n  next: delete that file once you no longer need it"
+            )
     if not finished:
         tell(
             "mesh: a running reader still holds the old pages\n  next: stop it; the next write, or mesh up, finishes the erase"

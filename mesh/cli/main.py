@@ -59,7 +59,11 @@ def run(argv: list[str]) -> int:
         return _command(name)(rest + home)
     except MeshError as error:
         complain(error)
-        return EXIT_FAILED
+    except Exception as error:  # a damaged database can make any line of ours fail
+        if os.environ.get("MESH_DEBUG"):
+            raise
+        complain(_unexpected(error))
+    return EXIT_FAILED
 
 
 def overview() -> str:
@@ -88,6 +92,19 @@ def complain(error: MeshError) -> None:
     if error.next_step:
         lines.append(f"  next: {error.next_step}")
     print("\n".join(lines), file=sys.stderr)
+
+
+def _unexpected(error: Exception) -> MeshError:
+    if type(error).__module__ == "apsw":
+        from mesh.store.database import sentence
+
+        return sentence("the database", error)  # type: ignore[arg-type]
+    if isinstance(error, OSError):
+        return MeshError(f"the system says: {error}", "mend that and repeat the command")
+    return MeshError(
+        f"something that should not happen: {type(error).__name__}: {error}",
+        "see whether the home is whole: mesh verify; for a report, repeat the command with MESH_DEBUG=1",
+    )
 
 
 def _command(name: str) -> Callable[[list[str]], int]:

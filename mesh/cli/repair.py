@@ -1,6 +1,6 @@
 """`mesh repair`: a new database out of what can still be read."""
 
-from dataclasses import asdict
+import os
 
 from mesh.cli.arguments import parser
 from mesh.cli.output import Progress, print_json
@@ -13,17 +13,21 @@ def main(argv: list[str]) -> int:
     """Salvage, and say how to get the rest."""
     given = parser("repair", "mesh repair").parse_args(argv)
     home = open_home(given.home)
-    progress = Progress("operations")
     with only_sidecar(home):
-        salvage = repair(home, progress)
-    progress.done()
-    if given.json:
-        print_json(asdict(salvage))
-        return 0
-    print(
-        f"saved {salvage.operations} operations and {salvage.statements} statements; the old file is {salvage.kept_as}"
-    )
-    if salvage.lost_feeds:
-        print(f"{salvage.lost_feeds} feeds could not be read to their end")
-    print("next: mesh verify; what is missing comes back with a bundle of another node: mesh import FILE")
+        for private in (False, True):
+            if private and not os.path.exists(home.file("private.db")):
+                continue
+            progress = Progress("operations")
+            salvage = repair(home, private=private, progress=progress)
+            progress.done()
+            if given.json:
+                print_json({"private": private} | salvage._asdict())
+                continue
+            word = "private" if private else "shared"
+            print(f"{word}: saved {salvage.operations} operations and {salvage.statements} statements")
+            print(f"  the old file is kept as {salvage.kept_as}; delete it once you no longer need it")
+            if salvage.lost_ranges:
+                print(f"  {salvage.lost_ranges} parts of feeds could not be read; what follows them waits for them")
+    if not given.json:
+        print("next: mesh verify; what is missing comes back with a bundle of another node: mesh import FILE")
     return 0

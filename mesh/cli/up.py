@@ -20,6 +20,7 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--init", action="store_true", help="make a home first if there is none")
     given = arguments.parse_args(argv)
     home = _home(given.home, make=given.init)
+    home.store().close()  # whatever is wrong with the home is said first
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     if given.json:
         print_json({"node": text_id(home.node), "home": home.path, "pid": os.getpid()})

@@ -9,6 +9,7 @@ from mesh.store.home import Home
 from mesh.store.lock import FileLock
 
 _NAME = "sidecar.lock"
+_PATIENCE_SECONDS = 0.5  # whoever asks whether a sidecar runs holds the lock for a moment
 
 
 @contextmanager
@@ -16,7 +17,7 @@ def only_sidecar(home: Home) -> Iterator[None]:
     """Be the sidecar of a home until leaving; refuse if there is one."""
     path = home.file(_NAME)
     try:
-        descriptor = FileLock(path).acquire(0)
+        descriptor = FileLock(path).acquire(_PATIENCE_SECONDS)
     except HomeBusy:
         raise HomeBusy(
             f"a sidecar of {home.path} is running already (process {_holder(path)})",

@@ -144,7 +144,7 @@ class Author:
             return "this home was not written on this machine before"
         if marker[0] != row.feed.epoch or marker[1] > row.held.seq:
             return "this home is older than it was"
-        if row.held.seq != self._get("own_seq"):
+        if row.held.seq != self._get("own_seq") or self.store.quarantine.strays(row):
             return "another copy of this node has written too"
         if row.feed in trust.forks:
             return "another copy of this node wrote to the same feed"

@@ -19,6 +19,7 @@ from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outco
 from mesh.store.store import Store
 
 GROUP_BYTES = 4 * 1024 * 1024  # ranges committed together on import: about the best speed measured
+_FRAME_COST_BYTES = 256  # so that countless empty frames are not collected for ever
 Progress = Callable[[int], None]
 
 
@@ -107,16 +108,18 @@ def import_bundle(author: Author, source: BinaryIO, report: ImportReport, progre
         _meet(author.store, bundle.decode_header(payload))
         statements: list[bytes] = []
         ranges: list[bytes] = []
+        size = 0
         for kind, payload in _until_bad(frames, lambda: _merge(author, report, statements, ranges)):
-            if kind == bundle.STATEMENT:
-                statements.append(payload)
-                if sum(map(len, statements)) > GROUP_BYTES:
-                    _merge(author, report, statements, ranges)
-            elif kind == bundle.RANGE:
-                _merge(author, report, statements, [])
-                ranges.append(payload)
-                if sum(map(len, ranges)) > GROUP_BYTES:
-                    _merge(author, report, statements, ranges)
+            if kind == bundle.HEADER:
+                raise Malformed("the bundle has two headers; what came before the second was merged")
+            if kind == bundle.RANGE and statements:
+                _merge(author, report, statements, ranges)
+                size = 0
+            (statements if kind == bundle.STATEMENT else ranges).append(payload)
+            size += len(payload) + _FRAME_COST_BYTES
+            if size > GROUP_BYTES:
+                _merge(author, report, statements, ranges)
+                size = 0
             progress(len(payload))
         _merge(author, report, statements, ranges)
     except StopIteration:

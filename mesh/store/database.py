@@ -14,7 +14,10 @@ from mesh.core.errors import DiskFull, HomeBusy, HomeDamaged, HomeError, HomePer
 from mesh.store import schema
 from mesh.store.lock import FileLock
 
+FORMAT = 1  # of the home folder around the databases, said in its home.json
 BUSY_SECONDS = 30
+CHECKPOINT_MS = 200
+_LEAST_ROOM_BYTES = 256 * 1024  # with less, SQLite's shared memory may fail to grow, which it calls an I/O error
 CACHE_KIB = 48 * 1024
 WAL_BYTES = 64 * 1024 * 1024  # what a WAL is cut back to after a checkpoint
 _USER_VERSION_AT = 60  # offset in the file's header, see SQLite's file format
@@ -34,13 +37,13 @@ class Database:
 
     def __init__(self, path: str, *, create: bool = False) -> None:
         self.path = path
-        _refuse_newer(path)
-        if not create and not os.path.exists(path):
-            raise HomeDamaged(f"{path} is missing", "put it back from a backup, or run: mesh repair")
+        refuse_newer(path)
+        refuse_broken(path, create=create)
         with translated(path):
             self.connection = apsw.Connection(path)
             self.connection.set_busy_timeout(BUSY_SECONDS * 1000)
             self._configure()
+            self._file = os.stat(path).st_ino
         self.run: Run = self.connection.execute
         self._lock = FileLock(path + ".lock")
         version = self._version()
@@ -58,6 +61,8 @@ class Database:
     def locked(self) -> Iterator[None]:
         """Hold the writers' lock: for what must happen in one go with a transaction, but outside it."""
         with translated(self.path), self._lock.held(BUSY_SECONDS):
+            if not os.path.exists(self.path) or os.stat(self.path).st_ino != self._file:
+                raise HomeBusy(f"{self.path} was replaced by a repair in the meantime", "repeat the command")
             yield
 
     @contextmanager
@@ -87,10 +92,18 @@ class Database:
                 run("ROLLBACK")
             raise
 
-    def checkpoint(self) -> None:
-        """Bring the WAL into the file, as far as readers allow: each command that opens the home reads what is left in it."""
+    def checkpoint(self) -> bool:
+        """Bring the WAL into the file and empty it. False if a reader is in the way; it is not waited for long,
+
+        because whoever writes waits for us.
+        """
         with self.locked():
-            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.connection.set_busy_timeout(CHECKPOINT_MS)
+            try:
+                busy, _, _ = self.run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                self.connection.set_busy_timeout(BUSY_SECONDS * 1000)
+        return not busy
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -122,13 +135,14 @@ class Database:
             for number in range(self._version(), schema.VERSION):
                 self.connection.execute(schema.MIGRATIONS[number])
             self.connection.execute(f"PRAGMA user_version={schema.VERSION}")
-        # Into the file itself, where `_refuse_newer` of an older version looks.
+        # Into the file itself, where `refuse_newer` of an older version looks.
         self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def open_reader(path: str) -> apsw.Connection:
     """A connection that reads, set up with as little as possible: everyday commands wait for it."""
-    _refuse_newer(path)
+    refuse_newer(path)
+    refuse_broken(path, create=False)
     with translated(path):
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
         connection.set_busy_timeout(BUSY_SECONDS * 1000)
@@ -137,7 +151,7 @@ def open_reader(path: str) -> apsw.Connection:
         return connection
 
 
-def _refuse_newer(path: str) -> None:
+def refuse_newer(path: str) -> None:
     """Read the version from the file's header, so that a newer home is not touched, not even by a lock."""
     try:
         with open(path, "rb") as file:
@@ -149,6 +163,17 @@ def _refuse_newer(path: str) -> None:
     version = int.from_bytes(header[_USER_VERSION_AT:], "big") if header.startswith(b"SQLite format 3\0") else 0
     if version > schema.VERSION:
         raise _newer(path, version)
+
+
+def refuse_broken(path: str, *, create: bool) -> None:
+    """What SQLite would quietly make a new database of: a file that is missing or empty, or half of a repair."""
+    if os.path.exists(path + ".repaired"):
+        raise HomeDamaged(f"a repair of {path} was cut short", "finish it: mesh repair")
+    if not os.path.exists(path):
+        if not create:
+            raise HomeDamaged(f"{path} is missing", "put it back from a backup, or run: mesh repair")
+    elif os.path.getsize(path) == 0:
+        raise HomeDamaged(f"{path} is empty", "put it back from a backup, or run: mesh repair")
 
 
 def _newer(path: str, version: int) -> NewerHome:
@@ -163,22 +188,36 @@ def translated(path: str) -> Iterator[None]:
     """SQLite's errors as sentences with a next step."""
     try:
         yield
-    except apsw.FullError as error:
-        raise DiskFull(
+    except apsw.Error as error:
+        raise sentence(path, error) from error
+
+
+def sentence(path: str, error: apsw.Error) -> HomeError:
+    """What an error of SQLite means to the person whose home it is."""
+    folder = os.path.dirname(path)
+    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _room(folder) < _LEAST_ROOM_BYTES):
+        return DiskFull(
             f"no room left on the disk of {path}; nothing of this write was kept",
             "free some space and repeat the command",
-        ) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise HomeDamaged(f"{path} is damaged: {error}", "keep a copy of the folder, then run: mesh repair") from error
-    except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError, apsw.AuthError) as error:
-        raise HomePermissions(
+        )
+    if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | apsw.CantOpenError | apsw.AuthError):
+        return HomePermissions(
             f"{path} cannot be opened or written: {error}",
-            f"check the owner and mode of the folder and that the disk is mounted writable: ls -la {os.path.dirname(path)}",
-        ) from error
-    except apsw.BusyError as error:
-        raise HomeBusy(f"another process has held {path} for {BUSY_SECONDS} s", "see who: mesh status") from error
-    except apsw.IOError as error:
-        raise HomeDamaged(
+            f"check the owner and mode of the folder and that the disk is mounted writable: ls -la {folder}",
+        )
+    if isinstance(error, apsw.BusyError):
+        return HomeBusy(f"another process has held {path} for {BUSY_SECONDS} s", "see who: mesh status")
+    if isinstance(error, apsw.IOError):
+        return HomeDamaged(
             f"the disk of {path} reports an error: {error}",
             "check the disk, keep a copy of the folder, then run: mesh verify",
-        ) from error
+        )
+    return HomeDamaged(f"{path} is damaged: {error}", "keep a copy of the folder, then run: mesh repair")
+
+
+def _room(folder: str) -> int:
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return _LEAST_ROOM_BYTES
+    return disk.f_bavail * disk.f_frsize

@@ -11,13 +11,12 @@ from mesh.core.limits import TEXT_CHARS
 from mesh.core.statement import ADMIN, Member, sign
 from mesh.store import keyfile
 from mesh.store.author import Author
-from mesh.store.database import Database
+from mesh.store.database import FORMAT, Database
 from mesh.store.marker import Marker
 from mesh.store.store import Clock, Store, wall_clock
 
-FORMAT = 1
 _NETWORK_FILE_SYSTEMS = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "fuse.sshfs", "ceph", "lustre"}
+    ["nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "ceph", "lustre", "9p", "davfs", "fuse.sshfs", "fuse.glusterfs", "fuse.rclone", "fuse.davfs2"]
 )
 
 
@@ -59,7 +58,10 @@ class Home(NamedTuple):
     def store(self, *, private: bool = False, clock: Clock = wall_clock) -> Store:
         """The shared records, or the private ones, which have a database and a mesh id of their own."""
         refuse_network_disk(self.path)
-        database = Database(self.file("private.db" if private else "mesh.db"), create=private)
+        path = self.file("private.db" if private else "mesh.db")
+        if private and not os.path.exists(path):
+            _create_whole(path)
+        database = Database(path)
         mesh = private_mesh_id(self.mesh) if private else self.mesh
         return Store(database, mesh, own=self.node, clock=clock, everyone=private)
 
@@ -70,6 +72,16 @@ class Home(NamedTuple):
         author.store.scrub()  # an erase that was cut short, if any
         author.store.settle()  # what has waited for the clock, with no sidecar to let it in
         return author
+
+
+def _create_whole(path: str) -> None:
+    """A new database that is there with all its tables, or not at all."""
+    draft = f"{path}.new-{os.getpid()}"
+    Database(draft, create=True).close()
+    for end in ("-wal", "-shm", ".lock"):
+        if os.path.exists(draft + end):
+            os.unlink(draft + end)
+    os.rename(draft, path)
 
 
 def default_path() -> str:
@@ -88,7 +100,7 @@ def open_home(path: str) -> Home:
         raise NoHome(f"there is no clan-mesh node in {path}", "make one: mesh init") from None
     except OSError as error:
         raise HomePermissions(f"{file} cannot be read: {error.strerror}", f"check: ls -la {path}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HomeDamaged(f"{file} is damaged: {error}", "put it back from a backup") from error
     return _parse(path, file, settings)
 
@@ -103,6 +115,7 @@ def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int 
     refuse_network_disk(os.path.dirname(path))
     from shutil import rmtree  # brings three compressors with it
 
+    _sweep(path)
     draft = f"{path}.new-{os.getpid()}"
     try:
         os.makedirs(draft, mode=0o700)
@@ -115,6 +128,17 @@ def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int 
     finally:
         rmtree(draft, ignore_errors=True)
     return Home(path, home.mesh, home.node, home.name)
+
+
+def _sweep(path: str) -> None:
+    """Remove what an init that was killed has left: half a home, with keys in it."""
+    from shutil import rmtree
+
+    folder, start = os.path.dirname(path), os.path.basename(path) + ".new-"
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        process = name.removeprefix(start)
+        if name.startswith(start) and process.isdigit() and not os.path.exists(f"/proc/{process}"):
+            rmtree(os.path.join(folder, name), ignore_errors=True)
 
 
 def _fill(path: str, name: str, mesh: bytes | None, now_ms: int) -> Home:
@@ -168,8 +192,11 @@ def refuse_network_disk(path: str) -> None:
             mounts = [line.split(" ")[1:3] for line in file]
     except OSError:
         return  # not Linux: `mesh verify` and SQLite's own checks are what there is
-    around = [(point, kind) for point, kind in mounts if path == point or path.startswith(point.rstrip("/") + "/")]
-    kind = max(around, key=lambda mount: len(mount[0]), default=("", ""))[1]
+    kind, longest = "", -1
+    for point, found in mounts:  # in the order they were mounted: a later one hides an earlier
+        folder = point.replace("\\040", " ").rstrip("/")
+        if (path == folder or path.startswith(folder + "/")) and len(folder) >= longest:
+            kind, longest = found, len(folder)
     if kind in _NETWORK_FILE_SYSTEMS:
         raise HomeError(
             f"{path} is on a network file system ({kind}), which cannot keep a database safe",

@@ -10,11 +10,11 @@ import os
 
 import apsw
 
-from mesh.core.errors import AmbiguousId, HomeDamaged, NoHome, UnknownId, UsageError
+from mesh.core.errors import AmbiguousId, HomeDamaged, NewerHome, NoHome, UnknownId, UsageError
 from mesh.core.ids import ID_CHARS, digest, prefix_bounds, tag_of, text_id
 from mesh.core.limits import SALT_BYTES
 from mesh.core.wire import unpack
-from mesh.store.database import Run, open_reader, translated
+from mesh.store.database import FORMAT, Run, open_reader, translated
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ class Reader:
 def open_reading(home: str, *, private: bool = False) -> Reader:
     """The read side of a home, with nothing else of it opened."""
     path = os.path.join(home, "private.db" if private else "mesh.db")
+    refuse_newer_format(home)
     if not os.path.exists(path):
         if private and os.path.exists(os.path.join(home, "home.json")):
             raise UsageError("there are no private records in this home", "write one: mesh op add LOG TEXT --private")
@@ -139,6 +140,21 @@ def open_reading(home: str, *, private: bool = False) -> Reader:
             raise NoHome(f"there is no clan-mesh node in {home}", "make one: mesh init")
         raise HomeDamaged(f"{path} is missing", "put it back from a backup, or run: mesh repair")
     return Reader(open_reader(path))
+
+
+def refuse_newer_format(home: str) -> None:
+    """The same check as opening a home makes, without reading JSON for it."""
+    try:
+        with open(os.path.join(home, "home.json"), "rb") as file:
+            found = file.read(4096).partition(b'"format":')[2].lstrip()
+    except OSError:
+        return  # what is missing is said by who opens it
+    digits = found[: len(found) - len(found.lstrip(b"0123456789"))]
+    if digits and int(digits[:9]) > FORMAT:
+        raise NewerHome(
+            f"the home {home} was made by a newer clan-mesh (format {int(digits[:9])}, this one knows {FORMAT})",
+            "upgrade clan-mesh on this machine; nothing was touched",
+        )
 
 
 def read_errors(home: str) -> Any:

@@ -1,106 +1,156 @@
 """Saving what can be read of a damaged database into a new one. The damaged file is kept, renamed.
 
-Nothing is trusted on the way: every statement and range passes the same door as one from a stranger.
+Nothing is trusted on the way: every statement and range passes the same door as one from a stranger. The repair may be
+killed at any moment: until the new database is whole the old one stays where it is, and from then on the repair is
+only finished, never begun again.
 """
 
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
 
 import apsw
 
-from mesh.core.errors import Forged
-from mesh.core.feed import encode_range
+from mesh.core.errors import HomePermissions, RemoteError
+from mesh.core.feed import Range, chain, encode_range
+from mesh.core.ids import first_prev, private_mesh_id
 from mesh.core.statement import ADMIN, Member, sign
-from mesh.store.database import Database, Run
+from mesh.store.database import BUSY_SECONDS, Database, Run, refuse_newer
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.home import Home
-from mesh.store.outcome import Refused
+from mesh.store.keyfile import load
+from mesh.store.lock import FileLock
+from mesh.store.outcome import Outcome, Refused
 from mesh.store.quarantine import Quarantine
 from mesh.store.store import Store
 
 _Progress = Callable[[int], None]
+_ENDS = ("", "-wal", "-shm", ".lock")
 
 
-@dataclass(slots=True)
-class Salvage:
-    """What came through."""
+class Salvage(NamedTuple):
+    """What came through, and where the old file is now."""
 
-    statements: int = 0
-    operations: int = 0
-    lost_feeds: int = 0
-    kept_as: str = ""
+    statements: int
+    operations: int
+    lost_ranges: int
+    kept_as: str
 
 
-def repair(home: Home, progress: _Progress = lambda _: None) -> Salvage:
-    """Make a new database beside the old one, then change places. The next write opens a new epoch."""
-    old, new = home.file("mesh.db"), home.file("mesh.db.repaired")
-    salvage = Salvage()
-    for end in ("", "-wal", "-shm", ".lock"):
-        if os.path.exists(new + end):
-            os.unlink(new + end)
-    store = Store(Database(new, create=True), home.mesh, own=home.node)
+def repair(home: Home, *, private: bool = False, progress: _Progress = lambda _: None) -> Salvage:
+    """Make a new database out of the old one, then change places. The next write opens a new epoch."""
+    old = home.file("private.db" if private else "mesh.db")
+    refuse_newer(old)
+    if os.path.isdir(old):
+        raise HomePermissions(f"{old} is a folder", "move it away, then: mesh repair")
+    with FileLock(old + ".lock").held(BUSY_SECONDS):
+        counts = (0, 0, 0)
+        if not os.path.exists(old + ".repaired"):
+            counts = _rebuild(home, old, progress, private=private)
+        return Salvage(*counts, _change_places(old))
+
+
+def _rebuild(home: Home, old: str, progress: _Progress, *, private: bool) -> tuple[int, int, int]:
+    """Build the new database beside the old; its name changes to `.repaired` only once it is whole and on disk."""
+    draft = old + ".repairing"
+    for end in _ENDS:
+        if os.path.exists(draft + end):
+            os.unlink(draft + end)
+    mesh = private_mesh_id(home.mesh) if private else home.mesh
+    store = Store(Database(draft, create=True), mesh, own=home.node, everyone=private)
     try:
-        if os.path.exists(old):
-            _copy(old, store, salvage, progress)
-        _found_again(home, store)
-        store.sync()
-        store.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        counts = _copy(old, store, progress) if os.path.exists(old) else (0, 0, 0)
+        if not private:
+            _found_again(home, store)
+        with store.database.writing(durable=True):
+            store.owe_republication()  # whether it was owed is not known any more; asking twice does no harm
+        store.database.checkpoint()
     finally:
         store.close()
-    salvage.kept_as = _unused(f"{old}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-    for end in ("", "-wal"):
-        if os.path.exists(old + end):
-            os.rename(old + end, salvage.kept_as + end)
-    if os.path.exists(old + "-shm"):
+    for end in _ENDS[1:]:
+        if os.path.exists(draft + end):
+            os.unlink(draft + end)
+    os.rename(draft, old + ".repaired")
+    return counts
+
+
+def _change_places(old: str) -> str:
+    """Every step can be repeated. The old WAL must go before the new file comes: it would be played into it."""
+    kept = _unused(f"{old}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+    if os.path.exists(old):
+        os.link(old, kept)
+    if os.path.exists(old + "-wal"):
+        os.rename(old + "-wal", kept + "-wal")
+    with suppress(FileNotFoundError):
         os.unlink(old + "-shm")
-    os.rename(new, old)
-    for end in ("-wal", "-shm", ".lock"):
-        if os.path.exists(new + end):
-            os.unlink(new + end)
-    return salvage
+    os.replace(old + ".repaired", old)
+    return kept
 
 
-def _copy(old: str, store: Store, salvage: Salvage, progress: _Progress) -> None:
-    try:
-        connection = apsw.Connection(old)
-        run: Run = connection.execute
+def _copy(old: str, store: Store, progress: _Progress) -> tuple[int, int, int]:
+    statements = operations = lost = 0
+    connection = apsw.Connection(old)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    run: Run = connection.execute
+    with _reading():
         founders = run("SELECT value FROM meta WHERE key='founders'").get
         if isinstance(founders, bytes):
             store.learn_founders(founders[:32], founders[32:])
-    except (apsw.Error, Forged):
-        pass  # learned again from the keys in the home, or from the first bundle
-    try:
-        statements = [data for (data,) in run("SELECT data FROM statements UNION ALL SELECT data FROM held_statements")]
-        salvage.statements = sum(not isinstance(item, Refused) for item in store.merge_statements(statements))
+    for table in ("statements", "held_statements"):
+        for data in _values(run, f"SELECT data FROM {table}"):
+            statements += _kept(store.merge_statements([data]))
+    rows: list[FeedRow] = []
+    with _reading():
         rows = Feeds(connection, store.mesh).all()
-    except apsw.Error:
-        return
     for row in rows:
-        if not _copy_feed(connection, row, store, salvage, progress):
-            salvage.lost_feeds += 1
-    try:
-        for stray in Quarantine(connection, store.mesh).everything():
+        for item in _ranges(connection, store.mesh, row):
+            saved = item is not None and _kept([store.merge(encode_range(item))])
+            operations += len(item.links) if item is not None and saved else 0
+            lost += 0 if saved else 1
+            progress(len(item.links) if item is not None else 0)
+    with _reading():
+        for stray in list(Quarantine(connection, store.mesh).everything()):
             store.merge(stray.data)
-    except (apsw.Error, TypeError):
-        salvage.lost_feeds += 1
-    with store.database.writing(durable=False):
-        store.owe_republication()  # whether it was owed is not known any more; asking twice does no harm
     connection.close()
+    return statements, operations, lost
 
 
-def _copy_feed(connection: apsw.Connection, row: FeedRow, store: Store, salvage: Salvage, progress: _Progress) -> bool:
-    """False if the feed could not be read to its end."""
-    try:
-        for item in Feeds(connection, store.mesh).ranges(row, 0):
-            if isinstance(store.merge(encode_range(item)), Refused):
-                return False
-            salvage.operations += len(item.links)
-            progress(len(item.links))
-    except (apsw.Error, AssertionError, TypeError, ValueError, KeyError):
-        return False
-    return True
+def _ranges(connection: apsw.Connection, mesh: bytes, row: FeedRow) -> Iterator[Range | None]:
+    """A feed from signed point to signed point, None where a part cannot be read: what follows it is kept as a stray."""
+    feeds = Feeds(connection, mesh)
+    points: list[tuple[int, bytes, bytes]] = []
+    with _reading():
+        points = feeds.points(row.number)
+    after, prev = 0, first_prev(mesh, row.feed)
+    for seq, head, signature in points:
+        item = None
+        with _reading():
+            links = [feeds.link(op) for op in feeds.rows(row.number, after + 1, seq)]
+            if len(links) == seq - after:
+                item = Range(row.feed, after + 1, prev, links, chain(prev, links), signature)
+        yield item
+        after, prev = seq, head
+
+
+def _values(run: Run, query: str) -> list[bytes]:
+    found: list[bytes] = []
+    with _reading():
+        for (data,) in run(query):  # as far as it goes: what was read before the damage is kept
+            found += [data] if isinstance(data, bytes) else []
+    return found
+
+
+def _reading() -> suppress:
+    """Reading a damaged file can fail in any way: values of other types, numbers too large, text that is none."""
+    return suppress(
+        apsw.Error, RemoteError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError
+    )
+
+
+def _kept(outcomes: list[Outcome]) -> int:
+    return sum(not isinstance(outcome, Refused) for outcome in outcomes)
 
 
 def _unused(path: str) -> str:
@@ -117,8 +167,6 @@ def _found_again(home: Home, store: Store) -> None:
         return
     root = home.root_identity()
     if store.founders() is None and os.path.exists(home.file("recovery.key")):
-        from mesh.store.keyfile import load
-
         store.learn_founders(root.public, load(home.file("recovery.key")).public)
     if not store.trust().certified(home.node):
         fact = Member(root.public, store.clock(), home.node, home.name, ADMIN)

@@ -16,6 +16,7 @@ from tests.oracle import Oracle
 from tests.worlds import Chain, Clan, open_store, views
 
 CLAN = Clan()
+EXAMPLES = 5000 if settings.get_current_profile_name() == "soak" else 120
 
 
 class Universe:
@@ -123,7 +124,7 @@ def exchange(stores: list[Store]) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=120)
+@settings(max_examples=EXAMPLES)
 def test_any_delivery_ends_in_the_oracles_state(number: int) -> None:
     """Chains, forks, revocations and erasures in any order: one root, one view, the oracle's."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:

@@ -21,6 +21,7 @@ from mesh.store.verify import verify_store
 from tests.worlds import NOW_MS, Clan, open_author, views
 
 CLAN = Clan()
+EXAMPLES = 1000 if settings.get_current_profile_name() == "soak" else 30
 OWN, PEER = CLAN.node(0), CLAN.node(1)
 CERTIFICATES = [CLAN.member(OWN, "own").encode(), CLAN.member(PEER, "peer").encode()]
 
@@ -126,7 +127,7 @@ def exchange_until_still(authors: list[Author]) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=40)
+@settings(max_examples=EXAMPLES)
 def test_nothing_honest_is_lost_or_doubled_by_unnoticed_restores(number: int) -> None:
     """However often one backup is restored, every acknowledged write counts exactly once, everywhere."""
     rng = random.Random(number)
