@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mesh.core.errors import HomeBusy
+from mesh.store.database import refuse_newer
 from mesh.store.home import Home
 from mesh.store.lock import FileLock
 
@@ -16,6 +17,8 @@ _PATIENCE_SECONDS = 0.5  # whoever asks whether a sidecar runs holds the lock fo
 def only_sidecar(home: Home) -> Iterator[None]:
     """Be the sidecar of a home until leaving; refuse if there is one."""
     path = home.file(_NAME)
+    if os.path.isfile(home.file("mesh.db")):
+        refuse_newer(home.file("mesh.db"))
     try:
         descriptor = FileLock(path).acquire(_PATIENCE_SECONDS)
     except HomeBusy:

@@ -212,6 +212,10 @@ def sentence(path: str, error: apsw.Error) -> HomeError:
             f"the disk of {path} reports an error: {error}",
             "check the disk, keep a copy of the folder, then run: mesh verify",
         )
+    if isinstance(error, apsw.SQLError):
+        return HomeError(
+            f"{path} does not have the tables it should: {error}", "keep a copy of the folder, then run: mesh verify"
+        )
     return HomeDamaged(f"{path} is damaged: {error}", "keep a copy of the folder, then run: mesh repair")
 
 

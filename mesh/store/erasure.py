@@ -18,8 +18,6 @@ from mesh.store.feeds import FeedRow, Feeds, OpRow
 from mesh.store.fold import Fold, FoldRow
 from mesh.store.quarantine import Quarantine, Stray
 
-_MERGE_PAGES = 500  # index pages a step: some ten milliseconds
-
 
 class Erasure:
     """Works within whatever transaction the connection is in."""
@@ -84,20 +82,17 @@ def without_erased(trust: Trust, item: Range) -> Range:
 def scrub(database: Database) -> bool:
     """Finish what an erase owes. False while a reader, or a full disk, is in the way.
 
-    Zeroing what is freed is not enough: SQLite's page splits leave copies in the unused middle of pages, and FTS5
-    keeps whole words in its upper level, also with its own secure-delete (both seen with SQLite 3.54). So the keyword
-    index is merged into one new segment, then the file is written anew and the WAL emptied: 4 s at a million records.
+    Zeroing what is freed is not enough: SQLite's page splits leave copies in the unused middle of pages, and FTS5's
+    secure-delete leaves whole words in the upper level of the index (both seen with SQLite 3.54). So the keyword index
+    is merged into one new segment, then the file is written anew and the WAL emptied: 4 s at a million records.
     """
     if database.run("SELECT 1 FROM meta WHERE key='scrub'").get is None:
         return True
-    pages = -_MERGE_PAGES  # negative: first put all segments on one level, so that all are rewritten
-    while True:
-        with database.writing(durable=False):
-            before = database.connection.total_changes()
-            database.run("INSERT INTO words(words, rank) VALUES('merge', ?)", (pages,))
-            if database.connection.total_changes() - before < 2:  # FTS5's documented sign that nothing was left to do
-                break
-        pages = _MERGE_PAGES
+    with database.writing(durable=False):
+        # A record of our own makes sure that there are two segments: one alone would not be merged, so not rewritten.
+        database.run("INSERT INTO words(rowid, text) VALUES(0, 'scrub')")
+        database.run("INSERT INTO words(words) VALUES('optimize')")
+        database.run("INSERT INTO words(words, rowid, text) VALUES('delete', 0, 'scrub')")
     try:
         with database.locked():
             database.run("VACUUM")

@@ -16,7 +16,23 @@ from mesh.store.marker import Marker
 from mesh.store.store import Clock, Store, wall_clock
 
 _NETWORK_FILE_SYSTEMS = frozenset(
-    ["nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "ceph", "lustre", "9p", "davfs", "fuse.sshfs", "fuse.glusterfs", "fuse.rclone", "fuse.davfs2"]
+    [
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "ncpfs",
+        "afs",
+        "ceph",
+        "lustre",
+        "9p",
+        "davfs",
+        "fuse.sshfs",
+        "fuse.glusterfs",
+        "fuse.rclone",
+        "fuse.davfs2",
+    ]
 )
 
 

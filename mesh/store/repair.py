@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import apsw
 
-from mesh.core.errors import HomePermissions, RemoteError
+from mesh.core.errors import RemoteError
 from mesh.core.feed import Range, chain, encode_range
 from mesh.core.ids import first_prev, private_mesh_id
 from mesh.core.statement import ADMIN, Member, sign
@@ -42,9 +42,8 @@ class Salvage(NamedTuple):
 def repair(home: Home, *, private: bool = False, progress: _Progress = lambda _: None) -> Salvage:
     """Make a new database out of the old one, then change places. The next write opens a new epoch."""
     old = home.file("private.db" if private else "mesh.db")
-    refuse_newer(old)
-    if os.path.isdir(old):
-        raise HomePermissions(f"{old} is a folder", "move it away, then: mesh repair")
+    if os.path.isfile(old):
+        refuse_newer(old)
     with FileLock(old + ".lock").held(BUSY_SECONDS):
         counts = (0, 0, 0)
         if not os.path.exists(old + ".repaired"):
@@ -61,7 +60,7 @@ def _rebuild(home: Home, old: str, progress: _Progress, *, private: bool) -> tup
     mesh = private_mesh_id(home.mesh) if private else home.mesh
     store = Store(Database(draft, create=True), mesh, own=home.node, everyone=private)
     try:
-        counts = _copy(old, store, progress) if os.path.exists(old) else (0, 0, 0)
+        counts = _copy(old, store, progress) if os.path.isfile(old) else (0, 0, 0)
         if not private:
             _found_again(home, store)
         with store.database.writing(durable=True):
@@ -79,7 +78,9 @@ def _rebuild(home: Home, old: str, progress: _Progress, *, private: bool) -> tup
 def _change_places(old: str) -> str:
     """Every step can be repeated. The old WAL must go before the new file comes: it would be played into it."""
     kept = _unused(f"{old}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-    if os.path.exists(old):
+    if os.path.isdir(old):
+        os.rename(old, kept)
+    elif os.path.exists(old):
         os.link(old, kept)
     if os.path.exists(old + "-wal"):
         os.rename(old + "-wal", kept + "-wal")

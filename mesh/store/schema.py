@@ -60,6 +60,7 @@ CREATE TABLE {schema}.ignored(op INTEGER PRIMARY KEY, reason TEXT NOT NULL);
 _WORDS = """
 CREATE TABLE unindexed(op INTEGER PRIMARY KEY);
 CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='porter unicode61');
+INSERT INTO words(words, rank) VALUES('secure-delete', 1);
 INSERT INTO words(words, rank) VALUES('automerge', 8);
 INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
 """

@@ -225,7 +225,7 @@ def test_repair_saves_everything_when_nothing_is_damaged(home: Home) -> None:
     """Also what stands in the WAL alone."""
     done(home.path, "op", "add", "facts", "in the wal")
     root = asked(home.path, "status")["root"]
-    assert asked(home.path, "repair")["lost_feeds"] == 0
+    assert asked(home.path, "repair")["lost_ranges"] == 0
     assert texts(home.path) == [*all_facts(), "in the wal"]
     assert asked(home.path, "status")["root"] == root
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mesh.core.errors import NewerHome
+from mesh.core.errors import HomeError, NewerHome
 from mesh.core.operation import Add
 from mesh.store import schema
 from mesh.store.database import Database, open_reader
@@ -109,7 +109,7 @@ def test_a_migration_that_fails_half_way_leaves_the_old_version(folder: Path, mo
     old = schema.VERSION
     with monkeypatch.context() as newer:
         add_migration(newer, ONE_MORE + "INSERT INTO no_such_table VALUES(1);")
-        with pytest.raises(apsw.SQLError, match="no_such_table"):
+        with pytest.raises(HomeError, match="no_such_table"):
             Database(os.fspath(folder / "mesh.db"))
     assert version_in_file(folder) == old
     with open_author(folder, CLAN, OWN) as author:
@@ -126,7 +126,7 @@ def test_a_later_migration_that_fails_takes_the_earlier_with_it(folder: Path, mo
     with monkeypatch.context() as newer:
         add_migration(newer, ONE_MORE)
         add_migration(newer, "DROP TABLE no_such_table;")
-        with pytest.raises(apsw.SQLError, match="no_such_table"):
+        with pytest.raises(HomeError, match="no_such_table"):
             Database(os.fspath(folder / "mesh.db"))
     assert version_in_file(folder) == old
     assert sorted(said(folder)) == sorted([*TEXTS, "from elsewhere"])

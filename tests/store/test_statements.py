@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from mesh.core.operation import Add
+from mesh.store.database import Database
 from mesh.store.outcome import AlreadyKnown, Merged, Waiting
+from mesh.store.store import Store
 from tests.worlds import Chain, Clan, open_store, views
 
 CLAN = Clan()
@@ -19,13 +21,18 @@ def chain_of(node: object) -> Chain:
     return chain
 
 
+def take_and_fail(store: Store) -> None:
+    with store.database.writing(durable=True):
+        store.take([CLAN.member(NODE, "ghost")])
+        assert store.trust().certified(NODE.public)
+        raise RuntimeError("the disk is full, say")
+
+
 def test_a_transaction_that_failed_leaves_no_trust_behind(tmp_path: Path) -> None:
     """What was taken in and rolled back is forgotten, also when another process writes in between."""
     with open_store(tmp_path / "home", CLAN) as one, open_store(tmp_path / "home", CLAN) as two:
-        with pytest.raises(RuntimeError), one.database.writing(durable=True):
-            one.take([CLAN.member(NODE, "ghost")])
-            assert one.trust().certified(NODE.public)
-            raise RuntimeError("the disk is full, say")
+        with pytest.raises(RuntimeError):
+            take_and_fail(one)
         two.merge_statements([CLAN.member(OTHER, "real").encode()])
         assert not one.trust().certified(NODE.public)
         assert one.trust().certified(OTHER.public)
@@ -45,9 +52,6 @@ def test_what_an_admin_says_waits_until_the_root_has_named_the_admin(tmp_path: P
 
 def test_statements_wait_until_the_founding_keys_are_known(tmp_path: Path) -> None:
     """A node that knows only the mesh's id can judge nobody; the keys prove themselves when they come."""
-    from mesh.store.database import Database
-    from mesh.store.store import Store
-
     (tmp_path / "home").mkdir()
     store = Store(Database(str(tmp_path / "home" / "mesh.db"), create=True), CLAN.mesh)
     assert isinstance(store.merge_statements([CLAN.member(NODE).encode()])[0], Waiting)
