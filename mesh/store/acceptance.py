@@ -40,11 +40,11 @@ class Acceptance:
             return 0, "fork"
         return cut.seq, cut.why if row.held.seq > cut.seq else ""
 
-    def settle(self, row: FeedRow, fresh: list[FoldRow] | None = None) -> tuple[FeedRow, str]:
+    def settle(self, row: FeedRow, fresh: list[FoldRow] | None = None, *, unsaved: bool = False) -> tuple[FeedRow, str]:
         """Bring the accepted head to where it belongs. Returns the row as saved and why anything is left out.
 
         `fresh`: the folded form of exactly the operations behind the accepted head, where the caller has
-        it at hand; otherwise they are read back.
+        it at hand; otherwise they are read back. `unsaved`: the row was changed and is to be saved in any case.
         """
         target, why = self.allowed(row)
         if target > row.accepted.seq and row.held_hlc > self._horizon and row.feed.node != self._own:
@@ -60,6 +60,8 @@ class Acceptance:
             last = row.accepted.seq
             row = self._moved(row, target)
             self._fold.withdraw(fold_rows(row.feed, self._feeds.rows(row.number, target + 1, last)))
+        elif unsaved:
+            self._feeds.save(row)
         return row, why
 
     def _moved(self, row: FeedRow, target: int) -> FeedRow:

@@ -120,7 +120,7 @@ class Author:
             signed = sign_range(store.mesh, self._identity, row.feed, row.held.seq + 1, row.held.hash, batch)
             behind = row.accepted.seq == row.held.seq
             row, fresh = store.feeds.extend(row, signed, trust)
-            row, _ = store.acceptance().settle(row, fresh if behind else None)
+            row, _ = store.acceptance().settle(row, fresh if behind else None, unsaved=True)
         self._put("own_seq", row.held.seq)
         return row
 

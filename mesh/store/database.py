@@ -45,6 +45,7 @@ class Database:
             self._configure()
             self._file = os.stat(path).st_ino
         self.run: Run = self.connection.execute
+        self._synchronous: int | None = None  # as SQLite last confirmed it
         self._lock = FileLock(path + ".lock")
         version = self._version()
         if version > schema.VERSION:  # said in the WAL only: the newer one was killed before its checkpoint
@@ -78,8 +79,10 @@ class Database:
         """
         level = 2 if durable else 1
         run = self.connection.execute
-        run(f"PRAGMA synchronous={level}")
-        if run("PRAGMA synchronous").get != level:
+        if self._synchronous != level:
+            run(f"PRAGMA synchronous={level}")
+            self._synchronous = run("PRAGMA synchronous").get
+        if self._synchronous != level:
             raise HomeError(
                 "SQLite did not take the durability setting", "report this, with the output of: mesh status"
             )

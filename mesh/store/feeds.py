@@ -98,7 +98,7 @@ class Feeds:
         )
 
     def extend(self, row: FeedRow, item: Range, trust: Trust) -> tuple[FeedRow, list[FoldRow]]:
-        """Hold what a range has behind our head. Returns the feed, and the operations as the fold takes them.
+        """Hold what a range has behind our head. Returns the feed, to be saved, and the operations as the fold takes them.
 
         This is the loop every operation passes: plain tuples, three `executemany`, nothing else.
         """
@@ -132,7 +132,6 @@ class Feeds:
         row = row._replace(
             held=Head(seq, item.head), held_hlc=item.links[-1].hlc, waiting_bytes=row.waiting_bytes + size
         )
-        self.save(row)
         return row, fresh
 
     def by_tag(self, tag: bytes) -> list[tuple[FeedRow, OpRow]]:

@@ -30,9 +30,11 @@ class Placement:
             item = decode_range(self._store.mesh, encoded)
         except RemoteError as error:
             return Refused(str(error))
-        before = self._feeds.find(item.feed)
-        outcome = self._place(item)
-        attached = self._attach_strays(item.feed, 0 if before is None else before.held.seq)
+        row = self._feeds.find(item.feed)
+        outcome = self._place(item, row)
+        if self._quarantine.is_empty():
+            return outcome
+        attached = self._attach_strays(item.feed, 0 if row is None else row.held.seq)
         if attached and isinstance(outcome, Merged):
             return Merged(outcome.count + attached)
         return outcome
@@ -42,9 +44,8 @@ class Placement:
         for number in {stray.feed for stray in self._quarantine.everything()}:
             self._attach_strays(self._feeds.numbered(number).feed, -1)
 
-    def _place(self, item: Range) -> Outcome:
+    def _place(self, item: Range, row: FeedRow | None) -> Outcome:
         trust = self._store.trust()
-        row = self._feeds.find(item.feed)
         held = 0 if row is None else row.held.seq
         if row is not None and item.last <= held and self._feeds.hash_at(row, item.last) == item.head:
             return AlreadyKnown()
@@ -76,7 +77,7 @@ class Placement:
         row = row or self._feeds.open(item.feed)
         before = row.accepted.seq
         row, fresh = self._feeds.extend(row, item, trust)
-        row, why = self._store.acceptance().settle(row, fresh if before == held else None)
+        row, why = self._store.acceptance().settle(row, fresh if before == held else None, unsaved=True)
         if row.feed.node == self._store.own and row.feed in trust.forks:
             self._store.owe_republication()
         return _extended(row, why, row.accepted.seq - before)
@@ -134,7 +135,7 @@ class Placement:
                     continue  # looked at before, or not reached yet
                 if self._feeds.hash_at(row, stray.first - 1) != stray.prev:
                     continue  # of another branch, and kept for that
-                outcome = self._place(decode_range(self._store.mesh, stray.data))
+                outcome = self._place(decode_range(self._store.mesh, stray.data), row)
                 row = self._feeds.find(feed) or row
                 absorbed = row.held.seq >= stray.last and self._feeds.hash_at(row, stray.last) == stray.head
                 if absorbed or isinstance(outcome, Refused):

@@ -58,6 +58,10 @@ class Quarantine:
             ).get
         )
 
+    def is_empty(self) -> bool:
+        """Whether there is no stray at all, as is usual."""
+        return self._run("SELECT 1 FROM strays LIMIT 1").get is None
+
     def covers(self, feed: FeedRow, item: Range, lacks: Lacks) -> bool:
         """Whether a range is kept already, alone or as the end of a longer one, with every body it brings."""
         return any(

@@ -48,6 +48,7 @@ class Store:
         self.clock = clock
         connection = database.connection
         self._run: Run = connection.execute
+        self._founders: tuple[bytes, bytes] | None = None
         self.feeds = Feeds(connection, mesh)
         self.fold = Fold(connection)
         self.quarantine = Quarantine(connection, mesh)
@@ -62,8 +63,10 @@ class Store:
 
     def founders(self) -> tuple[bytes, bytes] | None:
         """The public keys that name the mesh (root, recovery), once they were learned."""
-        found = self._run("SELECT value FROM meta WHERE key='founders'").get
-        return None if found is None else (found[:32], found[32:])
+        if self._founders is None:  # once known they never change
+            found = self._run("SELECT value FROM meta WHERE key='founders'").get
+            self._founders = None if found is None else (found[:32], found[32:])
+        return self._founders
 
     def trust(self) -> Trust:
         """What all statements amount to."""

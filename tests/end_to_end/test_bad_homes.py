@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from mesh.core.errors import HomeError
+from mesh.store import database, keyfile, schema
 from mesh.store import home as homes
-from mesh.store import keyfile, schema
 from mesh.store.draft import NewRecord
 from mesh.store.home import Home, create_home, open_home, refuse_network_disk
 from mesh.store.reading import Reader
@@ -348,7 +348,7 @@ def test_a_newer_home_is_refused_and_not_touched(home: Home) -> None:
     with open(home.file("home.json")) as file:
         settings = json.load(file)
     with open(home.file("home.json"), "w") as file:
-        json.dump(settings | {"format": homes.FORMAT + 1, "something": "unheard of"}, file)
+        json.dump(settings | {"format": database.FORMAT + 1, "something": "unheard of"}, file)
     all_refuse_what_is_newer(home)
 
 
