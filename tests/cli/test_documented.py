@@ -75,7 +75,7 @@ def test_no_section_describes_a_command_that_is_gone() -> None:
     assert set(sections()) == set(EVERY)
 
 
-@pytest.mark.parametrize("variable", ["MESH_HOME", "MESH_STATE", "XDG_STATE_HOME"])
+@pytest.mark.parametrize("variable", ["MESH_DEBUG", "MESH_HOME", "MESH_STATE", "XDG_STATE_HOME"])
 def test_every_variable_is_documented(variable: str) -> None:
     """What the environment can change is written down."""
     assert f"`{variable}`" in DOCUMENT.read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 from mesh.core import clock
 from mesh.core.bundle import HEADER, MAGIC, RANGE, STATEMENT, Header, encode_header, frame
-from mesh.core.feed import Link, Range, decode_range, encode_range, sign_range
+from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, decode_range, encode_range, range_weight, sign_range, weight
 from mesh.core.identity import Identity, point_message, statement_message
 from mesh.core.ids import Feed, digest, first_prev, mesh_id, private_mesh_id, tag_of, text_id
 from mesh.core.limits import (
@@ -107,6 +107,8 @@ def computed() -> dict[str, str]:
         "point signature": one.signature,
         "range": encode_range(one),
         "range after the body was erased": encode_range(erased),
+        "range weight number": range_weight(one.links),
+        "range weight number after the body was erased": range_weight(erased.links),
         "set body": field.body or b"",
         "count body": count.body or b"",
         "count slot": feed.encode(),
@@ -173,6 +175,8 @@ def test_vectors_follow_from_the_words_of_the_document_alone() -> None:
     encoded = b"\x95\xc4\x28" + feed + b"\x01\xc4\x20" + value["first prev"] + b"\xc4\x40" + value["point signature"]
     assert value["range"] == encoded + b"\x93\xcf" + stamp + b"\x01\xc4" + bytes([len(body)]) + body
     assert value["range after the body was erased"] == encoded + b"\x93\xcf" + stamp + b"\x01\x91\xc4\x20" + body_hash
+    assert int(given["range weight number"]) == 200 + 20 + len(body)
+    assert int(given["range weight number after the body was erased"]) == 200 + 20 + 32
     assert value["member message"] == b"clan-mesh statement 1" + mesh + value["member payload"]
     assert value["member id"] == named(b"clan-mesh stmt 1", value["member payload"])
     empty = named(b"clan-mesh bucket", b"")
@@ -209,6 +213,8 @@ def test_documented_signatures_hold() -> None:
         ("salt", SALT_BYTES),
         ("body, salt included", OPERATION_BYTES),
         ("encoded range", RANGE_BYTES),
+        ("weight of a range", RANGE_BYTES),
+        ("weight of a range beside its operations", ENVELOPE_WEIGHT),
         ("operations in a range", RANGE_OPERATIONS),
         ("encoded statement", STATEMENT_BYTES),
         ("log name", LOG_CHARS),
@@ -225,3 +231,9 @@ def test_the_table_of_limits_has_the_numbers_of_the_code(name: str, limit: int) 
     rows = [line.strip("|").split("|") for line in DOCUMENT.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
     numbers = [cells[1].split()[0].replace(",", "") for cells in rows if cells[0].strip() == name]
     assert numbers == [str(limit)]
+
+
+@pytest.mark.parametrize(("body", "number"), [(bytes(16), 52), (bytes(32), 52), (bytes(33), 53), (None, 52)])
+def test_an_operation_weighs_what_the_document_says(body: bytes | None, number: int) -> None:
+    """Twenty and the greater of a hash and the body, so that an erase never makes a range heavier."""
+    assert weight(body) == number
