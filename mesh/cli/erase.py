@@ -53,16 +53,17 @@ def main(argv: list[str]) -> int:
             f"{' the record was removed from the views' if tag not in mine else ''}\n"
             f"  next: where the root key is: mesh erase {text_id(tag)[:16]} --reason REASON"
         )
-    for name in sorted(os.listdir(home.path)):
-        if ".db.damaged-" in name:
-            tell(
-                f"mesh: {home.file(name)}, kept by a repair, may still hold it\n  next: delete that file once you no longer need it"
-            )
+    damaged = [name for name in sorted(os.listdir(home.path)) if ".db.damaged-" in name]
+    for name in damaged:
+        tell(
+            f"mesh: {home.file(name)}, kept by a repair, may still hold it\n  next: delete that file once you no longer need it"
+        )
     if not finished:
         tell(
-            "mesh: a running reader still holds the old pages\n  next: stop it; the next write, or mesh up, finishes the erase"
+            "mesh: a running reader, or a full disk, is in the way of the last step\n"
+            "  next: stop it, or make room; the next write, or mesh up, finishes the erase"
         )
-    return 0 if finished and not left else EXIT_WAITING
+    return 0 if finished and not left and not damaged else EXIT_WAITING
 
 
 def _signer(home: Home, store: Store, authors: set[bytes]) -> Identity:

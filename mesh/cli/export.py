@@ -24,7 +24,10 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--private", action="store_true", help="the private records instead of the shared ones")
     given = arguments.parse_args(argv)
     since = None if given.since is None else read_vector(given.since)
-    store = open_home(given.home).store(private=given.private)
+    home = open_home(given.home)
+    if given.private:
+        home.require_private()
+    store = home.store(private=given.private)
     if given.file == "-":
         operations = export_bundle(store, sys.stdout.buffer, since, private=given.private)
         tell(f"exported {operations} operations")

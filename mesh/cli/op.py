@@ -32,7 +32,9 @@ MEMBERS = {
 
 def main(argv: list[str]) -> int:
     """Run `mesh op MEMBER ...`."""
-    if not argv or argv[0] in ("-h", "--help", "--home"):
+    if argv[:1] == ["--home"]:  # also before the member, as before the command
+        argv = argv[2:] + argv[:2] if len(argv) > 2 else []
+    if not argv or argv[0] in ("-h", "--help"):
         width = max(map(len, MEMBERS))
         lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
         print(
@@ -171,7 +173,10 @@ _RUN: dict[str, Callable[[Parser, list[str]], int]] = {
 
 
 def _reader(given: Any) -> Reader:
-    return Reader(open_home(given.home).store(private=given.private).database.connection)
+    home = open_home(given.home)
+    if given.private:
+        home.require_private()
+    return Reader(home.store(private=given.private).database.connection)
 
 
 def _write(

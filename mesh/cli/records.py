@@ -1,7 +1,5 @@
 """Finding a record by its id, among the shared ones and then among the private ones."""
 
-import os
-
 from mesh.core.errors import UnknownId
 from mesh.store.home import Home
 from mesh.store.reading import Reader
@@ -14,7 +12,7 @@ def locate(home: Home, text: str) -> tuple[Store, bytes]:
     try:
         return store, Reader(store.database.connection).resolve(text)
     except UnknownId:
-        if not os.path.exists(home.file("private.db")):
+        if not home.has_private:
             raise
     private = home.store(private=True)
     return private, Reader(private.database.connection).resolve(text)

@@ -15,7 +15,7 @@ def main(argv: list[str]) -> int:
     home = open_home(given.home)
     with only_sidecar(home):
         for private in (False, True):
-            if private and not os.path.exists(home.file("private.db")):
+            if private and not (home.has_private or os.path.exists(home.file("private.db.repaired"))):
                 continue
             progress = Progress("operations")
             salvage = repair(home, private=private, progress=progress)
@@ -24,8 +24,12 @@ def main(argv: list[str]) -> int:
                 print_json({"private": private} | salvage._asdict())
                 continue
             word = "private" if private else "shared"
-            print(f"{word}: saved {salvage.operations} operations and {salvage.statements} statements")
-            print(f"  the old file is kept as {salvage.kept_as}; delete it once you no longer need it")
+            if salvage.finished_only:
+                print(f"{word}: finished a repair that had been cut short")
+            else:
+                print(f"{word}: saved {salvage.operations} operations and {salvage.statements} statements")
+            if salvage.kept_as:
+                print(f"  the old file is kept as {salvage.kept_as}; delete it once you no longer need it")
             if salvage.lost_ranges:
                 print(f"  {salvage.lost_ranges} parts of feeds could not be read; what follows them waits for them")
     if not given.json:

@@ -51,7 +51,9 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
         if counts[word]:
             lines.append(f"{word.split('_')[0]:<9} {counts[word]} {text}")
     if status["scrub_owed"]:
-        lines.append("erase     not finished: a reader held old pages; mesh up, or the next write, finishes it")
+        lines.append(
+            "erase     not finished: a reader, or a full disk, was in the way; mesh up, or the next write, finishes it"
+        )
     if feeds:
         lines += [
             f"feed      {feed['id']}  {feed['seq']}  {feed['head'][:16]}  {feed['name'] or 'not admitted'}"

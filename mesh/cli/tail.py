@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
 def _print(home: str, count: int, log: str | None, *, as_json: bool, private: bool) -> None:
     from mesh.cli.output import plain, print_json, when
 
-    with read_errors(home):
+    with read_errors(home, private=private):
         reader = open_reading(home, private=private)
         names = reader.names()
         for entry in reader.tail(count, log):

@@ -1,6 +1,5 @@
 """`mesh verify`: everything from nothing."""
 
-import os
 from dataclasses import asdict
 
 from mesh.cli.arguments import parser
@@ -17,7 +16,7 @@ def main(argv: list[str]) -> int:
     home.identity()
     problems = []
     for private in (False, True):
-        if private and not os.path.exists(home.file("private.db")):
+        if private and not home.has_private:
             continue
         store = home.store(private=private)
         progress = Progress("operations")

@@ -25,6 +25,10 @@ async def run_node(home: Home, ready: "asyncio.Event | None" = None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     with only_sidecar(home):
+        if home.has_private:
+            private = home.store(private=True)
+            _due(private)
+            private.close()
         store = home.store()
         try:
             _due(store)
@@ -59,7 +63,7 @@ def _due(store: Store) -> None:
     if came:
         log.info("%d operations that waited count now", came)
     if not store.scrub():
-        log.warning("an erase is not finished: a reader still holds the old pages; trying again")
+        log.warning("an erase is not finished: a reader, or a full disk, is in the way; trying again")
 
 
 def _version(store: Store) -> int:

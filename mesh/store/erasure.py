@@ -88,18 +88,18 @@ def scrub(database: Database) -> bool:
     """
     if database.run("SELECT 1 FROM meta WHERE key='scrub'").get is None:
         return True
-    with database.writing(durable=False):
-        # A record of our own makes sure that there are two segments: one alone would not be merged, so not rewritten.
-        database.run("INSERT INTO words(rowid, text) VALUES(0, 'scrub')")
-        database.run("INSERT INTO words(words) VALUES('optimize')")
-        database.run("INSERT INTO words(words, rowid, text) VALUES('delete', 0, 'scrub')")
     try:
+        with database.writing(durable=False):
+            # A record of our own makes two segments at least: one alone would not be merged, so not rewritten.
+            database.run("INSERT INTO words(rowid, text) VALUES(0, 'scrub')")
+            database.run("INSERT INTO words(words) VALUES('optimize')")
+            database.run("INSERT INTO words(words, rowid, text) VALUES('delete', 0, 'scrub')")
         with database.locked():
             database.run("VACUUM")
+        if not database.checkpoint():
+            return False
+        with database.writing(durable=True):
+            database.run("DELETE FROM meta WHERE key='scrub'")
     except DiskFull:
-        return False  # twice the room of the file is needed for a moment
-    if not database.checkpoint():
-        return False
-    with database.writing(durable=True):
-        database.run("DELETE FROM meta WHERE key='scrub'")
+        return False  # twice the room of the file is needed for a moment; the erase itself is committed
     return True

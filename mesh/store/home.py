@@ -11,7 +11,8 @@ from mesh.core.limits import TEXT_CHARS
 from mesh.core.statement import ADMIN, Member, sign
 from mesh.store import keyfile
 from mesh.store.author import Author
-from mesh.store.database import FORMAT, Database
+from mesh.store.database import BUSY_SECONDS, FORMAT, Database
+from mesh.store.lock import FileLock
 from mesh.store.marker import Marker
 from mesh.store.store import Clock, Store, wall_clock
 
@@ -71,6 +72,16 @@ class Home(NamedTuple):
             )
         return keyfile.load(self.file("root.key"))
 
+    @property
+    def has_private(self) -> bool:
+        """Whether a private record was ever written here."""
+        return os.path.exists(self.file("private.db"))
+
+    def require_private(self) -> None:
+        """For who wants to read private records: reading makes no database."""
+        if not self.has_private:
+            raise UsageError("there are no private records in this home", "write one: mesh op add LOG TEXT --private")
+
     def store(self, *, private: bool = False, clock: Clock = wall_clock) -> Store:
         """The shared records, or the private ones, which have a database and a mesh id of their own."""
         refuse_network_disk(self.path)
@@ -91,13 +102,19 @@ class Home(NamedTuple):
 
 
 def _create_whole(path: str) -> None:
-    """A new database that is there with all its tables, or not at all."""
-    draft = f"{path}.new-{os.getpid()}"
-    Database(draft, create=True).close()
-    for end in ("-wal", "-shm", ".lock"):
-        if os.path.exists(draft + end):
-            os.unlink(draft + end)
-    os.rename(draft, path)
+    """A new database that is there with all its tables, or not at all; once, whoever else wants it at the same time."""
+    with FileLock(path + ".lock").held(BUSY_SECONDS):
+        if os.path.exists(path):
+            return
+        draft = path + ".new"
+        for end in ("", "-wal", "-shm", ".lock"):  # of someone who was killed here
+            if os.path.exists(draft + end):
+                os.unlink(draft + end)
+        Database(draft, create=True).close()
+        for end in ("-wal", "-shm", ".lock"):
+            if os.path.exists(draft + end):
+                os.unlink(draft + end)
+        os.rename(draft, path)
 
 
 def default_path() -> str:
@@ -153,8 +170,18 @@ def _sweep(path: str) -> None:
     folder, start = os.path.dirname(path), os.path.basename(path) + ".new-"
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         process = name.removeprefix(start)
-        if name.startswith(start) and process.isdigit() and not os.path.exists(f"/proc/{process}"):
+        if name.startswith(start) and process.isdigit() and not _alive(int(process)):
             rmtree(os.path.join(folder, name), ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _fill(path: str, name: str, mesh: bytes | None, now_ms: int) -> Home:

@@ -157,9 +157,9 @@ def refuse_newer_format(home: str) -> None:
         )
 
 
-def read_errors(home: str) -> Any:
+def read_errors(home: str, *, private: bool = False) -> Any:
     """Errors of SQLite while reading, as sentences."""
-    return translated(os.path.join(home, "mesh.db"))
+    return translated(os.path.join(home, "private.db" if private else "mesh.db"))
 
 
 def _signed(number: int) -> int:

@@ -36,7 +36,8 @@ class Salvage(NamedTuple):
     statements: int
     operations: int
     lost_ranges: int
-    kept_as: str
+    finished_only: bool  # a repair that was cut short had done the rest before
+    kept_as: str | None
 
 
 def repair(home: Home, *, private: bool = False, progress: _Progress = lambda _: None) -> Salvage:
@@ -45,10 +46,9 @@ def repair(home: Home, *, private: bool = False, progress: _Progress = lambda _:
     if os.path.isfile(old):
         refuse_newer(old)
     with FileLock(old + ".lock").held(BUSY_SECONDS):
-        counts = (0, 0, 0)
-        if not os.path.exists(old + ".repaired"):
-            counts = _rebuild(home, old, progress, private=private)
-        return Salvage(*counts, _change_places(old))
+        finished = os.path.exists(old + ".repaired")
+        counts = (0, 0, 0) if finished else _rebuild(home, old, progress, private=private)
+        return Salvage(*counts, finished, _change_places(old))
 
 
 def _rebuild(home: Home, old: str, progress: _Progress, *, private: bool) -> tuple[int, int, int]:
@@ -75,9 +75,10 @@ def _rebuild(home: Home, old: str, progress: _Progress, *, private: bool) -> tup
     return counts
 
 
-def _change_places(old: str) -> str:
+def _change_places(old: str) -> str | None:
     """Every step can be repeated. The old WAL must go before the new file comes: it would be played into it."""
     kept = _unused(f"{old}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+    there = os.path.exists(old)
     if os.path.isdir(old):
         os.rename(old, kept)
     elif os.path.exists(old):
@@ -87,7 +88,7 @@ def _change_places(old: str) -> str:
     with suppress(FileNotFoundError):
         os.unlink(old + "-shm")
     os.replace(old + ".repaired", old)
-    return kept
+    return kept if there else None
 
 
 def _copy(old: str, store: Store, progress: _Progress) -> tuple[int, int, int]:

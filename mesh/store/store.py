@@ -133,7 +133,7 @@ class Store:
             self._run("INSERT OR REPLACE INTO meta VALUES('synced', ?)", (self.clock(),))
 
     def scrub(self) -> bool:
-        """Finish an erase: False while some reader still holds old pages; the next try will come."""
+        """Finish an erase: False while a reader or a full disk is in the way; the next try will come."""
         return scrub(self.database)
 
     def acceptance(self) -> Acceptance:
@@ -151,7 +151,9 @@ class Store:
             if not trust.knows(statement.id) and statement.id not in held and not trust.entitled(statement):
                 who, size = speaker(statement), len(statement.encode())
                 more = size + waiting.get(who, 0)
-                full = self.quarantine.refusal(who, more, sum(waiting.values()) + size, certified=trust.certified(who))
+                full = self.quarantine.refusal(
+                    who, more, sum(waiting.values()) + size, certified=trust.certified(who) and who not in trust.revoked
+                )
                 if full is not None:
                     outcomes[index] = Refused(full)
                     continue
