@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# The same versions everywhere, also of what builds the package.
+PIN := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 
 .PHONY: up test lint format bench soak clean
 
@@ -38,10 +40,10 @@ clean:
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("clan-mesh needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Next: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check --upgrade pip
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	$(PIN) $(BIN)/python -m pip install -q --disable-pip-version-check --upgrade pip
+	$(PIN) $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 $(VENV)/.bench: $(STAMP)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
+	$(PIN) $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
 	@touch $@

@@ -10,9 +10,11 @@ from mesh.core.errors import UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
 from mesh.core.limits import TAGS_PER_BODY, TEXT_CHARS
+from mesh.core.operation import ADD, KIND_NAMES, LASTING
 from mesh.core.statement import Erase, sign
 from mesh.store.draft import Removal
 from mesh.store.home import Home, open_home
+from mesh.store.outcome import Waiting
 from mesh.store.provenance import edits_of
 from mesh.store.store import Store
 
@@ -27,26 +29,43 @@ def main(argv: list[str]) -> int:
         raise UsageError(f"a reason has at most {TEXT_CHARS} characters", "say it shorter")
     home = open_home(given.home)
     store, tag = locate(home, given.id)
+    _require_erasable(store, tag, given.id)
     private = store.mesh != home.mesh
     author = home.author(private=private)
     authors = dict(edits_of(store, tag)) | {tag: store.feeds.by_tag(tag)[0][0].feed.node}
     signer = _signer(home, store, set(authors.values()))
-    mine = sorted(item for item, node in authors.items() if store.trust().may_erase(signer.public, node))
-    for start in range(0, len(mine), TAGS_PER_BODY):
-        tags = tuple(mine[start : start + TAGS_PER_BODY])
-        author.merge_statements(
-            [sign(store.mesh, signer, Erase(signer.public, store.clock(), tags, given.reason)).encode()]
-        )
+    trust = store.trust()
+    mine = sorted(item for item, node in authors.items() if trust.may_erase(signer.public, node))
+    new = [item for item in mine if not trust.is_erased(item, authors[item], ADD)]
+    waits = False
+    for start in range(0, len(new), TAGS_PER_BODY):
+        fact = Erase(signer.public, store.clock(), tuple(new[start : start + TAGS_PER_BODY]), given.reason)
+        (outcome,) = author.merge_statements([sign(store.mesh, signer, fact).encode()])
+        waits = waits or isinstance(outcome, Waiting)
     left = len(authors) - len(mine)
     if tag not in mine:
         author.append([Removal((tag,), given.reason)])
     finished = author.store.scrub()
     if given.json:
         print_json(
-            {"id": text_id(tag), "erased": len(mine), "left": left, "removed": tag not in mine, "finished": finished}
+            {
+                "id": text_id(tag),
+                "erased": len(mine),
+                "left": left,
+                "removed": tag not in mine,
+                "finished": finished,
+                "waits": waits,
+            }
         )
-    elif mine:
+    elif mine and not new:
+        print(f"{text_id(tag)[:8]} was erased before; see by whom: mesh why {text_id(tag)[:8]}")
+    elif mine and not waits:
         print(f"erased {text_id(tag)[:8]} and {len(mine) - 1} edits of it; hash, author and reason stay")
+    if waits:
+        tell(
+            "mesh: this node is not admitted yet, so its word counts nowhere: the text goes, here too, once it is\n"
+            f"  next: where the root key is: mesh admit {text_id(home.node)}"
+        )
     if left:
         tell(
             f"mesh: {left} bodies were written by others, and only their authors, an admin or the root key may erase them;"
@@ -63,7 +82,16 @@ def main(argv: list[str]) -> int:
             "mesh: a running reader, or a full disk, is in the way of the last step\n"
             "  next: stop it, or make room; the next write, or mesh up, finishes the erase"
         )
-    return 0 if finished and not left and not damaged else EXIT_WAITING
+    return 0 if finished and not (left or damaged or waits) else EXIT_WAITING
+
+
+def _require_erasable(store: Store, tag: bytes, text: str) -> None:
+    rows = [row for _, row in store.feeds.by_tag(tag)]
+    if rows[0].kind in LASTING:
+        raise UsageError(
+            f"{text} is a {KIND_NAMES[rows[0].kind]}: without it no state could be computed, so it cannot be erased",
+            "erase the records it is about instead",
+        )
 
 
 def _signer(home: Home, store: Store, authors: set[bytes]) -> Identity:

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import BinaryIO
 
 from mesh.cli.arguments import parser
-from mesh.cli.main import EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
+from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
 from mesh.cli.output import Progress, plain, print_json, tell
-from mesh.core.errors import RemoteError, UsageError
+from mesh.core.errors import MeshError, RemoteError, UsageError
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, import_bundle
 from mesh.store.home import open_home
@@ -28,12 +28,12 @@ def main(argv: list[str]) -> int:
     for file in given.files:
         report, problem = _import(author, file)
         if problem is not None:
-            complain(RemoteError(f"{file}: {problem}", problem.next_step))
-            code = EXIT_REFUSED
+            complain(MeshError(f"{file}: {problem}", problem.next_step))
+            code = max(code, EXIT_FAILED if isinstance(problem, UsageError) else EXIT_REFUSED)
         if report.refused:
             code = EXIT_REFUSED
-        elif (report.waiting or report.clipped or report.forks) and code == EXIT_OK:
-            code = EXIT_WAITING
+        elif report.waiting or report.clipped or report.forks:
+            code = max(code, EXIT_WAITING)
         if given.json:
             values = asdict(report) | {
                 "file": file,
@@ -46,12 +46,12 @@ def main(argv: list[str]) -> int:
     return code
 
 
-def _import(author: Author, file: str) -> tuple[ImportReport, RemoteError | None]:
+def _import(author: Author, file: str) -> tuple[ImportReport, MeshError | None]:
     report, progress = ImportReport(), Progress("bytes")
     try:
         with _opened(file) as source:
             import_bundle(author, source, report, progress)
-    except RemoteError as error:
+    except (RemoteError, UsageError) as error:
         return report, error
     finally:
         progress.done()
@@ -67,7 +67,7 @@ def _opened(file: str) -> Iterator[BinaryIO]:
         source = open(file, "rb")  # noqa: SIM115 (closed below; only opening may fail as usage)
     except OSError as error:
         raise UsageError(
-            f"{file} cannot be read: {error.strerror}", "make one on another node: mesh export FILE"
+            f"it cannot be read: {error.strerror}", "make one on another node: mesh export FILE"
         ) from error
     with source:
         yield source

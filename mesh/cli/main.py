@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from mesh.core.errors import AmbiguousId, MeshError
+from mesh.core.errors import AmbiguousId, MeshError, UsageError
 
 # name: module, one sentence. The order is that of the overview.
 COMMANDS = {
@@ -27,6 +27,8 @@ EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_WAITING, EXIT_REFUSED = 0, 1, 2, 3, 4
 
 def main() -> None:
     """The entry point of the `mesh` script."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal without our letters shows their codes, it does not fail
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = run(sys.argv[1:])
         sys.stdout.flush()
@@ -42,8 +44,11 @@ def main() -> None:
 def run(argv: list[str]) -> int:
     """Run one command line; returns the exit code."""
     home: list[str] = []
-    if argv and argv[0] == "--home" and len(argv) > 1:
+    if argv and argv[0] == "--home":
         home, argv = argv[:2], argv[2:]
+        if len(home) < 2:
+            complain(UsageError("--home needs a folder", "mesh --home DIR status"))
+            return EXIT_USAGE
     if not argv or argv[0] in ("-h", "--help", "help"):
         print(overview())
         return EXIT_OK
@@ -59,6 +64,8 @@ def run(argv: list[str]) -> int:
         return _command(name)(rest + home)
     except MeshError as error:
         complain(error)
+    except BrokenPipeError:
+        raise
     except Exception as error:  # a damaged database can make any line of ours fail
         if os.environ.get("MESH_DEBUG"):
             raise

@@ -176,7 +176,9 @@ def _reader(given: Any) -> Reader:
     home = open_home(given.home)
     if given.private:
         home.require_private()
-    return Reader(home.store(private=given.private).database.connection)
+    store = home.store(private=given.private)
+    store.database.run("BEGIN")  # one snapshot, whatever is erased meanwhile; it ends with the command
+    return Reader(store.database.connection)
 
 
 def _write(

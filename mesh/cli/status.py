@@ -54,6 +54,10 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
         lines.append(
             "erase     not finished: a reader, or a full disk, was in the way; mesh up, or the next write, finishes it"
         )
+    lines += [
+        f"kept      {name}: the damaged file of a repair; delete it once you no longer need it"
+        for name in status["damaged_copies"]
+    ]
     if feeds:
         lines += [
             f"feed      {feed['id']}  {feed['seq']}  {feed['head'][:16]}  {feed['name'] or 'not admitted'}"

@@ -4,7 +4,7 @@ import os
 import sys
 
 from mesh.core.errors import UsageError
-from mesh.core.ids import short
+from mesh.core.ids import display_name
 from mesh.store.reading import open_reading, read_errors
 
 HELP = """usage: mesh tail [-n COUNT] [--log LOG] [--private] [--home DIR] [--json]
@@ -58,6 +58,7 @@ def _print(home: str, count: int, log: str | None, *, as_json: bool, private: bo
 
     with read_errors(home, private=private):
         reader = open_reading(home, private=private)
+        reader.connection.execute("BEGIN")  # one snapshot, whatever is erased meanwhile
         names = reader.names()
         for entry in reader.tail(count, log):
             time, fields = when(entry.at >> 16), reader.fields(entry.tag)
@@ -67,7 +68,7 @@ def _print(home: str, count: int, log: str | None, *, as_json: bool, private: bo
                         "id": reader.short_id(entry.tag),
                         "log": entry.log,
                         "at": time,
-                        "author": f"{names.get(entry.node, 'node')}·{short(entry.node)}",
+                        "author": display_name(names.get(entry.node, ""), entry.node),
                         "record": entry.record | fields,
                     }
                 )
@@ -75,7 +76,7 @@ def _print(home: str, count: int, log: str | None, *, as_json: bool, private: bo
                 record = entry.record | fields
                 text = record.get("text", record)
                 print(
-                    f"{reader.short_id(entry.tag)}  {time[:16]}  {entry.log}  {names.get(entry.node, 'node')}·{short(entry.node)}  {plain(text)}"
+                    f"{reader.short_id(entry.tag)}  {time[:16]}  {entry.log}  {display_name(names.get(entry.node, ''), entry.node)}  {plain(text)}"
                 )
         if log is not None and log not in reader.logs():
             raise UsageError(f"there is no log {log!r} with records in it", "see which there are: mesh status")

@@ -8,7 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mesh.core.errors import Forged, Malformed
-from mesh.core.feed import Link, Range, chain, decode_feed, require_hash, require_seq, require_signature
+from mesh.core.feed import (
+    Link,
+    Range,
+    chain,
+    decode_feed,
+    require_hash,
+    require_order,
+    require_seq,
+    require_signature,
+)
 from mesh.core.identity import Identity, require_point, statement_message, verify
 from mesh.core.ids import Feed, named_digest
 from mesh.core.limits import (
@@ -88,7 +97,13 @@ class Statement(NamedTuple):
 
     @property
     def id(self) -> bytes:
-        """The name of what is stated; independent of the signature's randomness."""
+        """The name of what is stated, independent of the signature's randomness.
+
+        Of a fork only where it is: whichever operations prove it, it is the same fact.
+        """
+        if isinstance(self.fact, Fork):
+            where = pack(["fork", self.fact.feed.encode(), self.fact.first, self.fact.prev])
+            return named_digest(b"clan-mesh stmt 1", where)
         return named_digest(b"clan-mesh stmt 1", self.payload)
 
     def encode(self) -> bytes:
@@ -215,6 +230,7 @@ _READERS: dict[str, Callable[..., Fact]] = {
 def _require_fork(mesh: bytes, fact: Fork) -> None:
     firsts = []
     for side in (fact.one, fact.other):
+        require_order(0, [Link(hlc, kind, None, body) for hlc, kind, body in side.links])
         hashes = chain(fact.prev, [Link(hlc, kind, None, body) for hlc, kind, body in side.links])
         require_point(mesh, fact.feed, fact.first + len(hashes) - 1, hashes[-1], side.signature)
         firsts.append(hashes[0])

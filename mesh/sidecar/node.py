@@ -7,6 +7,7 @@ import asyncio
 import logging
 import signal
 
+from mesh.core.errors import DiskFull, HomeBusy
 from mesh.core.ids import display_name
 from mesh.sidecar.lock import only_sidecar
 from mesh.store.home import Home
@@ -18,7 +19,7 @@ DUE_SECONDS = 30  # how often what waits for the clock, or for a reader to go aw
 log = logging.getLogger("mesh.sidecar")
 
 
-async def run_node(home: Home, ready: "asyncio.Event | None" = None) -> None:
+async def run_node(home: Home) -> None:
     """Run until SIGTERM or SIGINT."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -33,12 +34,12 @@ async def run_node(home: Home, ready: "asyncio.Event | None" = None) -> None:
         try:
             _due(store)
             log.info("%s is up, root %s, no peers", display_name(home.name, home.node), store.root().hex()[:16])
-            if ready is not None:
-                ready.set()
-            async with asyncio.TaskGroup() as tasks:
-                watching = tasks.create_task(_watch(store))
-                await stop.wait()
-                watching.cancel()
+            watching = asyncio.ensure_future(_watch(store))
+            stopping = asyncio.ensure_future(stop.wait())
+            await asyncio.wait({watching, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            stopping.cancel()
+            if not watching.cancel():
+                watching.result()  # it only ends by an error, which is said as any other
             log.info("stopped")
         finally:
             store.close()
@@ -59,6 +60,13 @@ async def _watch(store: Store) -> None:
 
 
 def _due(store: Store) -> None:
+    try:
+        _pay(store)
+    except (HomeBusy, DiskFull) as error:
+        log.warning("%s; trying again in %d s", error, DUE_SECONDS)
+
+
+def _pay(store: Store) -> None:
     came = store.settle()
     if came:
         log.info("%d operations that waited count now", came)

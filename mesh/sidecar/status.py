@@ -6,6 +6,7 @@ from typing import Any
 from mesh.core import clock
 from mesh.core.ids import display_name, text_id
 from mesh.sidecar.lock import running
+from mesh.store.acceptance import CLIPPING
 from mesh.store.database import Run
 from mesh.store.fold import FOLD_VERSION
 from mesh.store.home import Home
@@ -45,7 +46,7 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
                         "feed": str(row.feed),
                         "operations": row.held.seq - row.accepted.seq,
                         "why": why or "ahead of the clock",
-                        "clipped": why in ("fork", "revoked"),
+                        "clipped": why in CLIPPING,
                         "node": text_id(row.feed.node),
                     }
                 )
@@ -75,6 +76,7 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
                 "clipped": sum(item["operations"] for item in waiting if item["clipped"]),
             },
             "waiting": waiting,
+            "damaged_copies": sorted(name for name in os.listdir(home.path) if ".db.damaged-" in name),
             "scrub_owed": count("SELECT 1 FROM meta WHERE key='scrub'").get is not None,
             "db_bytes": _size(home.file("mesh.db")),
             "sidecar": running(home),

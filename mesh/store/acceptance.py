@@ -14,6 +14,7 @@ from mesh.core.vector import Head
 from mesh.store.feeds import FeedRow, Feeds, OpRow
 from mesh.store.fold import Fold, FoldRow
 
+CLIPPING = frozenset({"fork", "revoked"})  # reasons that last; the others only delay
 _CHUNK = 4096  # operations folded at a time when they are read back from the table
 
 

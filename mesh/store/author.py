@@ -12,7 +12,15 @@ from mesh.core.errors import UsageError
 from mesh.core.feed import ENVELOPE_WEIGHT, Link, sign_range, weight
 from mesh.core.identity import Identity, new_epoch
 from mesh.core.ids import Feed, digest, tag_of
-from mesh.core.limits import OPERATION_BYTES, RANGE_BYTES, RANGE_OPERATIONS, SALT_BYTES, TAGS_PER_BODY, TOTAL_MAX
+from mesh.core.limits import (
+    OPERATION_BYTES,
+    RANGE_BYTES,
+    RANGE_OPERATIONS,
+    SALT_BYTES,
+    TAGS_PER_BODY,
+    TEXT_CHARS,
+    TOTAL_MAX,
+)
 from mesh.core.operation import Add, Body, Count, Ignored, Remove, Set, encode, kind_of, parse
 from mesh.core.trust import Trust
 from mesh.store.database import Run
@@ -165,9 +173,13 @@ class Author:
         if self._get("republish") is None:
             return
         lost = self._losses.collect(self.store.trust(), self._identity.public)
-        if lost:
-            self._append_each([lost])
-        self._run("DELETE FROM meta WHERE key='republish'")
+        # What a copy with a fast clock wrote keeps its time, so it can stand in no operation before that time comes.
+        now = clock.horizon(self.store.clock())
+        due = [draft for draft in lost if draft.at <= now]
+        if due:
+            self._append_each([due])
+        if len(due) == len(lost):
+            self._run("DELETE FROM meta WHERE key='republish'")
 
     def _mark(self, descriptor: int) -> None:
         epoch, seq = self._get("epoch"), self._get("own_seq")
@@ -195,10 +207,11 @@ class _Pen:
     def write(self, drafts: Sequence[Draft]) -> None:
         """All drafts of a batch, or none if one cannot be written."""
         if not drafts:
-            raise UsageError("nothing to write")
+            raise UsageError("nothing to write", "give at least one record")
         links, totals, stamp = [], dict(self._totals), self._stamp
         for draft in drafts:
-            stamp = clock.tick(stamp, self._now)
+            written = draft.at if isinstance(draft, Republished) else 0
+            stamp = clock.tick(max(stamp, written - 1), self._now)
             kind, body = self._body(draft, stamp, totals)
             links.append(Link(stamp, kind, body, digest(body)))
         self._totals, self._stamp = totals, stamp
@@ -226,6 +239,8 @@ class _Pen:
 
 def _require_increment(key: str, amount: int) -> None:
     """Before the total is looked up under it: a key must be a text that can be written at all."""
+    if not operation.is_text(key) or not key:
+        raise UsageError("this cannot be written: not a key", _HINTS["not a key"])
     if type(amount) is not int or amount < 1:
         raise UsageError("a counter only grows", "count by 1 or more")
     try:
@@ -237,13 +252,15 @@ def _require_increment(key: str, amount: int) -> None:
 def _checked(body: Body, stamp: int) -> bytes:
     """Encode a body of ours and read it back as any peer will: what they would ignore is not written."""
     if isinstance(body, Count) and body.total > TOTAL_MAX:
-        raise UsageError(f"the counter {body.key!r} cannot grow beyond {TOTAL_MAX}")
+        raise UsageError(f"the counter {body.key!r} cannot grow beyond {TOTAL_MAX}", "count under another key")
     if isinstance(body, Remove) and len(body.tags) > TAGS_PER_BODY:
         raise UsageError(f"at most {TAGS_PER_BODY} records can be removed at once", "repeat the command with fewer")
     try:
         raw = encode(body, os.urandom(SALT_BYTES))
     except (TypeError, ValueError, OverflowError, UnicodeError) as error:
-        raise UsageError(f"this cannot be written: {error}") from error
+        raise UsageError(
+            f"this cannot be written: {error}", "use whole characters, and numbers of at most 64 bits"
+        ) from error
     if len(raw) > OPERATION_BYTES:
         raise UsageError(
             f"this is {len(raw)} bytes; one operation holds at most {OPERATION_BYTES}",
@@ -255,7 +272,18 @@ def _checked(body: Body, stamp: int) -> bytes:
     return raw
 
 
-_HINTS = {"not a log name": "a log is named by up to 64 of a-z 0-9 . _ -"}
+_SHORT = f"it is a text of 1 to {TEXT_CHARS} characters"
+_HINTS = {
+    "not a log name": "a log is named by up to 64 of a-z 0-9 . _ -",
+    "not a record": "a record holds texts, finite numbers, true, false, null, and lists or objects of them, eight deep at most",
+    "not a value": "a value is a text, a finite number, true, false, null, or a list or object of them, eight deep at most",
+    "not a key": _SHORT,
+    "not a field": _SHORT,
+    "not a target": _SHORT,
+    "not a reason": f"a reason has at most {TEXT_CHARS} characters",
+    "not a list of tags": "name at least one record",
+    "not a total": f"counters go up to {TOTAL_MAX}",
+}
 
 
 def _batches(links: list[Link]) -> Iterator[list[Link]]:

@@ -40,6 +40,7 @@ class Republished(NamedTuple):
 
     kind: int
     body: bytes
+    at: int  # when it was first written; 0 where that does not matter
 
 
 Draft = NewRecord | Removal | Assignment | Increment | Republished

@@ -4,7 +4,9 @@ What SQLite leaves behind of a body all the same, `scrub` cleans away. Until tha
 that it is owed.
 """
 
+import os
 from collections.abc import Iterable
+from contextlib import suppress
 
 import apsw
 
@@ -45,7 +47,7 @@ class Erasure:
             gone += self._erase_in_stray(trust, stray)
         if gone:
             self._fold.drop_unused_logs()
-            self._run("INSERT OR REPLACE INTO meta VALUES('scrub', 1)")
+            self._run("INSERT OR REPLACE INTO meta VALUES('scrub', random())")
         return gone
 
     def _erase_body(self, feed: FeedRow, row: OpRow, body: bytes, tag: bytes) -> None:
@@ -86,9 +88,16 @@ def scrub(database: Database) -> bool:
     secure-delete leaves whole words in the upper level of the index (both seen with SQLite 3.54). So the keyword index
     is merged into one new segment, then the file is written anew and the WAL emptied: 4 s at a million records.
     """
-    if database.run("SELECT 1 FROM meta WHERE key='scrub'").get is None:
+    debt = database.run("SELECT value FROM meta WHERE key='scrub'").get
+    if debt is None:
         return True
+    for end in ("", "-wal", "-shm"):  # half a repair is a copy too
+        with suppress(FileNotFoundError):
+            os.unlink(f"{database.path}.repairing{end}")
     try:
+        # Not while a reader is in the way: each try would leave a WAL as large as the file.
+        if not database.checkpoint():
+            return False
         with database.writing(durable=False):
             # A record of our own makes two segments at least: one alone would not be merged, so not rewritten.
             database.run("INSERT INTO words(rowid, text) VALUES(0, 'scrub')")
@@ -98,8 +107,8 @@ def scrub(database: Database) -> bool:
             database.run("VACUUM")
         if not database.checkpoint():
             return False
-        with database.writing(durable=True):
-            database.run("DELETE FROM meta WHERE key='scrub'")
+        with database.writing(durable=True):  # only the debt we have paid: another erase may have come in between
+            paid = database.run("DELETE FROM meta WHERE key='scrub' AND value=? RETURNING 1", (debt,)).get
     except DiskFull:
         return False  # twice the room of the file is needed for a moment; the erase itself is committed
-    return True
+    return paid is not None

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from mesh.core.errors import HomeDamaged
 from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, chain, link_hash, weight
 from mesh.core.ids import Feed, digest, first_prev, signed_prefix, tag_of
 from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
@@ -150,8 +151,11 @@ class Feeds:
         return matches
 
     def is_accepted(self, tag: bytes) -> bool:
-        """Whether some operation with this tag counts."""
-        return any(row.seq <= feed.accepted.seq for feed, row in self.by_tag(tag))
+        """Whether some operation with this tag counts, and is not ignored by the fold."""
+        return any(
+            row.seq <= feed.accepted.seq and self._run("SELECT 1 FROM ignored WHERE op=?", (row.op,)).get is None
+            for feed, row in self.by_tag(tag)
+        )
 
     def vector(self) -> Vector:
         """The accepted head of every feed."""
@@ -218,6 +222,11 @@ class Feeds:
         points = {
             seq: (head, signature) for seq, head, signature in self._points_behind(row.number, after, nearest=shortest)
         }
+        if not points:
+            raise HomeDamaged(
+                f"feed {row.feed} has no signature behind operation {after}",
+                "keep a copy of the folder, then run: mesh repair",
+            )
         links: list[Link] = []
         best, heavy = 0, ENVELOPE_WEIGHT
         for op in self.rows(row.number, after + 1, min(max(points), after + RANGE_OPERATIONS)):

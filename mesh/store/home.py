@@ -154,6 +154,7 @@ def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int 
         os.makedirs(draft, mode=0o700)
         home = _fill(draft, name, mesh, wall_clock() if now_ms is None else now_ms)
         os.rename(draft, path)  # over an empty folder too; never over one with something in it
+        _sync_folder(os.path.dirname(path))
     except OSError as error:
         raise HomePermissions(
             f"the home {path} cannot be made: {error.strerror}", "choose an empty or new folder with --home DIR"
@@ -161,6 +162,15 @@ def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int 
     finally:
         rmtree(draft, ignore_errors=True)
     return Home(path, home.mesh, home.node, home.name)
+
+
+def _sync_folder(path: str) -> None:
+    """Make a rename in a folder last through a power failure."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _sweep(path: str) -> None:

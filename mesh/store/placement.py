@@ -8,9 +8,11 @@ from mesh.core.feed import Range, decode_range, link_hash, range_weight, require
 from mesh.core.ids import Feed, tag_of
 from mesh.core.statement import fork_between
 from mesh.core.trust import Trust
+from mesh.store.acceptance import CLIPPING
 from mesh.store.erasure import without_erased
 from mesh.store.feeds import FeedRow
 from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
+from mesh.store.quarantine import Room
 
 if TYPE_CHECKING:
     from mesh.store.store import Store
@@ -23,6 +25,7 @@ class Placement:
         self._store = store
         self._feeds = store.feeds
         self._quarantine = store.quarantine
+        self._room = Room(store.quarantine)
 
     def place(self, encoded: bytes) -> Outcome:
         """Verify a range, put it where it belongs, and whatever had been waiting for it behind it."""
@@ -85,12 +88,15 @@ class Placement:
     def _fork(self, trust: Trust, row: FeedRow, item: Range) -> Outcome:
         """The author signed two histories. Prove it, end the feed there, and keep the other side too."""
         first, prev = self._first_difference(row, item)
+        before = next((op.hlc for op in self._feeds.rows(row.number, first - 1, first - 1)), 0)
+        if item.links[first - item.first].hlc <= before:
+            return Refused("an operation's clock does not increase")  # as if it had come first: then it is refused too
         kept = self._keep(trust, item, Clipped("fork"))
         known = trust.forks.get(item.feed)
         if known is not None and known.first <= first:  # one proof is enough; only a lower one says more
             return kept
         proof = fork_between(self._feeds.next_range(row, first - 1, prev, shortest=True), item, first)
-        if isinstance(kept, Refused) and not trust.entitled(proof):
+        if not trust.entitled(proof) and (isinstance(kept, Refused) or self._full(trust, item, len(proof.payload))):
             return kept
         self._store.take([proof])
         return Forked(item.feed, first)
@@ -157,7 +163,7 @@ class Placement:
         node = item.feed.node
         if node == self._store.own:
             return None
-        return self._quarantine.refusal(node, size, certified=trust.certified(node) and node not in trust.revoked)
+        return self._room.refusal(node, size, certified=trust.certified(node) and node not in trust.revoked)
 
 
 def _first_lacking(trust: Trust, item: Range, first: int) -> int:
@@ -172,6 +178,6 @@ def _first_lacking(trust: Trust, item: Range, first: int) -> int:
 def _extended(row: FeedRow, why: str, merged: int) -> Outcome:
     if row.accepted.seq == row.held.seq:
         return Merged(merged)
-    if why in ("fork", "revoked"):
+    if why in CLIPPING:
         return Clipped(why, merged)
     return Waiting(why, merged)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from mesh.core.clock import milliseconds
 from mesh.core.errors import UnknownId
 from mesh.core.identity import point_message, verify
-from mesh.core.ids import digest, signed_prefix, tag_of
+from mesh.core.ids import digest, short, signed_prefix, tag_of, text_id
 from mesh.core.operation import ADD, KIND_NAMES, REMOVE, SET, Add, Remove, Set, parse
 from mesh.core.statement import Erase
+from mesh.store.acceptance import CLIPPING
 from mesh.store.feeds import FeedRow, OpRow
 from mesh.store.store import Store
 
@@ -76,15 +77,27 @@ def _state(store: Store, feed: FeedRow, row: OpRow, tag: bytes) -> str:
         return "erased"
     if row.seq > feed.accepted.seq:
         _, why = store.acceptance().allowed(feed)
-        return f"clipped: {why}" if why in ("fork", "revoked") else f"waiting: {why or 'ahead of the clock'}"
+        return f"clipped: {why}" if why in CLIPPING else f"waiting: {why or 'ahead of the clock'}"
     ignored = run("SELECT reason FROM ignored WHERE op=?", (row.op,)).get
     if ignored is not None:
         return f"ignored: {ignored}"
     if row.kind == ADD and run("SELECT 1 FROM removals WHERE tag=? LIMIT 1", (tag,)).get is not None:
         return "removed"
-    if row.kind == SET and run("SELECT 1 FROM registers WHERE tag=?", (tag,)).get is None:
-        return "replaced"
-    return "live"
+    return _standing(store, row) if row.kind == SET else "live"
+
+
+def _standing(store: Store, row: OpRow) -> str:
+    """Whether a set is the one its register shows, or which write has replaced it."""
+    parsed = parse(SET, row.hlc, row.body or b"")
+    assert isinstance(parsed, Set)
+    winner = store.database.run(
+        "SELECT registers.tag, feeds.node, registers.op FROM registers JOIN ops USING(op) JOIN feeds USING(feed)"
+        " WHERE target=? AND field=?",
+        (parsed.target, parsed.field),
+    ).fetchone()
+    if winner is None or winner[2] == row.op:
+        return "live"
+    return f"replaced by {text_id(winner[0])} of {short(winner[1])}"
 
 
 def _edits(store: Store, tag: bytes) -> list[Event]:

@@ -15,6 +15,7 @@ from mesh.store.feeds import FeedRow
 
 TOTAL_BYTES = 64 * 1024 * 1024
 STRANGER_BYTES = 4 * 1024 * 1024  # of one key without a certificate
+KEEPING_BYTES = 400  # about what a range or statement costs beside its bytes: rows, indexes, a feed of its own
 Lacks = Callable[[Range], bool]  # whether a range comes without a body that no erase explains
 
 
@@ -37,24 +38,14 @@ class Quarantine:
         self._run: Run = connection.execute
         self._mesh = mesh
 
-    def refusal(self, node: bytes, size: int, total: int | None = None, *, certified: bool) -> str | None:
-        """Why `size` more bytes of a node may not be kept waiting, if so. The newest is refused, never the old.
-
-        `total`: what is about to be kept of all nodes together, where that is more.
-        """
-        if self.total_bytes() + (size if total is None else total) > TOTAL_BYTES:
-            return "quarantine is full"
-        if not certified and self._bytes_of(node) + size > STRANGER_BYTES:
-            return "quarantine is full for a node without a certificate"
-        return None
-
     def total_bytes(self) -> int:
         """Everything that waits."""
         return int(
             self._run(
-                "SELECT (SELECT coalesce(sum(waiting_bytes), 0) FROM feeds)"
-                " + (SELECT coalesce(sum(length(data)), 0) FROM strays)"
-                " + (SELECT coalesce(sum(length(data)), 0) FROM held_statements)"
+                "SELECT (SELECT coalesce(sum(waiting_bytes + ?1), 0) FROM feeds WHERE waiting_bytes > 0)"
+                " + (SELECT coalesce(sum(length(data) + ?1), 0) FROM strays)"
+                " + (SELECT coalesce(sum(length(data) + ?1), 0) FROM held_statements)",
+                (KEEPING_BYTES,),
             ).get
         )
 
@@ -102,12 +93,38 @@ class Quarantine:
         """A stray has become part of the chain."""
         self._run("DELETE FROM strays WHERE stray=?", (stray.number,))
 
-    def _bytes_of(self, node: bytes) -> int:
+    def bytes_of(self, node: bytes) -> int:
+        """What waits of one node."""
         return int(
             self._run(
-                "SELECT (SELECT coalesce(sum(waiting_bytes), 0) FROM feeds WHERE node=?1)"
-                " + (SELECT coalesce(sum(length(data)), 0) FROM strays JOIN feeds USING(feed) WHERE node=?1)"
-                " + (SELECT coalesce(sum(length(data)), 0) FROM held_statements WHERE signer=?1)",
-                (node,),
+                "SELECT (SELECT coalesce(sum(waiting_bytes + ?2), 0) FROM feeds WHERE node=?1 AND waiting_bytes > 0)"
+                " + (SELECT coalesce(sum(length(data) + ?2), 0) FROM strays JOIN feeds USING(feed) WHERE node=?1)"
+                " + (SELECT coalesce(sum(length(data) + ?2), 0) FROM held_statements WHERE signer=?1)",
+                (node, KEEPING_BYTES),
             ).get
         )
+
+
+class Room:
+    """How much more may be kept waiting, within one transaction: counted once, then kept up to date."""
+
+    def __init__(self, quarantine: Quarantine) -> None:
+        self._quarantine = quarantine
+        self._total: int | None = None
+        self._nodes: dict[bytes, int] = {}
+
+    def refusal(self, node: bytes, size: int, *, certified: bool) -> str | None:
+        """Take room for `size` more bytes of a node, or say why not. The newest is refused, never the old."""
+        size += KEEPING_BYTES
+        if self._total is None:
+            self._total = self._quarantine.total_bytes()
+        if self._total + size > TOTAL_BYTES:
+            return "quarantine is full"
+        if not certified:
+            if node not in self._nodes:
+                self._nodes[node] = self._quarantine.bytes_of(node)
+            if self._nodes[node] + size > STRANGER_BYTES:
+                return "quarantine is full for a node without a certificate"
+            self._nodes[node] += size
+        self._total += size
+        return None

@@ -134,6 +134,8 @@ def _ranges(connection: apsw.Connection, mesh: bytes, row: FeedRow) -> Iterator[
                 item = Range(row.feed, after + 1, prev, links, chain(prev, links), signature)
         yield item
         after, prev = seq, head
+    if after < row.held.seq:
+        yield None  # nothing vouches for what comes last
 
 
 def _values(run: Run, query: str) -> list[bytes]:

@@ -13,7 +13,7 @@ import apsw
 from mesh.core.feed import Link, chain, decode_range
 from mesh.core.ids import digest, tag_of
 from mesh.core.limits import SALT_BYTES
-from mesh.core.operation import COUNT, Count, counter_key, encode, parse
+from mesh.core.operation import COUNT, Add, Count, Set, counter_key, encode, parse
 from mesh.core.statement import Fork
 from mesh.core.trust import Trust
 from mesh.store.database import Run
@@ -63,9 +63,9 @@ class Losses:
                 if added is not None:
                     again = Count(parsed.key, added, after)
                     # The salt is taken from the hash, so that every copy of us writes the same bytes.
-                    yield Republished(COUNT, encode(again, after[:SALT_BYTES]))
+                    yield Republished(COUNT, encode(again, after[:SALT_BYTES]), 0)
             else:
-                yield Republished(step.link.kind, body)
+                yield Republished(step.link.kind, body, parsed.at if isinstance(parsed, Add | Set) else 0)
 
     def _steps(self, row: FeedRow, fork: Fork) -> dict[bytes, _Step]:
         """Both branches, as far as they are here: hash after an operation to the operation."""

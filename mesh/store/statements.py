@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import apsw
 
-from mesh.core.ids import Feed
-from mesh.core.statement import Erase, Fork, Member, Revoke, Statement, fork_order, read_statement
+from mesh.core.errors import HomeDamaged, Malformed
+from mesh.core.statement import Erase, Fork, Member, Revoke, Statement, read_statement
 from mesh.core.trust import Trust
 from mesh.store.database import Run
 
@@ -22,7 +22,13 @@ class Statements:
         """What the set amounts to. Kept while no statement has joined, by whichever process."""
         stamp = (root, self._run("SELECT value FROM meta WHERE key='statements'").get)
         if self._cached is None or self._cached[0] != stamp:
-            found = [read_statement(data) for (data,) in self._run("SELECT data FROM statements")]
+            try:
+                found = [read_statement(data) for (data,) in self._run("SELECT data FROM statements").fetchall()]
+            except Malformed as error:
+                raise HomeDamaged(
+                    f"a statement in the database is damaged: {error}",
+                    "keep a copy of the folder, then run: mesh repair",
+                ) from error
             self._cached = (stamp, Trust(root, found, everyone=self._everyone))
         return self._cached[1]
 
@@ -31,8 +37,11 @@ class Statements:
 
         Each that joins may entitle others, so this goes on until nothing more moves.
         """
-        pending = {statement.id: statement for statement in self.held()}
-        pending.update((statement.id, statement) for statement in arrived)
+        arrived = list(arrived)
+        pending = {statement.id: statement for statement in arrived}
+        if not arrived or any(isinstance(statement.fact, Member) for statement in arrived):
+            # Only a member statement, or the founding keys, can entitle what is held.
+            pending |= {statement.id: statement for statement in self.held()}
         joined: list[Statement] = []
         moving = True
         while moving and pending:
@@ -40,15 +49,18 @@ class Statements:
             trust = self.trust(root)
             for identity, statement in list(pending.items()):
                 if trust.knows(identity) or trust.superseded_by(statement) is not None:
+                    self._unhold(identity)
                     del pending[identity]
                 elif trust.entitled(statement):
                     self._insert(trust, statement)
+                    self._unhold(identity)
                     joined.append(statement)
                     del pending[identity]
                     moving = True
                     if isinstance(statement.fact, Fork):
                         break  # of two proofs about one feed only the lower stays: look again
-        self._hold(pending.values())
+        for statement in pending.values():
+            self._hold(statement)
         if joined:
             self._note_members(self.trust(root))
         return joined
@@ -72,13 +84,18 @@ class Statements:
         # A random stamp, not a count: after a rollback a count would come round to a value already cached.
         self._run("INSERT OR REPLACE INTO meta VALUES('statements', random())")
 
-    def _hold(self, statements: Iterable[Statement]) -> None:
-        self._run("DELETE FROM held_statements")
-        for statement in lowest_forks(statements):
-            self._run(
-                "INSERT INTO held_statements VALUES(?,?,?)",
-                (statement.id, speaker(statement), statement.encode()),
-            )
+    def is_held(self, statement: Statement) -> bool:
+        """Whether a statement waits already."""
+        return self._run("SELECT 1 FROM held_statements WHERE id=?", (statement.id,)).get is not None
+
+    def _unhold(self, identity: bytes) -> None:
+        self._run("DELETE FROM held_statements WHERE id=?", (identity,))
+
+    def _hold(self, statement: Statement) -> None:
+        self._run(
+            "INSERT OR IGNORE INTO held_statements VALUES(?,?,?)",
+            (statement.id, speaker(statement), statement.encode()),
+        )
 
 
 def speaker(statement: Statement) -> bytes:
@@ -88,16 +105,3 @@ def speaker(statement: Statement) -> bytes:
             return feed.node
         case Member(signer=signer) | Revoke(signer=signer) | Erase(signer=signer):
             return signer
-
-
-def lowest_forks(statements: Iterable[Statement]) -> list[Statement]:
-    """The same statements with one fork proof a feed, so that a stranger cannot pile them up."""
-    others: list[Statement] = []
-    forks: dict[Feed, Statement] = {}
-    for statement in statements:
-        if isinstance(statement.fact, Fork):
-            known = forks.setdefault(statement.fact.feed, statement)
-            forks[statement.fact.feed] = min(known, statement, key=fork_order)
-        else:
-            others.append(statement)
-    return [*others, *forks.values()]

@@ -18,7 +18,7 @@ from mesh.store.feeds import Feeds
 from mesh.store.fold import Fold
 from mesh.store.outcome import AlreadyKnown, Forked, Merged, Outcome, Refused, Waiting
 from mesh.store.placement import Placement
-from mesh.store.quarantine import Quarantine
+from mesh.store.quarantine import Quarantine, Room
 from mesh.store.statements import Statements, speaker
 
 Clock = Callable[[], int]  # milliseconds since 1970, corrected where someone knows better
@@ -144,20 +144,16 @@ class Store:
         outcomes: dict[int, Outcome] = {}
         room: dict[int, Statement] = {}
         trust = self.trust()
-        held = {statement.id for statement in self.statements.held()}
-        waiting: dict[bytes, int] = {}
+        space = Room(self.quarantine)
         for index, statement in arrived.items():
             # Judged alone: what only a statement beside it entitles is held for a moment, and counted so.
-            if not trust.knows(statement.id) and statement.id not in held and not trust.entitled(statement):
-                who, size = speaker(statement), len(statement.encode())
-                more = size + waiting.get(who, 0)
-                full = self.quarantine.refusal(
-                    who, more, sum(waiting.values()) + size, certified=trust.certified(who) and who not in trust.revoked
-                )
+            if not (trust.knows(statement.id) or trust.entitled(statement) or self.statements.is_held(statement)):
+                who = speaker(statement)
+                stranger = not trust.certified(who) or who in trust.revoked
+                full = space.refusal(who, len(statement.encode()), certified=not stranger)
                 if full is not None:
                     outcomes[index] = Refused(full)
                     continue
-                waiting[who] = more
             room[index] = statement
         self.take(list(room.values()))
         before, trust = trust, self.trust()

@@ -3,16 +3,20 @@
 The second fold goes into a temporary database that SQLite itself deletes, also after a kill.
 """
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+import apsw
+
 from mesh.core.clock import milliseconds
-from mesh.core.errors import RemoteError
+from mesh.core.errors import MeshError, RemoteError
 from mesh.core.feed import link_hash
 from mesh.core.identity import point_message, verify
 from mesh.core.ids import HASH_BYTES, digest, first_prev, tag_of
-from mesh.core.limits import OPERATION_BYTES, SALT_BYTES
+from mesh.core.limits import OPERATION_BYTES, RANGE_OPERATIONS, SALT_BYTES
 from mesh.core.operation import fold_key, parse
 from mesh.core.statement import decode_statement
 from mesh.core.wire import pack
@@ -58,20 +62,42 @@ def verify_store(store: Store, progress: Callable[[int], None] = lambda _: None)
     try:
         connection.execute("BEGIN")  # one snapshot; the scratch database is written inside it
         try:
-            _check_file(store, verdict)
-            _check_statements(store, verdict)
-            connection.execute(schema.view_tables("refold"))
-            again = Fold(connection, "refold")
-            for row in store.feeds.all():
-                _check_feed(store, row, again, verdict, progress)
-            _compare(store, verdict)
-            _check_words(store, verdict)
-            verdict.views = views_digest(store)
+            _check_all(store, verdict, progress)
         finally:
             connection.execute("ROLLBACK")
     finally:
         connection.execute("DETACH refold")
     return verdict
+
+
+def _check_all(store: Store, verdict: Verdict, progress: Callable[[int], None]) -> None:
+    with _noted(verdict, "the file"):
+        _check_file(store, verdict)
+    with _noted(verdict, "statements"):
+        _check_statements(store, verdict)
+    with _noted(verdict, "trust"):
+        store.trust()
+    if verdict.problems:
+        return  # what the rest is judged by is not whole
+    store.database.run(schema.view_tables("refold"))
+    again = Fold(store.database.connection, "refold")
+    for row in store.feeds.all():
+        with _noted(verdict, f"feed {row.feed}"):
+            _check_feed(store, row, again, verdict, progress)
+    with _noted(verdict, "views"):
+        _compare(store, verdict)
+        _check_words(store, verdict)
+        _check_members(store, verdict)
+        verdict.views = views_digest(store)
+
+
+@contextmanager
+def _noted(verdict: Verdict, what: str) -> Iterator[None]:
+    """A check that cannot be made is a problem found, not an end of the checking."""
+    try:
+        yield
+    except (apsw.Error, MeshError, AssertionError, TypeError, ValueError) as error:
+        verdict.problems.append(f"{what}: {error or type(error).__name__}")
 
 
 def views_digest(store: Store) -> str:
@@ -125,6 +151,11 @@ def _check_feed(store: Store, row: FeedRow, again: Fold, verdict: Verdict, progr
 
 def _check_chain(store: Store, row: FeedRow, verdict: Verdict, progress: Callable[[int], None]) -> str:
     points = {seq: (head, signature) for seq, head, signature in store.feeds.points(row.number)}
+    if row.held.seq and row.held.seq not in points:
+        return "its last operation is not signed"
+    stops = [0, *sorted(points)]
+    if any(after - before > RANGE_OPERATIONS for before, after in itertools.pairwise(stops)):
+        return "its signatures are too far apart"
     value, hlc, seq = first_prev(store.mesh, row.feed), 0, 0
     rows = store.database.run(
         "SELECT op, seq, hlc, kind, key, tag, body FROM ops WHERE feed=? ORDER BY seq", (row.number,)
@@ -142,9 +173,9 @@ def _check_chain(store: Store, row: FeedRow, verdict: Verdict, progress: Callabl
             whole = tag_of(row.feed.node, body_hash)
             if (key, tag) != _columns(kind, stamp, body, whole):
                 return f"operation {seq} is indexed wrongly"
-        for head in (row.held, row.accepted):
-            if head.seq == seq and head.hash != value:
-                return f"the hash after {seq} is not the one remembered"
+        for head, remembered in ((row.held, row.held_hlc), (row.accepted, row.accepted_hlc)):
+            if head.seq == seq and (head.hash, remembered) != (value, stamp):
+                return f"hash or clock after {seq} are not those remembered"
         if seq in points:
             verdict.points += 1
             head_hash, signature = points.pop(seq)
@@ -185,6 +216,13 @@ def _compare(store: Store, verdict: Verdict) -> None:
             if row is not None:
                 shown = ", ".join(part.hex()[:16] if isinstance(part, bytes) else str(part) for part in row)
                 verdict.problems.append(f"view {table}: ({shown}) {word}")
+
+
+def _check_members(store: Store, verdict: Verdict) -> None:
+    noted = {node: (name, role) for node, name, role in store.database.run("SELECT node, name, role FROM members")}
+    meant = {node: (member.name, member.role) for node, member in store.trust().members.items()}
+    if noted != meant:
+        verdict.problems.append("the names of members are not those the statements give")
 
 
 def _check_words(store: Store, verdict: Verdict) -> None:

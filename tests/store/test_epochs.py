@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mesh.core.feed import encode_range
+from mesh.core.identity import Identity
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, export_bundle, import_bundle
 from mesh.store.draft import Increment, NewRecord
@@ -44,6 +46,16 @@ def back_up(home: Path, backup: Path) -> None:
 def restore(backup: Path, home: Path) -> None:
     shutil.rmtree(home)
     shutil.copytree(backup, home)
+
+
+def copy_marker(own: Identity, source: Path, target: Path) -> None:
+    """Make a copied home believe that it is the original."""
+    known = Marker(own.public, os.fspath(source)).read()
+    assert known is not None
+    marker = Marker(own.public, os.fspath(target))
+    descriptor = marker.open()
+    marker.write(descriptor, *known)
+    os.close(descriptor)
 
 
 def test_writes_go_on_in_one_feed(tmp_path: Path) -> None:
@@ -163,17 +175,10 @@ def test_a_fork_is_reported_by_who_sees_it(tmp_path: Path) -> None:
         one.merge_statements(CERTIFICATES)
         write(one, "common")
         shutil.copytree(tmp_path / "one", tmp_path / "two")
-        marker = Marker(OWN.public, os.fspath(tmp_path / "two"))
-        descriptor = marker.open()
-        known = Marker(OWN.public, os.fspath(tmp_path / "one")).read()
-        assert known is not None
-        marker.write(descriptor, *known)
-        os.close(descriptor)
+        copy_marker(OWN, tmp_path / "one", tmp_path / "two")
         with open_author(tmp_path / "two", CLAN, OWN) as two:
             write(one, "left")
             write(two, "right")
             (row,) = two.store.feeds.all()
-            from mesh.core.feed import encode_range
-
             (item,) = two.store.feeds.ranges(row, 2)
             assert one.store.merge(encode_range(item)) == Forked(row.feed, 3)

@@ -57,6 +57,7 @@ def strays(store: Store) -> list[tuple[int, int]]:
 def room(monkeypatch: pytest.MonkeyPatch, *, total: int = 10**9, stranger: int = 10**9) -> None:
     monkeypatch.setattr(quarantine, "TOTAL_BYTES", total)
     monkeypatch.setattr(quarantine, "STRANGER_BYTES", stranger)
+    monkeypatch.setattr(quarantine, "KEEPING_BYTES", 0)
 
 
 # The bounds
@@ -117,6 +118,7 @@ def test_a_member_too_is_refused_when_there_is_no_room_to_wait(store: Store, mon
     """Behind a gap, and ahead of the clock; the older strays stay."""
     chain = diary()
     store.merge(chain.encoded(5, 6))
+    room(monkeypatch)
     room(monkeypatch, total=store.quarantine.total_bytes() + 10)
     assert store.merge(chain.encoded(3, 4)) == Refused("quarantine is full")
     ahead = Chain(CLAN, ANN, 8)
@@ -509,3 +511,11 @@ def test_every_range_that_is_accepted_can_be_sent_on(store: Store) -> None:
     assert row is not None
     assert sum(len(item.links) for item in store.feeds.ranges(row, 0)) == 4096
     assert store.merge(fork.encoded()) is not None
+
+
+def test_many_small_feeds_of_a_stranger_cost_what_they_cost(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A feed of one small operation takes hundreds of bytes on disk, and is counted so."""
+    monkeypatch.setattr(quarantine, "STRANGER_BYTES", 10 * quarantine.KEEPING_BYTES)
+    outcomes = store.merge_ranges([diary(BEN, 1, epoch).encoded() for epoch in range(1, 30)])
+    assert sum(outcome == Waiting("no certificate") for outcome in outcomes) < 10
+    assert Refused("quarantine is full for a node without a certificate") in outcomes
