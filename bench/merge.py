@@ -18,6 +18,7 @@ from mesh.store.home import create_home, open_home
 from mesh.store.reading import Reader
 
 PUSHED = 5000
+QUEUED = 16  # what comes while one transaction is written, when a neighbour sends without pause
 Read = Callable[[Measures], float]
 _PER_RECORD = ("ops", "ops/s", "bytes", "x")
 
@@ -34,6 +35,7 @@ def run(work: str, sizes: list[int], peer_seconds: float) -> Report:
     report.notes += [
         "ours checks every hash and signature and keeps a keyword index; the document does neither, but where said",
         "pushed: one operation, one signature, one transaction each, into the home that was just merged",
+        f"in a queue: the same, but {QUEUED} that have come meanwhile share a transaction",
         "serving: the whole state given out once more, as to a newcomer",
     ]
     return report
@@ -45,8 +47,9 @@ def _ours(folder: str, given: Source) -> Measures:
     home = create_home(os.path.join(folder, "home"), "merging", mesh).path
     merged = side(merge_bundle, home=home, bundle=given.bundle, root=given.root)
     loaded = side(load_home, home=home)
-    pushed = side(push_singles, home=home, count=PUSHED)
-    return merged | {"load": loaded, "pushed": pushed}
+    pushed = side(push_singles, home=home, count=PUSHED, together=1)
+    queued = side(push_singles, home=home, count=PUSHED, together=QUEUED)
+    return merged | {"load": loaded, "pushed": pushed, "queued": queued}
 
 
 def merge_bundle(home: str, bundle: str, root: str) -> Measures:
@@ -141,6 +144,7 @@ def _describe(report: Report, given: Source, ours: Measures, peer: dict[str, Mea
     line("merge, processor; both with keyword index", "ops/s", _processor_rate, step="index")
     alone("pushed one by one, wall", "ops/s", _rate(ours["pushed"]), Goal(3000))
     alone("pushed one by one, processor", "ops/s", _processor_rate(ours["pushed"]), Goal(3000))
+    alone(f"pushed, {QUEUED} in a queue, wall", "ops/s", _rate(ours["queued"]), Goal(3000))
     line("memory before", "MB", lambda found: found["rss_before"] / MB)
     line("memory after merging", "MB", lambda found: found["rss"] / MB)
     line("memory after serving too", "MB", lambda found: found["served_rss"] / MB, Goal(150, most=True))

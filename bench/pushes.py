@@ -15,12 +15,17 @@ from mesh.store.outcome import Merged
 from mesh.store.store import wall_clock
 
 
-def push_singles(home: str, count: int) -> Measures:
-    """Ranges of one operation, each merged by itself as it would come from a neighbour."""
+def push_singles(home: str, count: int, together: int) -> Measures:
+    """Ranges of one operation as they come from a neighbour, each with a signature of its own.
+
+    `together`: how many a transaction takes, as when a few have queued up while the one before was written.
+    """
     author = open_home(home).author()
-    ranges = list(_singles(author.store.mesh, count))
+    ranges = list(_singles(author.store.mesh, count, epoch=together))
     wall, processor = time.perf_counter(), time.process_time()
-    outcomes = [author.merge_ranges([encoded])[0] for encoded in ranges]
+    outcomes = []
+    for first in range(0, count, together):
+        outcomes += author.merge_ranges(ranges[first : first + together])
     author.store.sync()
     measures = {"seconds": time.perf_counter() - wall, "processor_seconds": time.process_time() - processor}
     if outcomes != [Merged(1)] * count:
@@ -28,8 +33,8 @@ def push_singles(home: str, count: int) -> Measures:
     return measures | {"count": count}
 
 
-def _singles(mesh: bytes, count: int) -> Iterator[bytes]:
-    feed = Feed(PUSHER.public, 1)
+def _singles(mesh: bytes, count: int, epoch: int) -> Iterator[bytes]:
+    feed = Feed(PUSHER.public, epoch)
     prev, stamp = first_prev(mesh, feed), 0
     for seq, note in enumerate(notes(count, seed=2), 1):
         stamp = clock.tick(stamp, wall_clock())

@@ -55,7 +55,7 @@ CREATE TABLE {schema}.ignored(op INTEGER PRIMARY KEY, reason TEXT NOT NULL);
 
 
 # The text of live records, for keyword search. Contentless: the bodies are the only copy of a text.
-# Fewer, larger segments than FTS5 makes by itself: a third more operations a second at a million records.
+# Fewer, larger segments than FTS5 makes by itself: see docs/adr/0016.
 _WORDS = """
 CREATE TABLE unindexed(op INTEGER PRIMARY KEY);
 CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='porter unicode61');
