@@ -33,11 +33,16 @@ def main(argv: list[str]) -> int:
     else:
         print(welcome(home))
     if mesh is None:
-        tell(
-            f"Take the recovery key offline now: move {home.file('recovery.key')} to a place no agent can read.\n"
-            "It is what a lost or stolen root key can be replaced with, and good for nothing else."
-        )
+        tell(advice(home))
     return 0
+
+
+def advice(home: Home) -> str:
+    """What whoever made a mesh should do at once."""
+    return (
+        f"Take the recovery key offline now: move {home.file('recovery.key')} to a place no agent can read.\n"
+        "It is what a lost or stolen root key can be replaced with, and good for nothing else."
+    )
 
 
 def welcome(home: Home) -> str:

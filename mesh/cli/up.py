@@ -6,8 +6,8 @@ import os
 import sys
 
 from mesh.cli.arguments import parser
-from mesh.cli.init import welcome
-from mesh.cli.output import print_json
+from mesh.cli.init import advice, welcome
+from mesh.cli.output import print_json, tell
 from mesh.core.errors import NoHome
 from mesh.core.ids import text_id
 from mesh.sidecar.node import run_node
@@ -22,7 +22,12 @@ def main(argv: list[str]) -> int:
     home = _home(given.home, make=given.init)
     home.store().close()  # whatever is wrong with the home is said first
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    if given.json:
+    asyncio.run(run_node(home, lambda: _announce(home, as_json=given.json)))
+    return 0
+
+
+def _announce(home: Home, *, as_json: bool) -> None:
+    if as_json:
         print_json({"node": text_id(home.node), "home": home.path, "pid": os.getpid()})
     else:
         option = "" if home.path == os.path.expanduser("~/.clan-mesh") else f" --home {home.path}"
@@ -30,8 +35,6 @@ def main(argv: list[str]) -> int:
         print(f'in a second terminal: {mesh} op add discoveries "what you found out"{option}')
         print(f"                then: {mesh} tail{option}")
     sys.stdout.flush()
-    asyncio.run(run_node(home))
-    return 0
 
 
 def _home(path: str, *, make: bool) -> Home:
@@ -41,5 +44,6 @@ def _home(path: str, *, make: bool) -> Home:
         if not make:
             raise NoHome(f"there is no clan-mesh node in {path}", "make one and run it: mesh up --init") from None
         home = create_home(path, os.uname().nodename.split(".")[0] or "node")
-        print(welcome(home), file=sys.stderr)
+        tell(welcome(home))
+        tell(advice(home))
         return home

@@ -6,6 +6,7 @@ It has no peers yet; what commands write beside it needs nothing from it.
 import asyncio
 import logging
 import signal
+from collections.abc import Callable
 
 from mesh.core.errors import DiskFull, HomeBusy
 from mesh.core.ids import display_name
@@ -19,8 +20,8 @@ DUE_SECONDS = 30  # how often what waits for the clock, or for a reader to go aw
 log = logging.getLogger("mesh.sidecar")
 
 
-async def run_node(home: Home) -> None:
-    """Run until SIGTERM or SIGINT."""
+async def run_node(home: Home, ready: Callable[[], None]) -> None:
+    """Run until SIGTERM or SIGINT; `ready` is called once the home is ours and open."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -34,6 +35,7 @@ async def run_node(home: Home) -> None:
         try:
             _due(store)
             log.info("%s is up, root %s, no peers", display_name(home.name, home.node), store.root().hex()[:16])
+            ready()
             watching = asyncio.ensure_future(_watch(store))
             stopping = asyncio.ensure_future(stop.wait())
             await asyncio.wait({watching, stopping}, return_when=asyncio.FIRST_COMPLETED)

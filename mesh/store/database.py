@@ -39,6 +39,8 @@ class Database:
         self.path = path
         refuse_newer(path)
         refuse_broken(path, create=create)
+        if create and not os.path.exists(path):  # for its owner only, as SQLite would not make it
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         with translated(path):
             self.connection = apsw.Connection(path)
             self.connection.set_busy_timeout(BUSY_SECONDS * 1000)

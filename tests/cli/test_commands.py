@@ -63,6 +63,8 @@ def test_a_new_home_is_closed_to_others_and_says_where_the_recovery_key_is(alpha
         "recovery.key": 0o600,
     }
     assert alpha.home.stat().st_mode & 0o777 == 0o700
+    alpha("op", "add", "notes", "hush", "--private")
+    assert {path.stat().st_mode & 0o777 for path in alpha.home.glob("*.db*") if "shm" not in path.name} == {0o600}
     alpha("init", code=1)
     assert "already" in alpha.err
     assert "next: look at it: mesh status" in alpha.err
