@@ -47,7 +47,8 @@ class Placement:
         for number in {stray.feed for stray in self._quarantine.everything()}:
             self._attach_strays(self._feeds.numbered(number).feed, -1)
 
-    def _place(self, item: Range, row: FeedRow | None) -> Outcome:
+    def _place(self, item: Range, row: FeedRow | None, *, kept: bool = False) -> Outcome:
+        """`kept`: it has been waiting here as a stray, so it has its room already."""
         trust = self._store.trust()
         held = 0 if row is None else row.held.seq
         if row is not None and item.last <= held and self._feeds.hash_at(row, item.last) == item.head:
@@ -61,9 +62,9 @@ class Placement:
             both = min(held, item.last)
             if self._feeds.hash_at(row, both) != item.hash_at(both):
                 return self._fork(trust, row, item)
-        return self._extend(trust, row, item)
+        return self._extend(trust, row, item, kept=kept)
 
-    def _extend(self, trust: Trust, row: FeedRow | None, item: Range) -> Outcome:
+    def _extend(self, trust: Trust, row: FeedRow | None, item: Range, *, kept: bool) -> Outcome:
         held, hlc = (0, 0) if row is None else (row.held.seq, row.held_hlc)
         new = item.links[held + 1 - item.first :]
         try:
@@ -73,7 +74,7 @@ class Placement:
         lacking = _first_lacking(trust, item, held + 1)
         if lacking:
             return self._keep(trust, item, Gap(item.feed, lacking, lacking))
-        if not self._counts_at_once(trust, item, held):
+        if not kept and not self._counts_at_once(trust, item, held):
             full = self._full(trust, item, range_weight(new))
             if full is not None:
                 return Refused(full)
@@ -141,7 +142,7 @@ class Placement:
                     continue  # looked at before, or not reached yet
                 if self._feeds.hash_at(row, stray.first - 1) != stray.prev:
                     continue  # of another branch, and kept for that
-                outcome = self._place(decode_range(self._store.mesh, stray.data), row)
+                outcome = self._place(decode_range(self._store.mesh, stray.data), row, kept=True)
                 row = self._feeds.find(feed) or row
                 absorbed = row.held.seq >= stray.last and self._feeds.hash_at(row, stray.last) == stray.head
                 if absorbed or isinstance(outcome, Refused):

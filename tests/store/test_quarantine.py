@@ -519,3 +519,15 @@ def test_many_small_feeds_of_a_stranger_cost_what_they_cost(store: Store, monkey
     outcomes = store.merge_ranges([diary(BEN, 1, epoch).encoded() for epoch in range(1, 30)])
     assert sum(outcome == Waiting("no certificate") for outcome in outcomes) < 10
     assert Refused("quarantine is full for a node without a certificate") in outcomes
+
+
+def test_a_stray_takes_no_second_room_when_its_gap_closes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept is not thrown away for lack of the room that it has."""
+    chain = diary(BEN, 12)
+    store.merge(chain.encoded(4))
+    room(monkeypatch)
+    room(monkeypatch, stranger=store.quarantine.total_bytes() + 600)
+    assert store.merge(chain.encoded(1, 3)) == Waiting("no certificate")
+    assert strays(store) == []
+    store.merge_statements([CLAN.member(BEN).encode()])
+    assert accepted(store, chain) == 12
