@@ -116,3 +116,8 @@ def test_hashes_cannot_move_between_neighbours() -> None:
     assert one.root([]) != other.root([])
     assert one != other
     assert one != "a vector"
+
+
+def test_more_digests_than_there_are_buckets_mean_nothing() -> None:
+    """The list comes from a peer."""
+    assert Vector().differing([Vector().bucket_digest(number % 256)[:8] for number in range(300)]) == []
