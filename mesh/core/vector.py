@@ -58,7 +58,10 @@ class Vector:
 
     def differing(self, digests: Iterable[bytes]) -> list[int]:
         """The buckets whose digest begins otherwise than the given prefixes, in their order."""
-        return [number for number, theirs in enumerate(digests) if not self.bucket_digest(number).startswith(theirs)]
+        pairs = zip(
+            range(BUCKETS), digests, strict=False
+        )  # the list comes from a peer: more than there are mean nothing
+        return [number for number, theirs in pairs if not self.bucket_digest(number).startswith(theirs)]
 
     def root(self, statement_ids: Iterable[bytes]) -> bytes:
         """The name of the whole state: every head, every statement, nothing else."""
