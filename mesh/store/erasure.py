@@ -86,7 +86,7 @@ def scrub(database: Database) -> bool:
 
     Zeroing what is freed is not enough: SQLite's page splits leave copies in the unused middle of pages, and FTS5's
     secure-delete leaves whole words in the upper level of the index (both seen with SQLite 3.54). So the keyword index
-    is merged into one new segment, then the file is written anew and the WAL emptied: 4 s at a million records.
+    is merged into one new segment, then the file is written anew and the WAL emptied: 6 to 7 s at a million records.
     """
     debt = database.run("SELECT value FROM meta WHERE key='scrub'").get
     if debt is None:
