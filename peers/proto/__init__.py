@@ -1,0 +1,1 @@
+"""Gossip without I/O: messages in, effects out. No asyncio, no sockets, no clock or randomness of its own."""
