@@ -65,8 +65,12 @@ class Vector:
 
     def root(self, statement_ids: Iterable[bytes]) -> bytes:
         """The name of the whole state: every head, every statement, nothing else."""
+        return self.root_with(statements_digest(statement_ids))
+
+    def root_with(self, statements: bytes) -> bytes:
+        """The same, for who has the digest of the statements at hand."""
         buckets = b"".join(map(self.bucket_digest, range(BUCKETS)))
-        return named_digest(_ROOT, buckets + statements_digest(statement_ids))
+        return named_digest(_ROOT, buckets + statements)
 
     def items(self) -> Iterator[tuple[Feed, Head]]:
         """Every feed with its head, in the order of their ids."""

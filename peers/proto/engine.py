@@ -1,0 +1,271 @@
+"""The engine: one entry, events in, effects out. It dispatches; the work is done in its parts.
+
+It keeps no clock, draws no randomness of its own and touches nothing outside: the same events give the same effects.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import assert_never
+
+from mesh.core.errors import Malformed, RemoteError
+from peers.proto.broadcast import Broadcast
+from peers.proto.cards import Card, Contact, ReadCertificate, Sign
+from peers.proto.codec import UnknownKind, decode
+from peers.proto.config import Config
+from peers.proto.events import (
+    AddressesChanged,
+    CardIssued,
+    CommonFound,
+    DialFailed,
+    Effect,
+    Event,
+    Flushed,
+    Lagged,
+    Leaving,
+    LinkDown,
+    LinkUp,
+    MergeDone,
+    NotebookChanged,
+    ReadDone,
+    Received,
+    StatementsRead,
+    Tick,
+    Woke,
+)
+from peers.proto.fetching import Fetching
+from peers.proto.greeting import Greeting
+from peers.proto.membership import Membership
+from peers.proto.messages import (
+    CARDS,
+    Busy,
+    Bye,
+    Compare,
+    Fetch,
+    Give,
+    Have,
+    Hello,
+    Message,
+    Ping,
+    Pong,
+    Pull,
+    Push,
+    Ranges,
+    Rumour,
+)
+from peers.proto.mirror import Mirror
+from peers.proto.neighbour import Neighbour
+from peers.proto.pulse import Pulse
+from peers.proto.repair import Repair
+from peers.proto.replica import Changes
+from peers.proto.serving import Serving
+from peers.proto.station import Chance, Station
+from peers.proto.view import PeerView, view
+
+_BEAT_SECONDS = 1.0
+
+
+class Engine:
+    """Gossip of one node."""
+
+    def __init__(
+        self,
+        mesh: bytes,
+        node: bytes,
+        notebook: Changes,
+        cards: Iterable[Card],
+        *,
+        sign: Sign,
+        random: Chance,
+        wall_ms: Callable[[float], int],
+        now: float,
+        config: Config | None = None,
+        addresses: tuple[str, ...] = (),
+        version: str = "",
+        ephemeral: bool = False,
+        read_certificate: ReadCertificate | None = None,
+    ) -> None:
+        """`wall_ms`: our wall clock, uncorrected, at a steady time."""
+        self._wall_ms = wall_ms
+        station = self._station = Station(mesh, node, Mirror(mesh, notebook, cards), config or Config(), random, now)
+        contact = Contact(node, 0, addresses, version, ephemeral)
+        self._membership = Membership(station, contact, sign, read_certificate)
+        self._fetching = Fetching(station)
+        self._broadcast = Broadcast(station, self._fetching)
+        self._repair = Repair(station, self._fetching)
+        self._serving = Serving(station)
+        self._pulse = Pulse(station, self._membership, self._repair, wall_ms)
+        self._greeting = Greeting(station, self._membership, self._repair, self._pulse)
+        station.when_lost += [self._fetching.lost, self._serving.lost]
+        self._announce_self()
+        self._every(_BEAT_SECONDS, self._beat, first=random.uniform(0.0, 0.2))
+        self._every(station.config.renew_seconds, self._membership.renew)
+        self._every(station.config.stray_seconds, self._membership.compare_with_stranger)
+        self._every(station.config.contact_seconds, self._announce_self)
+
+    @property
+    def wake_at(self) -> float:
+        """Call `handle(Tick(), ...)` no later than this."""
+        return self._station.wake_at
+
+    @property
+    def root(self) -> bytes:
+        """The name of our notebook's state."""
+        return self._station.mirror.root
+
+    @property
+    def merging_bytes(self) -> int:
+        """How much is being merged: whoever reads from links should wait while this is large."""
+        return self._station.merging_bytes
+
+    @property
+    def fetching(self) -> int:
+        """How many feeds are being fetched."""
+        return len(self._fetching)
+
+    def peers(self) -> list[PeerView]:
+        """Every other member, as far as we know."""
+        return list(view(self._station, self._membership))
+
+    def handle(self, event: Event, now: float) -> list[Effect]:
+        """Take one event; returns what is to be done about it, in order."""
+        station = self._station
+        station.now = max(now, station.now)
+        self._dispatch(event)
+        station.run_due()
+        effects, station.effects = station.effects, []
+        return effects
+
+    def _dispatch(self, event: Event) -> None:
+        station = self._station
+        match event:
+            case Received(link=link, frame=frame):
+                self._received(link, frame)
+            case Flushed(link=link, size=size):
+                if link in station.links:
+                    station.links[link].queued -= size
+            case MergeDone(job=job, result=result):
+                self._learn(result.changes, station.source_of(job))
+                station.finish(job, result)
+            case ReadDone(job=job):
+                station.finish(job, event)
+            case StatementsRead(job=job, statements=statements):
+                station.finish(job, statements)
+            case CommonFound(job=job, head=head):
+                station.finish(job, head)
+            case NotebookChanged(changes=changes):
+                self._learn(changes, None)
+            case LinkUp():
+                self._greeting.link_up(event)
+            case LinkDown(link=link):
+                neighbour = station.drop(link)
+                if neighbour is not None:
+                    self._membership.lost(neighbour)
+            case DialFailed(node=node, reason=reason):
+                station.observe("dial failed", node, detail=reason)
+                self._membership.dial_failed(node)
+            case CardIssued(card=card):
+                self._membership.issue(card)
+            case AddressesChanged(addresses=addresses):
+                self._membership.announce_self(self._wall_ms(station.now), addresses=addresses)
+            case Leaving(left=left):
+                self._leave(left=left)
+            case Woke():
+                for neighbour in list(station.links.values()):
+                    station.close(neighbour, "slept")
+            case Lagged(seconds=seconds):
+                for neighbour in station.links.values():
+                    neighbour.arrivals.last += seconds
+            case Tick():
+                pass
+            case _:
+                assert_never(event)
+
+    def _learn(self, changes: Changes, source: Neighbour | None) -> None:
+        """Our notebook changed: tell others, close links with who no longer belongs."""
+        station = self._station
+        if station.mirror.learn(changes):
+            self._pulse.look_soon()
+        if changes.roster is not None:
+            for neighbour in list(station.links.values()):
+                if not changes.roster.allows(neighbour.node):
+                    station.close(neighbour, "not a member")
+        if changes.statements:
+            self._broadcast.spread_statements(changes.statements, source)
+        self._broadcast.spread(changes.fresh)
+        if source is None:  # large writes come without parcels
+            fresh = {parcel.feed for parcel in changes.fresh}
+            self._broadcast.pulled([state.feed for state in changes.feeds if state.feed not in fresh], None)
+
+    def _received(self, link: int, frame: bytes) -> None:
+        station = self._station
+        neighbour = station.links.get(link)
+        if neighbour is None:
+            return  # closed a moment ago
+        try:
+            message = decode(frame)
+            if not neighbour.greeted and not isinstance(message, Hello | Bye):
+                raise Malformed("a link begins with a greeting")
+            neighbour.arrivals.heard(station.now)
+            self._answer(neighbour, message)
+        except UnknownKind as error:
+            station.blame(neighbour, 0.2, str(error))
+        except RemoteError as error:
+            station.close(neighbour, str(error), shun=True)
+
+    def _answer(self, neighbour: Neighbour, message: Message) -> None:
+        match message:
+            case Push():
+                self._broadcast.pushed(neighbour, message)
+            case Ping():
+                self._pulse.pinged(neighbour, message)
+            case Pong():
+                self._pulse.ponged(neighbour, message)
+            case Have():
+                self._repair.told(neighbour, message)
+            case Compare():
+                self._repair.compared(neighbour, message)
+            case Give(kind=kind, items=items):
+                if kind == CARDS:
+                    self._membership.cards_given(neighbour, items)
+                else:
+                    self._broadcast.given(neighbour, items)
+            case Pull():
+                self._serving.pull(neighbour, message)
+            case Ranges():
+                self._fetching.answered(neighbour, message)
+            case Fetch():
+                self._serving.fetch(neighbour, message)
+            case Busy(milliseconds=milliseconds):
+                neighbour.busy_until = self._station.now + milliseconds / 1000
+                self._fetching.busy(neighbour, message)
+            case Rumour():
+                self._membership.rumour(neighbour, message)
+            case Bye(reason=reason):
+                neighbour.goodbye = reason or "goodbye"
+                self._station.observe("goodbye", neighbour.node, detail=reason)
+            case Hello():
+                self._greeting.greeted(neighbour, message)
+            case _:
+                assert_never(message)
+
+    def _leave(self, *, left: bool) -> None:
+        if left:
+            self._membership.announce_self(self._wall_ms(self._station.now), left=True)
+        for neighbour in list(self._station.links.values()):
+            self._station.close(neighbour, "leaving" if left else "stopping")
+
+    def _announce_self(self) -> None:
+        self._membership.announce_self(self._wall_ms(self._station.now))
+
+    def _beat(self) -> None:
+        self._pulse.beat()
+        self._membership.keep_neighbours()
+        self._fetching.pump()
+
+    def _every(self, seconds: float, action: Callable[[], None], first: float | None = None) -> None:
+        station = self._station
+
+        def run() -> None:
+            action()
+            station.at(station.now + station.spread(seconds), run)
+
+        station.at(station.now + (station.spread(seconds) if first is None else first), run)

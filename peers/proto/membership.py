@@ -1,0 +1,283 @@
+"""Who is there, as far as we can tell, and whom to have links with. Liveness steers whom we talk to, never what is true.
+
+Each node's own signed contact says how to reach it. A suspicion is a rumour about one contact; a newer contact refutes it.
+"""
+
+from collections.abc import Iterable
+
+from mesh.core.errors import RemoteError
+from peers.proto.cards import (
+    CERTIFICATE,
+    CONTACT,
+    Card,
+    Contact,
+    ReadCertificate,
+    Sign,
+    card_kind,
+    read_contact,
+    write_contact,
+)
+from peers.proto.events import Dial, KeepCard
+from peers.proto.messages import CARDS, Give, Rumour
+from peers.proto.neighbour import Neighbour
+from peers.proto.station import Station
+
+_SUSPICIOUS_FAILURES = 2  # dials in a row
+
+
+class Acquaintance:
+    """What we know of a member that we may or may not have a link with."""
+
+    __slots__ = ("failures", "last_seen", "retry_at", "suspected", "suspected_at")
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.retry_at = 0.0
+        self.last_seen: float | None = None
+        self.suspected: int | None = None  # the time of the contact that is doubted
+        self.suspected_at = 0.0
+
+
+class Membership:
+    """Contacts, suspicions, and the choice of neighbours."""
+
+    def __init__(self, station: Station, own: Contact, sign: Sign, read_certificate: ReadCertificate | None) -> None:
+        self._station = station
+        self._own = own
+        self._sign = sign
+        self._read_certificate = read_certificate
+        self._known: dict[bytes, Acquaintance] = {}
+        self._contacts: dict[bytes, Contact] = {}
+        for card in station.mirror.cards.of_kind(CONTACT):
+            self._contacts[card.subject] = read_contact(station.mesh, card.data)[1]
+        self.dialing: dict[bytes, bool] = {}  # node: for one comparison only
+        self._renewing: bytes | None = None
+
+    # Contacts
+
+    @property
+    def own_card(self) -> bytes:
+        """Our own contact, as it is sent."""
+        card = self._station.mirror.cards.get(CONTACT, self._station.node)
+        assert card is not None
+        return card.data
+
+    def contact(self, node: bytes) -> Contact | None:
+        """How a node can be reached."""
+        return self._contacts.get(node)
+
+    def announce_self(self, wall_ms: int, **changes: object) -> None:
+        """Sign our contact anew, later than any we signed before, and tell everyone."""
+        before = self._station.mirror.cards.get(CONTACT, self._station.node)
+        at = max(wall_ms, 0 if before is None else before.at + 1)
+        self._own = self._own._replace(at=at, **changes)  # type: ignore[arg-type]
+        self._take(write_contact(self._station.mesh, self._own, self._sign), self._own, None)
+
+    def cards_given(self, neighbour: Neighbour, items: Iterable[bytes]) -> None:
+        """Cards came, asked for or not."""
+        for data in items:
+            if neighbour.link not in self._station.links:
+                return
+            self.card_given(neighbour, data)
+
+    def card_given(self, neighbour: Neighbour, data: bytes) -> None:
+        """A card came from a neighbour: keep it if it is authentic, about a member and newer, and pass it on."""
+        station = self._station
+        try:
+            card, contact = self._read(data)
+        except RemoteError as error:
+            station.blame(neighbour, 1, f"a card was refused: {error}")
+            return
+        if card is None:
+            return
+        if contact is not None and card.subject == station.node:
+            known = station.mirror.cards.get(CONTACT, station.node)
+            if card.replaces(known):  # of an earlier life of ours: speak up again
+                self.announce_self(card.at + 1)
+            return
+        if contact is not None and not station.mirror.roster.allows(card.subject):
+            return  # perhaps its member statement is still to come: cards are compared again
+        self._take(card, contact, neighbour)
+
+    def issue(self, card: Card) -> None:
+        """A card that was made here."""
+        self._take(card, None, None)
+
+    def _read(self, data: bytes) -> tuple[Card | None, Contact | None]:
+        kind, certificate = card_kind(data)
+        if kind == CONTACT:
+            return read_contact(self._station.mesh, data)
+        if kind == CERTIFICATE and self._read_certificate is not None:
+            return self._read_certificate(certificate), None
+        return None, None  # of a later version
+
+    def _take(self, card: Card, contact: Contact | None, source: Neighbour | None) -> None:
+        station = self._station
+        if not station.mirror.cards.put(card):
+            return
+        station.effects.append(KeepCard(card))
+        if contact is not None:
+            self._contacts[card.subject] = contact
+            known = self._acquaintance(card.subject)
+            if known.suspected is not None and known.suspected < contact.at:
+                known.suspected = None
+                station.observe("refuted", card.subject)
+            if card.subject != station.node:
+                known.retry_at = min(known.retry_at, station.now + 1.0)  # it may have moved
+        others = [item for item in station.ready() if item is not source and item.node != card.subject]
+        station.send_frame(others, Give(CARDS, [card.data]))
+
+    # Liveness
+
+    def state(self, node: bytes) -> str:
+        """alive, suspect, dead, left, revoked, or unseen for who never showed up."""
+        station = self._station
+        contact, known = self._contacts.get(node), self._acquaintance(node)
+        if node in station.mirror.roster.revoked:
+            return "revoked"
+        if contact is not None and contact.left:
+            return "left"
+        if node == station.node or any(item.node == node for item in station.ready()):
+            return "alive"
+        if known.suspected is not None:
+            silence = station.now - known.suspected_at
+            if contact is not None and contact.ephemeral and silence > station.config.forget_seconds:
+                return "left"
+            return "suspect" if silence < station.config.suspect_seconds else "dead"
+        return "unseen" if contact is None else "alive"
+
+    def last_seen(self, node: bytes) -> float | None:
+        """When we last heard from a node itself."""
+        return self._acquaintance(node).last_seen
+
+    def suspect(self, node: bytes) -> None:
+        """We have lost a node: say so, for others to confirm or for it to refute."""
+        contact = self._contacts.get(node)
+        if contact is not None and not contact.left and self._station.mirror.roster.allows(node):
+            self.rumour(None, Rumour(node, contact.at))
+
+    def rumour(self, source: Neighbour | None, message: Rumour) -> None:
+        """Someone is thought dead."""
+        station = self._station
+        if message.node == station.node:
+            if message.at >= self._own.at:
+                self.announce_self(message.at + 1)
+            return
+        known, contact = self._acquaintance(message.node), self._contacts.get(message.node)
+        if contact is None or contact.at > message.at or (known.suspected or 0) >= message.at:
+            return
+        subject = [item for item in station.ready() if item.node == message.node]
+        if subject:
+            station.send(subject[0], message)  # it is alive, and will say so
+            return
+        known.suspected, known.suspected_at = message.at, station.now
+        station.observe("suspected", message.node)
+        station.send_frame([item for item in station.ready() if item is not source], message)
+
+    def appeared(self, neighbour: Neighbour) -> None:
+        """A link was greeted: the node is there."""
+        known = self._acquaintance(neighbour.node)
+        known.failures, known.suspected, known.last_seen = 0, None, self._station.now
+
+    def lost(self, neighbour: Neighbour) -> None:
+        """A link is gone. Unless they said goodbye, try again at once, then doubt."""
+        known = self._acquaintance(neighbour.node)
+        if neighbour.greeted:
+            known.last_seen = self._station.now
+        if neighbour.goodbye:
+            known.retry_at = self._station.now + self._station.spread(10.0)
+        elif neighbour.dialed and not neighbour.passing:
+            known.retry_at = self._station.now
+        elif not self._addresses(neighbour.node) and neighbour.greeted:
+            self.suspect(neighbour.node)  # cannot be dialled; if it has other links it hears of this
+
+    def dial_failed(self, node: bytes) -> None:
+        """A node did not answer."""
+        station = self._station
+        self.dialing.pop(node, None)
+        known = self._acquaintance(node)
+        known.failures += 1
+        known.retry_at = station.now + station.spread(
+            min(station.config.redial_seconds, 2.0 ** min(known.failures, 10))
+        )
+        if known.failures == _SUSPICIOUS_FAILURES:
+            self.suspect(node)
+
+    # Neighbours
+
+    def keep_neighbours(self) -> None:
+        """Dial until there are enough links."""
+        station = self._station
+        links = sum(not item.passing for item in station.links.values())
+        links += sum(not passing for passing in self.dialing.values())
+        missing = station.config.neighbours - links
+        if missing > 0:
+            for node in self._candidates()[:missing]:
+                self._dial(node, passing=False)
+
+    def compare_with_stranger(self) -> None:
+        """A short link with someone who is no neighbour: mends what a bad choice of neighbours would keep apart."""
+        if len(self._station.ready()) >= min(2, self._station.config.neighbours):
+            for node in self._candidates()[:1]:
+                self._dial(node, passing=True)
+
+    def renew(self) -> None:
+        """Exchange one neighbour: first a new link, then an old one goes."""
+        station = self._station
+        links = [item for item in station.ready() if not item.passing]
+        if len(links) > station.config.neighbours + 2:
+            self._drop(links)
+        elif len(links) >= station.config.neighbours:
+            for node in self._candidates()[:1]:
+                self._renewing = node
+                self._dial(node, passing=False)
+
+    def dialed(self, neighbour: Neighbour) -> None:
+        """A dial of ours succeeded."""
+        neighbour.passing = self.dialing.pop(neighbour.node, False)
+        if self._renewing == neighbour.node:
+            self._renewing = None
+            self._drop([item for item in self._station.ready() if not item.passing and item is not neighbour])
+
+    def _drop(self, links: list[Neighbour]) -> None:
+        own = [item for item in links if item.dialed and not item.pulls]
+        if own:
+            self._station.close(self._station.random.choice(own), "exchanging neighbours")
+
+    def _dial(self, node: bytes, *, passing: bool) -> None:
+        self.dialing[node] = passing
+        self._station.effects.append(Dial(node, self._addresses(node)))
+
+    def _addresses(self, node: bytes) -> tuple[str, ...]:
+        contact = self._contacts.get(node)
+        return () if contact is None or contact.left else contact.addresses
+
+    def _candidates(self) -> list[bytes]:
+        """Whom we could dial now, in random order, those thought dead last."""
+        station = self._station
+        linked = {item.node for item in station.links.values()} | set(self.dialing) | {station.node}
+        found = [node for node in self._contacts if node not in linked and self._may_dial(node)]
+        station.random.shuffle(found)
+        return sorted(found, key=lambda node: self._acquaintance(node).suspected is not None)
+
+    def _may_dial(self, node: bytes) -> bool:
+        station = self._station
+        return (
+            bool(self._addresses(node))
+            and station.mirror.roster.allows(node)
+            and self._acquaintance(node).retry_at <= station.now
+            and station.shunned.get(node, 0.0) <= station.now
+        )
+
+    def _acquaintance(self, node: bytes) -> Acquaintance:
+        known = self._known.get(node)
+        if known is None:
+            known = self._known[node] = Acquaintance()
+        return known
+
+
+def median_offset(offsets: Iterable[int]) -> int:
+    """By how much our clock differs from most. Ours counts too, and of two middle ones the nearer to ours is taken."""
+    ordered = sorted([0, *offsets])
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else min(ordered[middle - 1], ordered[middle], key=abs)

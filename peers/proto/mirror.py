@@ -1,0 +1,151 @@
+"""What the engine knows of its notebook, in memory: heads, statement ids, cards, roster, and the names of these sets.
+
+It changes only by what the notebook reports, so that gossip never claims what is not on disk.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from mesh.core.ids import Feed, digest, first_prev
+from mesh.core.vector import BUCKETS, Head, Vector, bucket_of, statements_digest
+from peers.proto.cards import Card, CardBook
+from peers.proto.codec import PREFIX_BYTES
+from peers.proto.messages import CARDS, FEEDS, STATEMENTS, CardEntry, Entry, FeedEntry
+from peers.proto.replica import Changes, FeedState, Roster
+
+
+class Mirror:
+    """The three sets that are kept in step with others."""
+
+    def __init__(self, mesh: bytes, notebook: Changes, cards: Iterable[Card]) -> None:
+        self._mesh = mesh
+        self._feeds: dict[Feed, FeedState] = {}
+        self._accepted = Vector()
+        self._statements: list[set[bytes]] = [set() for _ in range(BUCKETS)]
+        self._statement_digests: list[bytes | None] = [None] * BUCKETS
+        self._statement_digest: bytes | None = None
+        self._root: bytes | None = None
+        self.cards = CardBook()
+        self.roster = Roster({})
+        self.learn(notebook)
+        for card in cards:
+            self.cards.put(card)
+
+    def learn(self, changes: Changes) -> bool:
+        """Take over what the notebook reports. Says whether the root may have changed."""
+        for state in changes.feeds:
+            self._feeds[state.feed] = state
+            self._accepted.put(state.feed, state.accepted)
+        for identity, _ in changes.statements:
+            self._put_statement(identity, there=True)
+        for identity in changes.gone:
+            self._put_statement(identity, there=False)
+        if changes.roster is not None:
+            self.roster = changes.roster
+        if not (changes.feeds or changes.statements or changes.gone):
+            return False
+        self._root = None
+        return True
+
+    @property
+    def root(self) -> bytes:
+        """The name of the whole state, as `mesh.core` has it."""
+        if self._root is None:
+            self._root = self._accepted.root_with(self.statements_digest)
+        return self._root
+
+    @property
+    def statements_digest(self) -> bytes:
+        """The name of the statements alone."""
+        if self._statement_digest is None:
+            self._statement_digest = statements_digest(identity for bucket in self._statements for identity in bucket)
+        return self._statement_digest
+
+    def held(self, feed: Feed) -> Head:
+        """How far we hold a feed."""
+        state = self._feeds.get(feed)
+        return Head(0, first_prev(self._mesh, feed)) if state is None else state.held
+
+    def accepted(self, feed: Feed) -> Head:
+        """How far a feed counts here."""
+        state = self._feeds.get(feed)
+        return Head(0, first_prev(self._mesh, feed)) if state is None else state.accepted
+
+    def feeds(self) -> Iterator[FeedState]:
+        """Every feed."""
+        return iter(self._feeds.values())
+
+    def knows_statement(self, identity: bytes) -> bool:
+        """Whether a statement is in the set."""
+        return identity in self._statements[identity[0]]
+
+    # Comparing, the same way for all three sets
+
+    def name(self, kind: int) -> bytes:
+        """What names a set as a whole, as far as a comparison of it goes."""
+        match kind:
+            case _ if kind == STATEMENTS:
+                return self.statements_digest[:PREFIX_BYTES]
+            case _ if kind == CARDS:
+                return self.cards.digest()[:PREFIX_BYTES]
+            case _:
+                return self.root
+
+    def size(self, kind: int) -> int:
+        """How many entries a set has."""
+        if kind == STATEMENTS:
+            return sum(map(len, self._statements))
+        return len(self.cards) if kind == CARDS else len(self._accepted)
+
+    def digests(self, kind: int) -> bytes:
+        """The digests of all buckets, shortened."""
+        return b"".join(self._digest(kind, number)[:PREFIX_BYTES] for number in range(BUCKETS))
+
+    def differing(self, kind: int, digests: bytes) -> bytes:
+        """The buckets whose digest is another than theirs."""
+        return bytes(
+            number
+            for number in range(BUCKETS)
+            if self._digest(kind, number)[:PREFIX_BYTES] != digests[number * PREFIX_BYTES : (number + 1) * PREFIX_BYTES]
+        )
+
+    def entries(self, kind: int, covers: bytes | None, most: int) -> tuple[bytes | None, list[Entry]]:
+        """The entries of whole buckets, as many as fit, and which buckets these are."""
+        found: list[Entry] = []
+        for index, number in enumerate(range(BUCKETS) if covers is None else covers):
+            bucket = self._entries(kind, number)
+            if found and len(found) + len(bucket) > most:
+                return bytes(range(number)) if covers is None else covers[:index], found
+            found += bucket
+        return covers, found[:most]
+
+    def _entries(self, kind: int, number: int) -> Sequence[Entry]:
+        if kind == STATEMENTS:
+            return sorted(self._statements[number])
+        if kind == CARDS:
+            return [CardEntry(card.kind, card.subject, card.at) for card in self.cards.bucket(number)]
+        return [FeedEntry(*self._feeds[feed]) for feed in self._accepted.bucket(number)]
+
+    def _digest(self, kind: int, number: int) -> bytes:
+        if kind == FEEDS:
+            return self._accepted.bucket_digest(number)
+        if kind == CARDS:
+            return self.cards.bucket_digest(number)
+        known = self._statement_digests[number]
+        if known is None:
+            known = self._statement_digests[number] = digest(b"".join(sorted(self._statements[number])))
+        return known
+
+    def _put_statement(self, identity: bytes, *, there: bool) -> None:
+        bucket = self._statements[identity[0]]
+        if there:
+            bucket.add(identity)
+        else:
+            bucket.discard(identity)
+        self._statement_digests[identity[0]] = self._statement_digest = None
+
+    def unlisted(self, covers: bytes | None, listed: set[Feed]) -> Iterator[Feed]:
+        """The feeds of covered buckets that the other side did not list: it has nothing of them."""
+        numbers = None if covers is None else frozenset(covers)
+        for feed in self._feeds:
+            if feed not in listed and (numbers is None or bucket_of(feed) in numbers):
+                yield feed

@@ -1,0 +1,153 @@
+"""The repair path: names of states first, then what differs, bucket by bucket. It alone guarantees convergence.
+
+Whoever hears in a pong that names differ begins: statements before feeds, because they decide what counts. Both sides
+learn what the other has, and each pulls what it lacks.
+"""
+
+from collections.abc import Sequence
+
+from mesh.core.vector import Head
+from peers.proto.config import HAVE_ENTRIES, KEYS_PER_FETCH, WHOLE_ENTRIES
+from peers.proto.events import FindCommon
+from peers.proto.fetching import Fetching
+from peers.proto.messages import CARDS, FEEDS, STATEMENTS, CardEntry, Compare, Entry, FeedEntry, Fetch, Have, Ping, Pong
+from peers.proto.neighbour import Comparison, Neighbour
+from peers.proto.station import Station
+
+
+class Repair:
+    """Comparisons with every link."""
+
+    def __init__(self, station: Station, fetching: Fetching) -> None:
+        self._station = station
+        self._fetching = fetching
+
+    def heard(self, neighbour: Neighbour, message: Ping | Pong) -> None:
+        """Note what the other side's state is called. A pong that differs from ours begins a comparison."""
+        neighbour.root, neighbour.statements, neighbour.cards = message.root, message.statements, message.cards
+        neighbour.heard_root_at = self._station.now
+        self.note_step(neighbour)
+        if isinstance(message, Pong):
+            self.consider(neighbour)
+
+    def note_step(self, neighbour: Neighbour) -> None:
+        """Keep since when a neighbour's state is another than ours."""
+        mirror = self._station.mirror
+        if neighbour.root != mirror.root:
+            if neighbour.differs_since is None:
+                neighbour.differs_since = self._station.now
+        elif neighbour.differs_since is not None or not neighbour.has:
+            neighbour.differs_since = None
+            neighbour.has = {state.feed: state.held.seq for state in mirror.feeds()}
+
+    def consider(self, neighbour: Neighbour) -> None:
+        """Compare what differs, if anything does."""
+        mirror = self._station.mirror
+        if neighbour.cards != mirror.name(CARDS):
+            self._begin(neighbour, CARDS, neighbour.cards)
+        if neighbour.statements != mirror.name(STATEMENTS):
+            self._begin(neighbour, STATEMENTS, neighbour.statements)
+        elif neighbour.root != mirror.root:
+            self._begin(neighbour, FEEDS, neighbour.root)
+
+    def is_settled(self, neighbour: Neighbour) -> bool:
+        """Whether the same difference was looked at several times in vain: a clock that is ahead, for one."""
+        known = neighbour.comparing.get(FEEDS)
+        both = (self._station.mirror.root, neighbour.root)
+        return known is not None and known.names == both and known.step > 2 * self._station.config.behind_seconds
+
+    def _begin(self, neighbour: Neighbour, kind: int, theirs: bytes) -> None:
+        """Compare, unless that is under way, or was just done with the same names: then ever more seldom."""
+        station = self._station
+        names = (station.mirror.name(kind), theirs)
+        step = neighbour.patience(station.config.answer_seconds)
+        known = neighbour.comparing.get(kind)
+        if known is not None and known.names == names:
+            if known.again_at > station.now:
+                return
+            step = min(2 * known.step, station.config.settled_seconds)
+        if kind == FEEDS and neighbour.pulls:
+            return
+        neighbour.comparing[kind] = Comparison(names, station.now + step, step)
+        if station.mirror.size(kind) <= WHOLE_ENTRIES:
+            self._tell(neighbour, kind, None, answer=True)
+        else:
+            station.send(neighbour, Compare(kind, station.mirror.digests(kind)))
+
+    def compared(self, neighbour: Neighbour, message: Compare) -> None:
+        """Answer digests with our entries where they differ, and ask for theirs."""
+        if neighbour.may_ask(self._station.now):
+            covers = self._station.mirror.differing(message.kind, message.digests)
+            self._tell(neighbour, message.kind, covers, answer=True)
+
+    def told(self, neighbour: Neighbour, message: Have) -> None:
+        """Learn what the other side has: pull what we lack, and answer if it asks for the same."""
+        if message.kind == STATEMENTS:
+            self._learn_statements(neighbour, message.entries)
+        elif message.kind == CARDS:
+            self._learn_cards(neighbour, message.entries)
+        else:
+            self._learn_feeds(neighbour, message)
+        if message.answer and neighbour.may_ask(self._station.now):
+            self._tell(neighbour, message.kind, message.covers, answer=False)
+
+    def tell_own_feeds(self, neighbour: Neighbour) -> None:
+        """Tell a node what we hold of its own feeds: one that comes back from a backup gets its history back."""
+        own: list[Entry] = [
+            FeedEntry(*state) for state in self._station.mirror.feeds() if state.feed.node == neighbour.node
+        ]
+        if own:
+            self._station.send(neighbour, Have(FEEDS, b"", answer=False, entries=own[:HAVE_ENTRIES]))
+
+    def _tell(self, neighbour: Neighbour, kind: int, covers: bytes | None, *, answer: bool) -> None:
+        covered, entries = self._station.mirror.entries(kind, covers, HAVE_ENTRIES)
+        self._station.send(neighbour, Have(kind, covered, answer, entries))
+
+    def _learn_statements(self, neighbour: Neighbour, entries: Sequence[Entry]) -> None:
+        mirror = self._station.mirror
+        lacking = [item for item in entries if isinstance(item, bytes) and not mirror.knows_statement(item)]
+        if lacking:
+            self._station.send(neighbour, Fetch(STATEMENTS, lacking[:KEYS_PER_FETCH]))
+
+    def _learn_cards(self, neighbour: Neighbour, entries: Sequence[Entry]) -> None:
+        cards = self._station.mirror.cards
+        newer = []
+        for item in entries:
+            if isinstance(item, CardEntry):
+                known = cards.get(item.kind, item.subject)
+                if known is None or known.at < item.at:
+                    newer.append(bytes([item.kind]) + item.subject)
+        if newer:
+            self._station.send(neighbour, Fetch(CARDS, newer[:KEYS_PER_FETCH]))
+
+    def _learn_feeds(self, neighbour: Neighbour, message: Have) -> None:
+        mirror = self._station.mirror
+        listed = set()
+        for entry in message.entries:
+            if not isinstance(entry, FeedEntry):
+                continue
+            listed.add(entry.feed)
+            neighbour.has[entry.feed] = max(entry.accepted.seq, entry.held.seq)
+            held, accepted = mirror.held(entry.feed), mirror.accepted(entry.feed)
+            mine = entry.feed.node == self._station.node
+            theirs = entry.held if mine else entry.accepted  # of our own we want also what no longer counts
+            if theirs.seq > held.seq:
+                self._fetching.want(entry.feed, theirs.seq, neighbour)
+            elif theirs.seq and (
+                theirs.seq > accepted.seq or (theirs.seq == accepted.seq and theirs.hash != accepted.hash) or mine
+            ):
+                self._look_for_branch(neighbour, entry, theirs, held)
+        if message.covers is None or message.covers:
+            for feed in mirror.unlisted(message.covers, listed):
+                neighbour.has.pop(feed, None)
+
+    def _look_for_branch(self, neighbour: Neighbour, entry: FeedEntry, theirs: Head, held: Head) -> None:
+        """They have operations that we hold too, but do not count: waiting here, or another history?"""
+        if theirs == held:
+            return
+
+        def found(head: Head) -> None:
+            if head != theirs and neighbour.link in self._station.links:
+                self._fetching.want_branch(entry.feed, theirs, neighbour)
+
+        self._station.effects.append(FindCommon(self._station.job(found), entry.feed, [theirs]))
