@@ -64,18 +64,16 @@ def write_contact(mesh: bytes, contact: Contact, sign: Sign) -> Card:
 
 def read_contact(mesh: bytes, data: bytes) -> tuple[Card, Contact]:
     """A contact, checked: shape, limits, and the signature of the node it is about."""
-    value = unpack(data) if len(data) <= CARD_BYTES else None
-    if type(value) is not list or len(value) != 3 or value[0] != CONTACT or type(value[1]) is not bytes:
-        raise Malformed("a contact is a payload and its signature")
-    contact = _contact(unpack(value[1]))
-    signature = value[2]
-    if type(signature) is not bytes or len(signature) != SIGNATURE_BYTES:
-        raise Malformed("a signature is 64 bytes")
-    if not verify(contact.node, _CONTACT + mesh + value[1], signature):
+    payload, signature = _signed(data)
+    contact = _contact(unpack(payload))
+    if not verify(contact.node, _CONTACT + mesh + payload, signature):
         raise Forged("the signature of a contact does not hold")
-    if pack([CONTACT, value[1], signature]) != data:
-        raise Malformed("a contact is not in its one encoding")
     return Card(CONTACT, contact.node, contact.at, data), contact
+
+
+def parse_contact(data: bytes) -> Contact:
+    """A contact that was checked before it was kept."""
+    return _contact(unpack(_signed(data)[0]))
 
 
 def wrap_certificate(certificate: bytes) -> bytes:
@@ -145,6 +143,17 @@ class CardBook:
 
     def __len__(self) -> int:
         return sum(map(len, self._buckets))
+
+
+def _signed(data: bytes) -> tuple[bytes, bytes]:
+    value = unpack(data) if len(data) <= CARD_BYTES else None
+    if type(value) is not list or len(value) != 3 or value[0] != CONTACT or type(value[1]) is not bytes:
+        raise Malformed("a contact is a payload and its signature")
+    if type(value[2]) is not bytes or len(value[2]) != SIGNATURE_BYTES:
+        raise Malformed("a signature is 64 bytes")
+    if pack(value) != data:
+        raise Malformed("a contact is not in its one encoding")
+    return value[1], value[2]
 
 
 def _contact(value: object) -> Contact:

@@ -95,7 +95,7 @@ class Engine:
         self._pulse = Pulse(station, self._membership, self._repair, wall_ms)
         self._greeting = Greeting(station, self._membership, self._repair, self._pulse)
         station.when_lost += [self._fetching.lost, self._serving.lost]
-        self._announce_self()
+        self._membership.introduce(wall_ms(now))
         self._every(_BEAT_SECONDS, self._beat, first=random.uniform(0.0, 0.2))
         self._every(station.config.renew_seconds, self._membership.renew)
         self._every(station.config.stray_seconds, self._membership.compare_with_stranger)

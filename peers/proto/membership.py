@@ -14,6 +14,7 @@ from peers.proto.cards import (
     ReadCertificate,
     Sign,
     card_kind,
+    parse_contact,
     read_contact,
     write_contact,
 )
@@ -49,7 +50,7 @@ class Membership:
         self._known: dict[bytes, Acquaintance] = {}
         self._contacts: dict[bytes, Contact] = {}
         for card in station.mirror.cards.of_kind(CONTACT):
-            self._contacts[card.subject] = read_contact(station.mesh, card.data)[1]
+            self._contacts[card.subject] = parse_contact(card.data)
         self.dialing: dict[bytes, bool] = {}  # node: for one comparison only
         self._renewing: bytes | None = None
 
@@ -65,6 +66,19 @@ class Membership:
     def contact(self, node: bytes) -> Contact | None:
         """How a node can be reached."""
         return self._contacts.get(node)
+
+    def introduce(self, wall_ms: int) -> None:
+        """At the start: our contact as it was last signed still stands, unless something in it is no longer so."""
+        before = self._contacts.get(self._station.node)
+        age = wall_ms - before.at if before is not None else -1
+        if (
+            before is not None
+            and before._replace(at=0) == self._own
+            and 0 <= age < self._station.config.contact_seconds * 1000
+        ):
+            self._own = before
+        else:
+            self.announce_self(wall_ms)
 
     def announce_self(self, wall_ms: int, **changes: object) -> None:
         """Sign our contact anew, later than any we signed before, and tell everyone."""
@@ -83,6 +97,8 @@ class Membership:
     def card_given(self, neighbour: Neighbour, data: bytes) -> None:
         """A card came from a neighbour: keep it if it is authentic, about a member and newer, and pass it on."""
         station = self._station
+        if self._is_known(data):
+            return
         try:
             card, contact = self._read(data)
         except RemoteError as error:
@@ -102,6 +118,14 @@ class Membership:
     def issue(self, card: Card) -> None:
         """A card that was made here."""
         self._take(card, None, None)
+
+    def _is_known(self, data: bytes) -> bool:
+        """Whether this very contact is kept: copies of it come over every link, and were checked once."""
+        try:
+            known = self._station.mirror.cards.get(CONTACT, parse_contact(data).node)
+        except RemoteError:
+            return False
+        return known is not None and known.data == data
 
     def _read(self, data: bytes) -> tuple[Card | None, Contact | None]:
         kind, certificate = card_kind(data)
@@ -175,8 +199,10 @@ class Membership:
         station.send_frame([item for item in station.ready() if item is not source], message)
 
     def appeared(self, neighbour: Neighbour) -> None:
-        """A link was greeted: the node is there."""
+        """A link was greeted: the node is there. If it was thought dead it should tell everyone otherwise."""
         known = self._acquaintance(neighbour.node)
+        if known.suspected is not None:
+            self._station.send(neighbour, Rumour(neighbour.node, known.suspected))
         known.failures, known.suspected, known.last_seen = 0, None, self._station.now
 
     def lost(self, neighbour: Neighbour) -> None:
