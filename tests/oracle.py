@@ -11,7 +11,7 @@ from mesh.core.crdt import GCounter, LWWRegister, ORSet
 from mesh.core.feed import Link
 from mesh.core.ids import Feed, tag_of
 from mesh.core.operation import Add, Count, Remove, Set, parse
-from mesh.core.statement import ADMIN, Erase, Member, Revoke, Statement
+from mesh.core.statement import ADMIN, Erase, Member, Recover, Revoke, Statement
 from tests.worlds import Chain, Clan
 
 
@@ -19,13 +19,24 @@ class Oracle:
     """The state that follows from some chains (branches included) and statements."""
 
     def __init__(self, clan: Clan, chains: Sequence[Chain], statements: Sequence[Statement]) -> None:
-        self._root = clan.root.public
         self._statements = list(statements)
-        self._admins = {
-            item.fact.node
+        changes = [
+            (item.fact.at, item.id, item.fact)
             for item in statements
-            if isinstance(item.fact, Member) and item.fact.signer == self._root and item.fact.role == ADMIN
-        }
+            if isinstance(item.fact, Recover) and item.fact.signer == clan.recovery.public
+        ]
+        self._roots = {clan.root.public} | {fact.root for _, _, fact in changes}
+        self._root = clan.root.public
+        self._kept: tuple[bytes, ...] = ()
+        for _, _, change in sorted(changes):
+            self._root, self._kept = change.root, change.statements
+        named = [
+            (item, item.fact)
+            for item in statements
+            if isinstance(item.fact, Member) and item.fact.signer in self._roots and item.fact.role == ADMIN
+        ]
+        self._ever_admins = {fact.node for _, fact in named}
+        self._admins = {fact.node for item, fact in named if self._of_root(item)}
         branches: dict[Feed, list[Chain]] = defaultdict(list)
         for chain in chains:
             branches[chain.feed].append(chain)
@@ -88,14 +99,19 @@ class Oracle:
                 length = seq if not seq or sides[0].hash_at(seq) == head else 0
         return length
 
+    def _of_root(self, item: Statement) -> bool:
+        """Whether a root signed this, and it was not lost with that root."""
+        assert isinstance(item.fact, Member | Revoke)
+        return item.fact.signer == self._root or (item.fact.signer in self._roots and item.id in self._kept)
+
     def _counts(self, statement: Statement, signer: bytes) -> bool:
         """Whether a member or revoke statement has an effect, given who signed it and what became of them."""
-        if signer == self._root:
+        if self._of_root(statement):
             return True
         blocks = [
             item.fact
             for item in self._statements
-            if isinstance(item.fact, Revoke) and item.fact.signer == self._root and item.fact.node == signer
+            if isinstance(item.fact, Revoke) and self._of_root(item) and item.fact.node == signer
         ]
         return signer in self._admins and all(statement.id in block.statements for block in blocks)
 
@@ -103,7 +119,7 @@ class Oracle:
         return any(
             isinstance(item.fact, Member)
             and item.fact.node == node
-            and (item.fact.role != ADMIN or item.fact.signer == self._root)
+            and (item.fact.role != ADMIN or item.fact.signer in self._roots)
             and self._counts(item, item.fact.signer)
             for item in self._statements
         )
@@ -115,13 +131,13 @@ class Oracle:
             if isinstance(item.fact, Revoke)
             and item.fact.node == node
             and self._counts(item, item.fact.signer)
-            and (item.fact.signer == self._root or node not in self._admins)
+            and (self._of_root(item) or node not in self._admins)
         ]
 
     def _erased(self, tag: bytes, author: bytes) -> bool:
         return any(
             isinstance(item.fact, Erase)
             and tag in item.fact.tags
-            and (item.fact.signer in (author, self._root) or item.fact.signer in self._admins)
+            and (item.fact.signer == author or item.fact.signer in self._roots | self._ever_admins)
             for item in self._statements
         )

@@ -13,7 +13,7 @@ from mesh.core.feed import Link, Range, chain, encode_range, sign_range
 from mesh.core.identity import Identity
 from mesh.core.ids import Feed, digest, first_prev, mesh_id, tag_of
 from mesh.core.operation import Add, Body, Count, Page, Remove, Set, encode, kind_of
-from mesh.core.statement import ADMIN, MEMBER, Erase, Member, Revoke, Statement, sign
+from mesh.core.statement import ADMIN, MEMBER, Erase, Member, Recover, Revoke, Statement, sign
 from mesh.store.author import Author
 from mesh.store.database import Database
 from mesh.store.marker import Marker
@@ -45,8 +45,8 @@ class Clan:
         signer = signer or self.root
         return sign(self.mesh, signer, Member(signer.public, 1, node.public, name, role))
 
-    def admin(self, node: Identity) -> Statement:
-        return self.member(node, "admin", ADMIN)
+    def admin(self, node: Identity, signer: Identity | None = None) -> Statement:
+        return self.member(node, "admin", ADMIN, signer)
 
     def revoke(
         self,
@@ -58,6 +58,13 @@ class Clan:
         signer = signer or self.root
         statements = tuple(sorted(item.id for item in kept))
         return sign(self.mesh, signer, Revoke(signer.public, 2, node.public, tuple(sorted(heads)), statements, "test"))
+
+    def recover(
+        self, root: Identity, kept: Sequence[Statement] = (), at: int = 5, signer: Identity | None = None
+    ) -> Statement:
+        signer = signer or self.recovery
+        statements = tuple(sorted({item.id for item in kept}))
+        return sign(self.mesh, signer, Recover(signer.public, at, root.public, statements, "test"))
 
     def erase(self, signer: Identity, *tags: bytes) -> Statement:
         return sign(self.mesh, signer, Erase(signer.public, 3, tuple(sorted(set(tags))), "test"))

@@ -1,13 +1,13 @@
 """`mesh admit`: sign the certificate of a node."""
 
 from mesh.cli.arguments import parser
+from mesh.cli.nodes import find_node
 from mesh.cli.output import print_json
-from mesh.core.errors import AmbiguousId, UnknownId, UsageError
-from mesh.core.ids import ID_CHARS, display_name, parse_id, text_id
+from mesh.core.errors import UsageError
+from mesh.core.ids import display_name, text_id
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.statement import Member, sign
 from mesh.store.home import open_home
-from mesh.store.store import Store
 
 
 def main(argv: list[str]) -> int:
@@ -25,11 +25,11 @@ def main(argv: list[str]) -> int:
     home = open_home(given.home)
     author = home.author()
     store = author.store
-    node = _find(store, given.node.lower())
+    node = find_node(store, given.node)
     before = store.trust()
     known = before.members.get(node)
     if known is None:
-        root = home.root_identity()
+        root = home.root_identity(before)
         fact = Member(root.public, store.clock(), node, given.name)
         author.merge_statements([sign(home.mesh, root, fact).encode()])
     counting = sum(row.accepted.seq for row in store.feeds.of_node(node))
@@ -43,18 +43,3 @@ def main(argv: list[str]) -> int:
             f"admitted {name}; {counting} operations of it count now\nnext: mesh export FILE, and import FILE on that node"
         )
     return 0
-
-
-def _find(store: Store, text: str) -> bytes:
-    if len(text) == ID_CHARS:
-        return parse_id(text, "node id")
-    nodes = {row.feed.node for row in store.feeds.all()} | set(store.trust().members)
-    matches = sorted(node for node in nodes if text_id(node).startswith(text))
-    if not matches:
-        raise UnknownId(
-            f"no node that is known here has an id beginning with {text!r}",
-            "give the whole id, as `mesh init` printed it on that machine",
-        )
-    if len(matches) > 1:
-        raise AmbiguousId(f"{text} is the beginning of several node ids", [text_id(node) for node in matches])
-    return matches[0]

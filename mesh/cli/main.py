@@ -9,16 +9,26 @@ from mesh.core.errors import AmbiguousId, MeshError, UsageError
 # name: module, one sentence. The order is that of the overview.
 COMMANDS = {
     "init": ("init", "Make a node: a mesh of its own, or one that asks to belong to a mesh."),
-    "up": ("up", "Run the node in the foreground."),
+    "up": ("up", "Run the node, in the foreground or in the background."),
+    "down": ("down", "Stop the node's sidecar."),
+    "invite": ("invite", "Let another machine join: make a token."),
+    "join": ("join", "Become a member of a mesh with a token."),
+    "leave": ("leave", "Say goodbye to the mesh."),
+    "peers": ("peers", "Say who is there, who is in step and who lacks what."),
     "status": ("status", "Say who this node is, what it holds and what waits."),
+    "doctor": ("doctor", "Say what is not as it should be, and what to do about it."),
     "tail": ("tail", "Show the newest records."),
     "why": ("why", "Say where a record comes from and what became of it."),
     "admit": ("admit", "Certify a node, where the root key is."),
+    "admin": ("admin", "Name an admin, where the root key is, or list the admins."),
+    "revoke": ("revoke", "End a node: what it writes from now on counts nowhere."),
+    "recover": ("recover", "Put a new root key in the place of a lost or stolen one."),
     "erase": ("erase", "Take a record's text out of every node, for ever."),
     "export": ("export", "Write a bundle: everything, or what a vector lacks."),
     "import": ("import_", "Merge bundles from other nodes."),
     "verify": ("verify", "Check every chain, signature and view from nothing."),
     "repair": ("repair", "Save what can be read of a damaged database into a new one."),
+    "simulate": ("simulate", "Run many nodes under virtual time, with faults, and check what must hold."),
     "op": ("op", "Drive the replicated types by hand: add, remove, set, count, list, get, total."),
 }
 

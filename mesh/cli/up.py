@@ -1,34 +1,67 @@
-"""`mesh up`: the node in the foreground."""
+"""`mesh up`: the node, in the foreground or in the background."""
 
 import asyncio
-import logging
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from mesh.cli.arguments import parser
 from mesh.cli.init import advice, welcome
 from mesh.cli.output import print_json, tell
-from mesh.core.errors import NoHome
+from mesh.core.errors import MeshError, NoHome
 from mesh.core.ids import text_id
-from mesh.sidecar.node import run_node
 from mesh.store.home import Home, create_home, open_home
+
+if TYPE_CHECKING:
+    from mesh.sidecar.node import Node
+
+_LOG = "sidecar.log"
+_START_SECONDS = 30
 
 
 def main(argv: list[str]) -> int:
     """Run until told to stop."""
-    arguments = parser("up", "mesh up --init")
+    arguments = parser("up", "mesh up --listen 0.0.0.0:7946 --detach")
     arguments.add_argument("--init", action="store_true", help="make a home first if there is none")
+    arguments.add_argument(
+        "--listen",
+        action="append",
+        default=[],
+        metavar="HOST:PORT",
+        help="where other nodes reach this one; without it the node only dials out (repeat for several; joining uses the next port)",
+    )
+    arguments.add_argument(
+        "--advertise",
+        action="append",
+        default=[],
+        metavar="HOST:PORT",
+        help="how others reach it, if not at the address it listens on, as behind a forwarded port (repeat for several)",
+    )
+    arguments.add_argument(
+        "--detach", action="store_true", help=f"run in the background, with its log in the home's {_LOG}"
+    )
     given = arguments.parse_args(argv)
     home = _home(given.home, make=given.init)
     home.store().close()  # whatever is wrong with the home is said first
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    asyncio.run(run_node(home, lambda: _announce(home, as_json=given.json)))
+    if given.detach:
+        return _detach(home, given.listen, given.advertise, as_json=given.json)
+    from mesh.sidecar.logs import start_logs
+    from mesh.sidecar.node import run_node
+    from mesh.sidecar.settings import settings
+
+    chosen = settings(given.listen, given.advertise)
+    in_background = os.environ.pop("MESH_DETACHED", None) is not None
+    start_logs(home.file(_LOG) if in_background else None)
+    asyncio.run(run_node(home, chosen, lambda node: _announce(node, as_json=given.json)))
     return 0
 
 
-def _announce(home: Home, *, as_json: bool) -> None:
+def _announce(node: "Node", *, as_json: bool) -> None:
+    home = node.home
     if as_json:
-        print_json({"node": text_id(home.node), "home": home.path, "pid": os.getpid()})
+        print_json(
+            {"node": text_id(home.node), "home": home.path, "pid": os.getpid(), "addresses": list(node.addresses)}
+        )
     else:
         option = "" if home.path == os.path.expanduser("~/.clan-mesh") else f" --home {home.path}"
         mesh = os.path.abspath(sys.argv[0])
@@ -37,13 +70,49 @@ def _announce(home: Home, *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
+def _detach(home: Home, listen: list[str], advertise: list[str], *, as_json: bool) -> int:
+    """Start the same command anew, in a session of its own, and wait until it is ready or has said why not."""
+    import json
+    import select
+    import subprocess
+
+    words = [sys.executable, "-m", "mesh", "up", "--json", "--home", home.path]
+    for option, values in (("--listen", listen), ("--advertise", advertise)):
+        words += [word for value in values for word in (option, value)]
+    process = subprocess.Popen(  # noqa: S603 (our own command, our own arguments)
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env=os.environ | {"MESH_DETACHED": "1"},
+        cwd="/",
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    ready, _, _ = select.select([process.stdout], [], [], _START_SECONDS)
+    line = process.stdout.readline() if ready else b""
+    if not line:
+        process.terminate()
+        said = process.stderr.read().decode(errors="replace").strip()
+        first, _, step = said.removeprefix("mesh: ").partition("\n  next: ")
+        raise MeshError(first or "the sidecar did not start", step or f"see {home.file(_LOG)}")
+    started = json.loads(line)
+    if as_json:
+        print_json(started)
+    else:
+        print(f"the node runs as process {started['pid']}, with its log in {home.file(_LOG)}")
+        print("next: mesh peers, or mesh down to stop it")
+    return 0
+
+
 def _home(path: str, *, make: bool) -> Home:
     try:
-        return open_home(path)
+        home = open_home(path)
     except NoHome:
         if not make:
             raise NoHome(f"there is no clan-mesh node in {path}", "make one and run it: mesh up --init") from None
         home = create_home(path, os.uname().nodename.split(".")[0] or "node")
         tell(welcome(home))
         tell(advice(home))
-        return home
+    return home

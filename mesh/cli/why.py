@@ -60,8 +60,8 @@ def main(argv: list[str]) -> int:
 
 
 def _name(store: Store, node: bytes) -> str:
-    founders = store.founders()
-    if founders is not None and node == founders[0]:
+    trust = store.trust()
+    if node in trust.roots:
         return "the root key"
-    member = store.trust().members.get(node)
+    member = trust.members.get(node)
     return display_name(member.name if member else "", node)

@@ -25,6 +25,11 @@ class Identity:
     def __repr__(self) -> str:  # never the secret, also in a traceback
         return f"Identity({self.public.hex()[:8]})"
 
+    @property
+    def seed(self) -> bytes:
+        """The 32 secret bytes the pair is made from: for TLS, which needs the key in a form of its own."""
+        return self._secret[:SEED_BYTES]
+
     def sign(self, message: bytes) -> bytes:
         """64 bytes over the message."""
         from nacl.bindings import crypto_sign

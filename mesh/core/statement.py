@@ -1,4 +1,4 @@
-"""Self-signed facts about trust: member, revoke, erase, fork. Pure; what they amount to together is `trust`.
+"""Self-signed facts about trust: member, revoke, erase, recover, fork. Pure; what they amount to together is `trust`.
 
 Statements form one grow-only set outside the feeds, so a fact about a feed never depends on a feed.
 Their encoding is canonical: a relay cannot make a second statement out of one.
@@ -65,6 +65,16 @@ class Erase(NamedTuple):
     reason: str
 
 
+class Recover(NamedTuple):
+    """The recovery key puts another root in the place of the last; of earlier roots only these statements count."""
+
+    signer: bytes
+    at: int
+    root: bytes
+    statements: tuple[bytes, ...]
+    reason: str
+
+
 class Branch(NamedTuple):
     """One side of a fork: headers (hlc, kind, body hash) from the first differing operation to a signed point."""
 
@@ -85,7 +95,9 @@ class Fork(NamedTuple):
     other: Branch
 
 
-Fact = Member | Revoke | Erase | Fork
+Signed = Member | Revoke | Erase | Recover
+Fact = Signed | Fork
+_SORTS: dict[type, str] = {Member: "member", Revoke: "revoke", Erase: "erase", Recover: "recover"}
 
 
 class Statement(NamedTuple):
@@ -111,7 +123,7 @@ class Statement(NamedTuple):
         return pack([self.payload, self.signature])
 
 
-def sign(mesh: bytes, identity: Identity, fact: Member | Revoke | Erase) -> Statement:
+def sign(mesh: bytes, identity: Identity, fact: Signed) -> Statement:
     """Make a statement. The fact must name the signer."""
     if fact.signer != identity.public:
         raise ValueError("a fact is signed by the signer it names")
@@ -147,7 +159,7 @@ def decode_statement(mesh: bytes, data: bytes) -> Statement:
             if statement.signature:
                 raise Malformed("a fork proof has no signature of its own")
             _require_fork(mesh, statement.fact)
-        case Member() | Revoke() | Erase():
+        case Member() | Revoke() | Erase() | Recover():
             message = statement_message(mesh, statement.payload)
             if not verify(statement.fact.signer, message, statement.signature):
                 raise Forged("the signature of a statement does not hold")
@@ -168,18 +180,10 @@ def read_statement(data: bytes) -> Statement:
 
 
 def _encode_fact(fact: Fact) -> bytes:
-    match fact:
-        case Fork():
-            sides = [
-                [[part for link in side.links for part in link], side.signature] for side in (fact.one, fact.other)
-            ]
-            return pack(["fork", fact.feed.encode(), fact.first, fact.prev, *sides])
-        case Member():
-            return pack(["member", *fact])
-        case Revoke():
-            return pack(["revoke", *fact])
-        case Erase():
-            return pack(["erase", *fact])
+    if not isinstance(fact, Fork):
+        return pack([_SORTS[type(fact)], *fact])
+    sides = [[[part for link in side.links for part in link], side.signature] for side in (fact.one, fact.other)]
+    return pack(["fork", fact.feed.encode(), fact.first, fact.prev, *sides])
 
 
 def _decode_fact(value: Any) -> Fact:
@@ -215,6 +219,11 @@ def _read_erase(signer: Any, at: Any, tags: Any, reason: Any) -> Erase:
     return Erase(require_hash(signer), _time(at), hashes, _text(reason))
 
 
+def _read_recover(signer: Any, at: Any, root: Any, kept: Any, reason: Any) -> Recover:
+    statements = _sorted_hashes(kept, STATEMENTS_PER_REVOKE)
+    return Recover(require_hash(signer), _time(at), require_hash(root), statements, _text(reason))
+
+
 def _read_fork(feed: Any, first: Any, prev: Any, one: Any, other: Any) -> Fork:
     return Fork(decode_feed(feed), require_seq(first), require_hash(prev), _branch(one), _branch(other))
 
@@ -223,6 +232,7 @@ _READERS: dict[str, Callable[..., Fact]] = {
     "member": _read_member,
     "revoke": _read_revoke,
     "erase": _read_erase,
+    "recover": _read_recover,
     "fork": _read_fork,
 }
 

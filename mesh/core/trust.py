@@ -6,6 +6,7 @@ yes as the set grows, so the set is the same in any order of arrival. What the s
 
 Authority has three layers, so that two admins cannot undo each other in a circle: the root key names
 admins and revokes anyone; admins certify nodes and revoke those that are not admins; a node speaks for its own records.
+Above them the recovery key names another root and says what still counts of earlier ones. It can do nothing else.
 """
 
 from collections.abc import Iterable
@@ -13,7 +14,14 @@ from typing import NamedTuple
 
 from mesh.core.ids import Feed
 from mesh.core.operation import LASTING
-from mesh.core.statement import ADMIN, Erase, Fork, Member, Revoke, Statement, fork_order
+from mesh.core.statement import ADMIN, Erase, Fork, Member, Recover, Revoke, Statement, fork_order
+
+
+class Founders(NamedTuple):
+    """The public keys that name the mesh."""
+
+    root: bytes
+    recovery: bytes
 
 
 class Cut(NamedTuple):
@@ -27,29 +35,55 @@ class Cut(NamedTuple):
 class Trust:
     """The meaning of a set of statements. Build it anew when the set changes."""
 
-    def __init__(self, root: bytes | None, statements: Iterable[Statement], *, everyone: bool = False) -> None:
+    def __init__(
+        self, founders: tuple[bytes, bytes] | None, statements: Iterable[Statement], *, everyone: bool = False
+    ) -> None:
         """`everyone`: no certificates needed, as among private records, which only come by the owner's hand."""
-        self._root = root
+        founding = None if founders is None else founders[0]
+        self._recovery = None if founders is None else founders[1]
         self._everyone = everyone
         self._known = {statement.id: statement for statement in statements}
         facts = [(identity, item.fact) for identity, item in self._known.items()]
         members = [(identity, fact) for identity, fact in facts if isinstance(fact, Member)]
         revokes = [(identity, fact) for identity, fact in facts if isinstance(fact, Revoke)]
-        self.admins = frozenset(f.node for _, f in members if f.signer == root and f.role == ADMIN)
+        recovers = [(f.at, i, f) for i, f in facts if isinstance(f, Recover) and f.signer == self._recovery]
+        recover = max(recovers)[2] if recovers else None
+        self.root = founding if recover is None else recover.root
+        # Whoever was root or admin at any time: for entitlement and for erasures, which must only ever grow.
+        self.roots = frozenset({item[2].root for item in recovers} | (set() if founding is None else {founding}))
+        self._ever_admins = frozenset(f.node for _, f in members if f.signer in self.roots and f.role == ADMIN)
         self._heard = frozenset(fact.node for _, fact in members)
-        by_root = [fact for _, fact in revokes if fact.signer == root]
+        kept = frozenset(() if recover is None else recover.statements)
 
-        def counts(identity: bytes, signer: bytes) -> bool:
+        def by_root(identity: bytes, signer: bytes) -> bool:
+            """Of a root that was replaced, only the statements its recovery lists still count."""
+            return signer in self.roots and (signer == self.root or identity in kept)
+
+        self.admins = frozenset(f.node for i, f in members if f.role == ADMIN and by_root(i, f.signer))
+        root_revokes = [fact for identity, fact in revokes if by_root(identity, fact.signer)]
+
+        def by_admin(identity: bytes, signer: bytes) -> bool:
             """Of a revoked admin, only the statements its revocation lists still count."""
-            return signer == root or all(identity in revoke.statements for revoke in by_root if revoke.node == signer)
+            return signer in self.admins and all(
+                identity in revoke.statements for revoke in root_revokes if revoke.node == signer
+            )
 
+        self._counting = frozenset(
+            identity
+            for identity, fact in facts
+            if isinstance(fact, Member | Revoke)
+            and (
+                by_root(identity, fact.signer)
+                or (by_admin(identity, fact.signer) and not (isinstance(fact, Revoke) and fact.node in self.admins))
+            )
+        )
         self.members: dict[bytes, Member] = {}
         for identity, member in sorted(members, key=lambda item: (item[1].at, item[0])):
-            if counts(identity, member.signer):
+            if identity in self._counting:
                 self.members[member.node] = member
         self.revoked: dict[bytes, list[Revoke]] = {}
         for identity, revoke in revokes:
-            if revoke.signer == root or (revoke.node not in self.admins and counts(identity, revoke.signer)):
+            if identity in self._counting:
                 self.revoked.setdefault(revoke.node, []).append(revoke)
         self.forks = {fact.feed: fact for _, fact in facts if isinstance(fact, Fork)}
         # An erase counts for ever, also from an admin revoked since: what is gone cannot come back.
@@ -68,7 +102,7 @@ class Trust:
         return list(self._known)
 
     def statements(self) -> list[Statement]:
-        """All statements, those signed by the root first: who reads them in this order need hold none back."""
+        """All statements, those of the highest keys first: who reads them in this order need hold none back."""
         return sorted(self._known.values(), key=lambda item: (self._rank(item), item.id))
 
     def entitled(self, statement: Statement) -> bool:
@@ -76,11 +110,13 @@ class Trust:
         fact = statement.fact
         match fact:
             case Member():
-                return self._is_root(fact.signer) or (fact.signer in self.admins and fact.role != ADMIN)
+                return fact.signer in self.roots or (fact.signer in self._ever_admins and fact.role != ADMIN)
             case Revoke():
                 return self._is_authority(fact.signer)
             case Erase():
                 return self._everyone or self._is_authority(fact.signer) or fact.signer in self._heard
+            case Recover():
+                return self._recovery is not None and fact.signer == self._recovery
             case Fork():
                 return self._everyone or fact.feed.node in self._heard
 
@@ -101,6 +137,14 @@ class Trust:
     def certified(self, node: bytes) -> bool:
         """Whether a node's operations may count at all."""
         return self._everyone or node in self.members
+
+    def counts(self, identity: bytes) -> bool:
+        """Whether a member or revoke statement of the set has an effect."""
+        return identity in self._counting
+
+    def may_certify(self, node: bytes) -> bool:
+        """Whether a node's word makes others members: an admin that was not revoked."""
+        return node in self.admins and node in self.members and node not in self.revoked
 
     def cut(self, feed: Feed) -> Cut | None:
         """The lowest end decreed for a feed."""
@@ -125,21 +169,20 @@ class Trust:
         """Every tag that some erase names, by whoever."""
         return frozenset(self._erasers)
 
-    def _is_root(self, key: bytes) -> bool:
-        return self._root is not None and key == self._root
-
     def _is_authority(self, key: bytes) -> bool:
-        return self._is_root(key) or key in self.admins
+        return key in self.roots or key in self._ever_admins
 
     def _rank(self, statement: Statement) -> int:
         fact = statement.fact
         match fact:
+            case Recover():
+                return 0
             case Member():
-                return 0 if self._is_root(fact.signer) else 1
+                return 1 if fact.signer in self.roots else 2
             case Revoke():
-                return 2
-            case Erase() | Fork():
                 return 3
+            case Erase() | Fork():
+                return 4
 
 
 def _revocation_cut(revoke: Revoke, feed: Feed) -> Cut:

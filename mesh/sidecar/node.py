@@ -1,80 +1,337 @@
-"""The node as a process: holds the home, watches it, lets in what becomes due, stops cleanly.
-
-It has no peers yet; what commands write beside it needs nothing from it.
-"""
+"""The node as a process: composes store, gossip, trust and local API; runs until it is told to stop, and stops cleanly."""
 
 import asyncio
 import logging
+import os
+import random
 import signal
+import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Any
 
-from mesh.core.errors import DiskFull, HomeBusy
-from mesh.core.ids import display_name
+from mesh import __version__
+from mesh.core.errors import DiskFull, HomeBusy, UsageError
+from mesh.core.ids import display_name, text_id
+from mesh.sidecar.api import serving
+from mesh.sidecar.door import FrontDoor
+from mesh.sidecar.gossip import Gossip
+from mesh.sidecar.librarian import Librarian
+from mesh.sidecar.library import Library
 from mesh.sidecar.lock import only_sidecar
+from mesh.sidecar.metrics import render
+from mesh.sidecar.notary import Notary
+from mesh.sidecar.peers import peers_report
+from mesh.sidecar.settings import Settings, advertised
+from mesh.sidecar.tally import Tally
+from mesh.store.author import Author
+from mesh.store.cards import Cards
 from mesh.store.home import Home
-from mesh.store.store import Store
+from mesh.store.store import Store, wall_clock
+from peers.proto.cards import CERTIFICATE, CONTACT, Card
+from peers.proto.engine import Engine
+from peers.proto.events import AddressesChanged, CardIssued
+from peers.transport.gate import Admission
+from peers.transport.links import Link
+from peers.transport.websocket import WebSocketTransport
+from peers.trust.tls import Credentials, peer_leaf, peer_node
 
-WATCH_SECONDS = 0.5  # how soon what a command wrote is noticed
-DUE_SECONDS = 30  # how often what waits for the clock, or for a reader to go away, is looked at
-
+DUE_SECONDS = 30  # how often what waits for the clock, for a reader to go away, or for a certificate, is looked at
+_PARTING_SECONDS = 1.2  # how long one that leaves waits for a neighbour to have everything
+_LEAVING_SECONDS = 10.0  # how long `mesh leave` looks for someone to tell
 log = logging.getLogger("mesh.sidecar")
 
 
-async def run_node(home: Home, ready: Callable[[], None]) -> None:
-    """Run until SIGTERM or SIGINT; `ready` is called once the home is ours and open."""
+class _Clock:
+    """The wall clock, corrected by what most peers say. Read by the store's thread, set by gossip's."""
+
+    offset_ms = 0
+
+    def now_ms(self) -> int:
+        return wall_clock() + self.offset_ms
+
+    def correct(self, offset_ms: int) -> None:
+        if abs(offset_ms - self.offset_ms) > 1000:
+            log.warning("this machine's clock is off by about %+.1f s, by the median of its peers", -offset_ms / 1000)
+        self.offset_ms = offset_ms
+
+
+async def run_node(home: Home, settings: Settings, ready: Callable[["Node"], None]) -> None:
+    """Run until SIGTERM or SIGINT; `ready` is called once the home is ours and everything listens."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     with only_sidecar(home):
-        if home.has_private:
-            private = home.store(private=True)
+        node = Node(home, settings, stop)
+        await node.run(ready)
+
+
+class Node:
+    """One sidecar."""
+
+    def __init__(self, home: Home, settings: Settings, stop: asyncio.Event) -> None:
+        self.home = home
+        self.addresses: tuple[str, ...] = ()
+        self._settings = settings
+        self._stop = stop
+        self._left = settings.leave
+        self.told = False  # whether some neighbour had everything when we left
+        self._clock = _Clock()
+        self._tally = Tally()
+        self._transport: WebSocketTransport | None = None
+        self._started = time.monotonic()
+
+    async def run(self, ready: Callable[["Node"], None]) -> None:
+        """From open to closed."""
+        if self.home.has_private:
+            private = self.home.store(private=True)
             _due(private)
             private.close()
-        store = home.store()
+        author = self.home.author(clock=self._clock.now_ms, is_sidecar=True)
         try:
-            _due(store)
-            log.info("%s is up, root %s, no peers", display_name(home.name, home.node), store.root().hex()[:16])
-            ready()
-            watching = asyncio.ensure_future(_watch(store))
-            stopping = asyncio.ensure_future(stop.wait())
-            await asyncio.wait({watching, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            stopping.cancel()
-            if not watching.cancel():
-                watching.result()  # it only ends by an error, which is said as any other
-            log.info("stopped")
+            self._refuse_left(author.store)
+            await self._run(author, ready)
         finally:
-            store.close()
+            author.store.close()
+        log.info("stopped")
 
+    async def _run(self, author: Author, ready: Callable[["Node"], None]) -> None:
+        store = author.store
+        self._library = library = Library(author)
+        shelf = Cards(store.database)
+        state = library.everything()
+        cards = [Card(*card) for card in shelf.all()]
+        self._notary = Notary(self.home, cards, lambda: library.trust, self._clock.now_ms)
+        for card in self._notary.due():
+            shelf.keep(*card)
+            cards.append(card)
+        self._librarian = Librarian(library, shelf, lambda: _version(store))
+        self._engine = Engine(
+            self.home.mesh,
+            self.home.node,
+            state,
+            cards,
+            sign=self.home.identity().sign,
+            random=random.SystemRandom(),
+            wall_ms=lambda _now: wall_clock(),
+            now=time.monotonic(),
+            version=__version__,
+            ephemeral=self.home.ephemeral,
+            read_certificate=self._notary.read,
+        )
+        self._gossip = Gossip(self._engine, self._librarian, self._tally, self)
+        async with AsyncExitStack() as stack:
+            stack.enter_context(self._librarian)
+            transport = await self._listen(stack)
+            self._door = FrontDoor(
+                self.home,
+                author,
+                self._librarian,
+                self._notary,
+                self._settings.listen,
+                lambda: self.addresses,
+                lambda: self._engine.cards(CONTACT),
+                self._issued,
+            )
+            self._gossip.start(transport)
+            if self.addresses:
+                self._gossip.handle(AddressesChanged(self.addresses))
+            await stack.enter_async_context(
+                serving(self.home.path, self._routes(), self._metrics, self._librarian.refresh)
+            )
+            name = display_name(self.home.name, self.home.node)
+            log.info(
+                "up node=%s root=%s listen=%s", name, self._engine.root.hex()[:16], ",".join(self.addresses) or "-"
+            )
+            ready(self)
+            await self._until_stopped(author)
 
-async def _watch(store: Store) -> None:
-    version = _version(store)
-    due = asyncio.get_running_loop().time() + DUE_SECONDS
-    while True:
-        await asyncio.sleep(WATCH_SECONDS)
-        now = _version(store)
-        if now != version:
-            version = now
-            log.info("the home changed, root %s", store.root().hex()[:16])
-        if asyncio.get_running_loop().time() >= due:
-            _due(store)
-            due = asyncio.get_running_loop().time() + DUE_SECONDS
+    async def _until_stopped(self, author: Author) -> None:
+        tasks = [
+            asyncio.create_task(self._stop.wait()),
+            asyncio.create_task(self._look_after(author)),
+            asyncio.create_task(self._door.run()),
+        ]
+        if self._settings.leave:
+            tasks.append(asyncio.create_task(self._tell_goodbye()))
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()  # an error of ours ends the process, and is said as any other
+            if self.home.ephemeral:
+                self._left = True
+                await self._parted(_PARTING_SECONDS)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._gossip.stop(left=self._left)
+
+    async def _look_after(self, author: Author) -> None:
+        """What becomes due by itself."""
+        while True:
+            await asyncio.wrap_future(self._librarian.call(lambda: _due(author.store)))
+            self._issue_due()
+            await asyncio.sleep(DUE_SECONDS)
+
+    async def _tell_goodbye(self) -> None:
+        await self._parted(_LEAVING_SECONDS)
+
+    async def _parted(self, seconds: float) -> bool:
+        """Wait until some neighbour has everything we have."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.told = any(peer.in_step for peer in self._engine.peers())
+            if self.told:
+                return True
+            await asyncio.sleep(0.05)
+        return False
+
+    # Links and certificates
+
+    async def _listen(self, stack: AsyncExitStack) -> WebSocketTransport | None:
+        if self._notary.credentials() is None:
+            if self._settings.listen:
+                raise UsageError(
+                    "this node has no certificate yet, so nobody could have a link with it",
+                    "join the mesh with a token from one of its admins: mesh join TOKEN",
+                )
+            return None
+        pem = self.home.file("tls.pem")
+        transport = self._transport = WebSocketTransport(
+            self.home.node,
+            self._gossip.accept,
+            server_context=lambda: self._credentials().server_context(pem),
+            client_context=lambda: self._credentials().client_context(pem),
+            admission=Admission(peer_node, self._allows, lambda proof: self._notary.has_expired(peer_leaf(proof))),
+            listen=self._settings.listen,
+        )
+        await stack.enter_async_context(transport)
+        self.addresses = advertised(self._settings.advertise, transport.bound)
+        return transport
+
+    def _credentials(self) -> Credentials:
+        credentials = self._notary.credentials()
+        assert credentials is not None
+        return credentials
+
+    def _allows(self, node: bytes) -> bool:
+        return node != self.home.node and self._engine.allows(node)
+
+    # What gossip tells its node
+
+    def correct(self, offset_ms: int) -> None:
+        """Our clock is off by so much."""
+        self._clock.correct(offset_ms)
+
+    def card_kept(self, card: Card) -> None:
+        """A newer card is known: of a certificate of ours, links to come are opened with it."""
+        if card.kind == CERTIFICATE and self._notary.keep(card) and self._transport is not None:
+            log.info("this node has a new certificate")
+            self._transport.renew()
+
+    def roster_changed(self) -> None:
+        """Who belongs has changed: someone may need a certificate."""
+        self._issue_due()
+
+    def welcomes(self, link: Link) -> bool:
+        """Whether a link may be used: one whose certificate has expired only where it can be renewed."""
+        if not link.expired:
+            return True
+        renewed = self._notary.renewal(link.peer)
+        if renewed is None:
+            log.warning("refused an expired certificate of=%s", text_id(link.peer)[:8])
+            return False
+        self._issued(renewed)
+        return True
+
+    def _issue_due(self) -> None:
+        for card in self._notary.due():
+            self._issued(card)
+
+    def _issued(self, card: Card) -> None:
+        log.info("issued a certificate for=%s", display_name(self._engine.name_of(card.subject), card.subject))
+        self._gossip.handle(CardIssued(card))
+
+    # The local API
+
+    def _routes(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
+        return {
+            "GET /peers": self._peers,
+            "GET /node": self._about,
+            "POST /invite": self._invite,
+            "GET /invites": self._invites,
+            "POST /withdraw": self._withdraw,
+            "POST /leave": self._leave,
+        }
+
+    async def _peers(self, _given: dict[str, Any]) -> Any:
+        return peers_report(self.home, self._engine, self._tally, self.addresses, time.monotonic() - self._started)
+
+    async def _about(self, _given: dict[str, Any]) -> Any:
+        return {
+            "pid": os.getpid(),
+            "root": self._engine.root.hex(),
+            "addresses": list(self.addresses),
+            "version": __version__,
+        }
+
+    async def _invite(self, given: dict[str, Any]) -> Any:
+        uses, seconds = given.get("uses", 1), given.get("seconds", 3600)
+        if type(uses) is not int or not 0 < uses <= 10_000:
+            raise UsageError("an invitation is good for 1 to 10000 nodes", "mesh invite --uses 5")
+        if type(seconds) is not int or not 0 < seconds <= 30 * 86_400:
+            raise UsageError("an invitation lasts a second to thirty days", "mesh invite --expires 2h")
+        token = await self._door.invite(uses, seconds)
+        return {
+            "token": token.encode(),
+            "id": token.invite_id.hex(),
+            "expires_ms": token.expires_ms,
+            "uses": uses,
+            "addresses": list(token.addresses),
+        }
+
+    async def _invites(self, _given: dict[str, Any]) -> Any:
+        found = await self._door.outstanding()
+        return [{"id": item.id.hex(), "expires_ms": item.expires_ms, "uses": item.uses} for item in found]
+
+    async def _withdraw(self, given: dict[str, Any]) -> Any:
+        try:
+            invite = bytes.fromhex(str(given.get("id", "")))
+        except ValueError:
+            invite = b""
+        if not await self._door.withdraw(invite):
+            raise UsageError("there is no such invitation", "see those that are outstanding: mesh invite --list")
+        return {"withdrawn": True}
+
+    async def _leave(self, _given: dict[str, Any]) -> Any:
+        told = await self._parted(_PARTING_SECONDS)
+        self._left = True
+        self._stop.set()
+        return {"node": text_id(self.home.node), "told": told}
+
+    def _metrics(self) -> str:
+        engine = self._engine
+        return render(self._tally, engine.peers(), self._librarian.waiting, engine.fetching, engine.merging_bytes)
+
+    def _refuse_left(self, store: Store) -> None:
+        if store.database.run("SELECT 1 FROM meta WHERE key='left'").get is not None and not self._settings.leave:
+            raise UsageError(
+                "this node has left its mesh", "what it has can still be read; to come back: mesh join TOKEN"
+            )
 
 
 def _due(store: Store) -> None:
     try:
-        _pay(store)
+        came = store.settle()
+        if came:
+            log.info("%d operations that waited count now", came)
+        if not store.scrub():
+            log.warning("an erase is not finished: a reader, or a full disk, is in the way; trying again")
     except (HomeBusy, DiskFull) as error:
         log.warning("%s; trying again in %d s", error, DUE_SECONDS)
 
 
-def _pay(store: Store) -> None:
-    came = store.settle()
-    if came:
-        log.info("%d operations that waited count now", came)
-    if not store.scrub():
-        log.warning("an erase is not finished: a reader, or a full disk, is in the way; trying again")
-
-
 def _version(store: Store) -> int:
-    return int(store.database.connection.execute("PRAGMA data_version").get)
+    return int(store.database.run("PRAGMA data_version").get)

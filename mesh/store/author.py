@@ -4,7 +4,7 @@ Append before gossip: when a receipt is given the operations are on disk, and no
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mesh.core import clock, operation
@@ -45,8 +45,12 @@ class Receipt(NamedTuple):
 class Author:
     """The one who may extend this node's feeds."""
 
-    def __init__(self, store: Store, identity: Identity, marker: Marker) -> None:
+    def __init__(
+        self, store: Store, identity: Identity, marker: Marker, tell: Callable[[], None] = lambda: None
+    ) -> None:
+        """`tell`: called after each commit of ours, for whoever passes it on."""
         self.store = store
+        self._tell = tell
         self._identity = identity
         self._marker = marker
         self._run: Run = store.database.connection.execute
@@ -73,18 +77,21 @@ class Author:
                 self._mark(descriptor)
         finally:
             os.close(descriptor)
+        self._tell()
         return results
 
     def merge_ranges(self, encoded: Sequence[bytes]) -> list[Outcome]:
         """Merge ranges, and write again what they show we lost."""
         outcomes = self.store.merge_ranges(encoded)
         self.republish()
+        self._tell()
         return outcomes
 
     def merge_statements(self, encoded: Sequence[bytes]) -> list[Outcome]:
         """Merge statements, and write again what they show we lost."""
         outcomes = self.store.merge_statements(encoded)
         self.republish()
+        self._tell()
         return outcomes
 
     def republish(self) -> None:

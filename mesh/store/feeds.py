@@ -192,6 +192,14 @@ class Feeds:
             value = link_hash(value, link.hlc, link.kind, link.body_hash)
         return value
 
+    def accepted_until(self, row: FeedRow, hlc: int) -> Head:
+        """The last accepted operation that is stamped no later."""
+        found = self._run(
+            "SELECT coalesce(max(seq), 0) FROM ops WHERE feed=? AND seq<=? AND hlc<=?",
+            (row.number, row.accepted.seq, hlc),
+        ).get
+        return Head(found, self.hash_at(row, found))
+
     def add_point(self, number: int, seq: int, head: bytes, signature: bytes) -> None:
         """Keep a signed point, and drop the one before it if that leaves points close enough together.
 

@@ -2,16 +2,19 @@
 
 import json
 import os
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from mesh.core.errors import HomeDamaged, HomeError, HomePermissions, NewerHome, NoHome, UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import mesh_id, parse_id, private_mesh_id, text_id
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.statement import ADMIN, Member, sign
+from mesh.core.trust import Trust
 from mesh.store import keyfile
 from mesh.store.author import Author
 from mesh.store.database import BUSY_SECONDS, FORMAT, Database
+from mesh.store.doorbell import ring
 from mesh.store.lock import FileLock
 from mesh.store.marker import Marker
 from mesh.store.store import Clock, Store, wall_clock
@@ -44,6 +47,7 @@ class Home(NamedTuple):
     mesh: bytes
     node: bytes
     name: str
+    ephemeral: bool = False  # leaves the mesh when its sidecar stops
 
     def file(self, name: str) -> str:
         """The path of one of the home's files."""
@@ -63,14 +67,20 @@ class Home(NamedTuple):
             )
         return identity
 
-    def root_identity(self) -> Identity:
-        """The mesh's root key, where it is kept."""
+    def root_identity(self, trust: Trust | None = None) -> Identity:
+        """The mesh's root key, where it is kept; given the trust, only if it is the one in force."""
         if not self.has_root_key:
             raise UsageError(
                 "the root key of this mesh is not in this home",
                 "run the command on the machine where the mesh was made",
             )
-        return keyfile.load(self.file("root.key"))
+        identity = keyfile.load(self.file("root.key"))
+        if trust is not None and identity.public != trust.root:
+            raise UsageError(
+                "the root key in this home was replaced by another",
+                "run the command on the machine where the mesh was recovered",
+            )
+        return identity
 
     @property
     def has_private(self) -> bool:
@@ -92,13 +102,18 @@ class Home(NamedTuple):
         mesh = private_mesh_id(self.mesh) if private else self.mesh
         return Store(database, mesh, own=self.node, clock=clock, everyone=private)
 
-    def author(self, *, private: bool = False, clock: Clock = wall_clock) -> Author:
-        """The store, with the right to write to it."""
+    def author(self, *, private: bool = False, clock: Clock = wall_clock, is_sidecar: bool = False) -> Author:
+        """The store, with the right to write to it. Everyone but the sidecar tells the sidecar of what was written."""
         marker = Marker(self.node, self.file("private.db") if private else self.path)
-        author = Author(self.store(private=private, clock=clock), self.identity(), marker)
+        tell = _nobody if private or is_sidecar else partial(ring, self.path)
+        author = Author(self.store(private=private, clock=clock), self.identity(), marker, tell)
         author.store.scrub()  # an erase that was cut short, if any
         author.store.settle()  # what has waited for the clock, with no sidecar to let it in
         return author
+
+
+def _nobody() -> None:
+    """Nobody waits for private records, and the sidecar knows what it wrote itself."""
 
 
 def _create_whole(path: str) -> None:
@@ -138,7 +153,9 @@ def open_home(path: str) -> Home:
     return _parse(path, file, settings)
 
 
-def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int | None = None) -> Home:
+def create_home(
+    path: str, name: str, mesh: bytes | None = None, *, now_ms: int | None = None, ephemeral: bool = False
+) -> Home:
     """A new node: alone with a new mesh of its own, or asking to belong to `mesh`."""
     path = os.path.abspath(path)
     if os.path.exists(os.path.join(path, "home.json")):
@@ -152,7 +169,7 @@ def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int 
     draft = f"{path}.new-{os.getpid()}"
     try:
         os.makedirs(draft, mode=0o700)
-        home = _fill(draft, name, mesh, wall_clock() if now_ms is None else now_ms)
+        home = _fill(draft, name, mesh, wall_clock() if now_ms is None else now_ms, ephemeral=ephemeral)
         os.rename(draft, path)  # over an empty folder too; never over one with something in it
         _sync_folder(os.path.dirname(path))
     except OSError as error:
@@ -161,7 +178,7 @@ def create_home(path: str, name: str, mesh: bytes | None = None, *, now_ms: int 
         ) from error
     finally:
         rmtree(draft, ignore_errors=True)
-    return Home(path, home.mesh, home.node, home.name)
+    return home._replace(path=path)
 
 
 def _sync_folder(path: str) -> None:
@@ -194,7 +211,7 @@ def _alive(process: int) -> bool:
     return True
 
 
-def _fill(path: str, name: str, mesh: bytes | None, now_ms: int) -> Home:
+def _fill(path: str, name: str, mesh: bytes | None, now_ms: int, *, ephemeral: bool) -> Home:
     node = keyfile.create(os.path.join(path, "node.key"))
     founding = None
     if mesh is None:
@@ -202,9 +219,11 @@ def _fill(path: str, name: str, mesh: bytes | None, now_ms: int) -> Home:
         recovery = keyfile.create(os.path.join(path, "recovery.key"))
         founding = (root, recovery)
         mesh = mesh_id(root.public, recovery.public)
-    home = Home(path, mesh, node.public, name)
+    home = Home(path, mesh, node.public, name, ephemeral)
     with open(home.file("home.json"), "w", encoding="utf-8") as file:
-        settings = {"format": FORMAT, "mesh": text_id(mesh), "node": text_id(node.public), "name": name}
+        settings: dict[str, Any] = {"format": FORMAT, "mesh": text_id(mesh), "node": text_id(node.public), "name": name}
+        if ephemeral:
+            settings["ephemeral"] = True
         json.dump(settings, file, indent=2, ensure_ascii=False)
         file.flush()
         os.fsync(file.fileno())
@@ -234,7 +253,7 @@ def _parse(path: str, file: str, settings: object) -> Home:
         raise HomeDamaged(f"{file} is damaged: {error}", "put it back from a backup") from error
     if not isinstance(name, str):
         raise HomeDamaged(f"{file} is damaged: the name is not a text", "put it back from a backup")
-    return Home(path, mesh, node, name)
+    return Home(path, mesh, node, name, settings.get("ephemeral") is True)
 
 
 def refuse_network_disk(path: str) -> None:

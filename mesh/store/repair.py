@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import apsw
 
-from mesh.core.errors import RemoteError
+from mesh.core.errors import Forged, RemoteError
 from mesh.core.feed import Range, chain, encode_range
 from mesh.core.ids import first_prev, private_mesh_id
 from mesh.core.statement import ADMIN, Member, sign
@@ -167,11 +167,13 @@ def _unused(path: str) -> str:
 
 def _found_again(home: Home, store: Store) -> None:
     """Where the founding keys are, the mesh's beginning can be written once more."""
-    if not home.has_root_key:
-        return
-    root = home.root_identity()
+    roots = [load(home.file(name)) for name in sorted(os.listdir(home.path)) if name.startswith("root.key")]
     if store.founders() is None and os.path.exists(home.file("recovery.key")):
-        store.learn_founders(root.public, load(home.file("recovery.key")).public)
-    if not store.trust().certified(home.node):
-        fact = Member(root.public, store.clock(), home.node, home.name, ADMIN)
-        store.merge_statements([sign(home.mesh, root, fact).encode()])
+        recovery = load(home.file("recovery.key")).public
+        for root in roots:  # one that took another's place does not name the mesh
+            with suppress(Forged):
+                store.learn_founders(root.public, recovery)
+    for root in roots:
+        if root.public == store.trust().root and not store.trust().certified(home.node):
+            fact = Member(root.public, store.clock(), home.node, home.name, ADMIN)
+            store.merge_statements([sign(home.mesh, root, fact).encode()])

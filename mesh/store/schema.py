@@ -1,6 +1,7 @@
 """The tables, as a plain list of migrations. Add to the end; never change one that was released.
 
-Truth: feeds, ops, points, erased_bodies, statements, strays, held_statements. All else is derived from it.
+Truth: feeds, ops, points, erased_bodies, statements, strays, held_statements. Of this node alone, outside root and bundles:
+invites, invite_uses, cards. All else is derived from the truth.
 """
 
 # Bodies stand in the order they arrived (rowid): appending fills pages to the brim and moves nothing. `key` and `tag`
@@ -64,6 +65,18 @@ INSERT INTO words(words, rank) VALUES('automerge', 8);
 INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
 """
 
-MIGRATIONS = [_TRUTH + view_tables("main") + _WORDS]
+# What joining and gossip keep for themselves: a repair may drop it.
+_PEERS = """
+CREATE TABLE invites(
+    id BLOB PRIMARY KEY, secret BLOB NOT NULL, made_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL,
+    uses INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE invite_uses(
+    invite BLOB NOT NULL, node BLOB NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY(invite, node)) WITHOUT ROWID;
+CREATE TABLE cards(
+    kind INTEGER NOT NULL, subject BLOB NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL,
+    PRIMARY KEY(kind, subject)) WITHOUT ROWID;
+"""
+
+MIGRATIONS = [_TRUTH + view_tables("main") + _WORDS, _PEERS]
 VERSION = len(MIGRATIONS)
 PAGE_BYTES = 8192

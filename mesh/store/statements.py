@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import apsw
 
 from mesh.core.errors import HomeDamaged, Malformed
-from mesh.core.statement import Erase, Fork, Member, Revoke, Statement, read_statement
-from mesh.core.trust import Trust
+from mesh.core.statement import Erase, Fork, Member, Recover, Revoke, Statement, read_statement
+from mesh.core.trust import Founders, Trust
 from mesh.store.database import Run
 
 
@@ -18,9 +18,9 @@ class Statements:
         self._everyone = everyone
         self._cached: tuple[tuple[object, object], Trust] | None = None
 
-    def trust(self, root: bytes | None) -> Trust:
+    def trust(self, founders: Founders | None) -> Trust:
         """What the set amounts to. Kept while no statement has joined, by whichever process."""
-        stamp = (root, self._run("SELECT value FROM meta WHERE key='statements'").get)
+        stamp = (founders, self._run("SELECT value FROM meta WHERE key='statements'").get)
         if self._cached is None or self._cached[0] != stamp:
             try:
                 found = [read_statement(data) for (data,) in self._run("SELECT data FROM statements").fetchall()]
@@ -29,24 +29,24 @@ class Statements:
                     f"a statement in the database is damaged: {error}",
                     "keep a copy of the folder, then run: mesh repair",
                 ) from error
-            self._cached = (stamp, Trust(root, found, everyone=self._everyone))
+            self._cached = (stamp, Trust(founders, found, everyone=self._everyone))
         return self._cached[1]
 
-    def take(self, root: bytes | None, arrived: Iterable[Statement]) -> list[Statement]:
+    def take(self, founders: Founders | None, arrived: Iterable[Statement]) -> list[Statement]:
         """Put into the set what may join it; keep the rest held. Returns what joined, also of the held.
 
         Each that joins may entitle others, so this goes on until nothing more moves.
         """
         arrived = list(arrived)
         pending = {statement.id: statement for statement in arrived}
-        if not arrived or any(isinstance(statement.fact, Member) for statement in arrived):
-            # Only a member statement, or the founding keys, can entitle what is held.
+        if not arrived or any(isinstance(statement.fact, Member | Recover) for statement in arrived):
+            # Only a member, a new root, or the founding keys can entitle what is held.
             pending |= {statement.id: statement for statement in self.held()}
         joined: list[Statement] = []
         moving = True
         while moving and pending:
             moving = False
-            trust = self.trust(root)
+            trust = self.trust(founders)
             for identity, statement in list(pending.items()):
                 if trust.knows(identity) or trust.superseded_by(statement) is not None:
                     self._unhold(identity)
@@ -62,7 +62,7 @@ class Statements:
         for statement in pending.values():
             self._hold(statement)
         if joined:
-            self._note_members(self.trust(root))
+            self._note_members(self.trust(founders))
         return joined
 
     def held(self) -> list[Statement]:
@@ -103,5 +103,5 @@ def speaker(statement: Statement) -> bytes:
     match statement.fact:
         case Fork(feed=feed):
             return feed.node
-        case Member(signer=signer) | Revoke(signer=signer) | Erase(signer=signer):
-            return signer
+        case Member() | Revoke() | Erase() | Recover():
+            return statement.fact.signer

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 from mesh.core.errors import Forged, RemoteError
 from mesh.core.ids import mesh_id
-from mesh.core.statement import ADMIN, Erase, Fork, Member, Statement, decode_statement
-from mesh.core.trust import Trust
+from mesh.core.statement import ADMIN, Erase, Fact, Fork, Member, Recover, Statement, decode_statement
+from mesh.core.trust import Founders, Trust
 from mesh.store.acceptance import Acceptance
 from mesh.store.database import Database, Run
 from mesh.store.erasure import Erasure, scrub
@@ -48,7 +48,7 @@ class Store:
         self.clock = clock
         connection = database.connection
         self._run: Run = connection.execute
-        self._founders: tuple[bytes, bytes] | None = None
+        self._founders: Founders | None = None
         self.feeds = Feeds(connection, mesh)
         self.fold = Fold(connection)
         self.quarantine = Quarantine(connection, mesh)
@@ -61,17 +61,16 @@ class Store:
 
     # Reading
 
-    def founders(self) -> tuple[bytes, bytes] | None:
+    def founders(self) -> Founders | None:
         """The public keys that name the mesh (root, recovery), once they were learned."""
         if self._founders is None:  # once known they never change
             found = self._run("SELECT value FROM meta WHERE key='founders'").get
-            self._founders = None if found is None else (found[:32], found[32:])
+            self._founders = None if found is None else Founders(found[:32], found[32:])
         return self._founders
 
     def trust(self) -> Trust:
         """What all statements amount to."""
-        founders = self.founders()
-        return self.statements.trust(None if founders is None else founders[0])
+        return self.statements.trust(self.founders())
 
     def root(self) -> bytes:
         """The name of the whole state."""
@@ -168,20 +167,19 @@ class Store:
 
     def take(self, arrived: list[Statement]) -> None:
         """Let statements join the set, and do what follows from them."""
-        founders = self.founders()
-        joined = self.statements.take(None if founders is None else founders[0], arrived)
+        joined = self.statements.take(self.founders(), arrived)
         if not joined:
             return
         facts = [statement.fact for statement in joined]
         trust = self.trust()
-        if any(isinstance(fact, Member) and fact.role == ADMIN for fact in facts):
+        if any(map(_gives_authority, facts)):
             self.erasure.erase(trust, trust.erased_tags())  # an erase of theirs may have come before
         else:
             self.erasure.erase(trust, [tag for fact in facts if isinstance(fact, Erase) for tag in fact.tags])
         if any(isinstance(fact, Fork) and fact.feed.node == self.own for fact in facts):
             self.owe_republication()
         self._settle_all()
-        if any(isinstance(fact, Erase) or (isinstance(fact, Member) and fact.role == ADMIN) for fact in facts):
+        if any(isinstance(fact, Erase) or _gives_authority(fact) for fact in facts):
             Placement(self).retry_strays()
 
     def _settle_all(self) -> int:
@@ -196,3 +194,8 @@ class Store:
     def owe_republication(self) -> None:
         """Remember that a branch of our own feed may hold what counts nowhere; `author` pays it back."""
         self._run("INSERT OR REPLACE INTO meta VALUES('republish', 1)")
+
+
+def _gives_authority(fact: Fact) -> bool:
+    """Whether a fact makes somebody's earlier word count for more than it did."""
+    return isinstance(fact, Recover) or (isinstance(fact, Member) and fact.role == ADMIN)

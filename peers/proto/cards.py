@@ -50,7 +50,7 @@ class Contact(NamedTuple):
 
 
 Sign = Callable[[bytes], bytes]
-ReadCertificate = Callable[[bytes], Card]  # raises RemoteError unless the certificate is one of this mesh
+ReadCertificate = Callable[[bytes], Card | None]  # RemoteError unless it is of this mesh; None while that can't be told
 
 
 def write_contact(mesh: bytes, contact: Contact, sign: Sign) -> Card:

@@ -57,6 +57,7 @@ _CODES: dict[type[Message], int] = {
     Bye: 13,
 }
 KIND_NAMES = {type_: type_.__name__.lower() for type_ in _CODES}
+FRAME_KINDS = {bytes([code]): KIND_NAMES[type_] for type_, code in _CODES.items()}  # by a frame's third byte
 
 
 class UnknownVersion(Malformed):

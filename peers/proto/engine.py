@@ -97,6 +97,8 @@ class Engine:
         station.when_lost += [self._fetching.lost, self._serving.lost]
         self._membership.introduce(wall_ms(now))
         self._every(_BEAT_SECONDS, self._beat, first=random.uniform(0.0, 0.2))
+        self._repair.note_own(notebook.feeds)
+        self._every(station.config.ping_seconds, self._repair.recall_own)
         self._every(station.config.renew_seconds, self._membership.renew)
         self._every(station.config.stray_seconds, self._membership.compare_with_stranger)
         self._every(station.config.contact_seconds, self._announce_self)
@@ -124,6 +126,18 @@ class Engine:
     def peers(self) -> list[PeerView]:
         """Every other member, as far as we know."""
         return list(view(self._station, self._membership))
+
+    def allows(self, node: bytes) -> bool:
+        """Whether a node may have links with us."""
+        return self._station.mirror.roster.allows(node)
+
+    def cards(self, kind: int) -> list[Card]:
+        """All cards of a kind that are known."""
+        return self._station.mirror.cards.of_kind(kind)
+
+    def name_of(self, node: bytes) -> str:
+        """What a member is called."""
+        return self._station.mirror.roster.names.get(node, "")
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         """Take one event; returns what is to be done about it, in order."""
@@ -184,12 +198,13 @@ class Engine:
         station = self._station
         if station.mirror.learn(changes):
             self._pulse.look_soon()
+            self._repair.note_own(changes.feeds)
+        if changes.statements:  # also to who is about to lose its links by them: it should know why
+            self._broadcast.spread_statements(changes.statements, source)
         if changes.roster is not None:
             for neighbour in list(station.links.values()):
                 if not changes.roster.allows(neighbour.node):
                     station.close(neighbour, "not a member")
-        if changes.statements:
-            self._broadcast.spread_statements(changes.statements, source)
         self._broadcast.spread(changes.fresh)
         if source is None:  # large writes come without parcels
             fresh = {parcel.feed for parcel in changes.fresh}

@@ -113,14 +113,15 @@ class Fetching:
 
     def answered(self, neighbour: Neighbour, message: Ranges) -> None:
         """Ranges came for a question of ours."""
-        station = self._station
-        asked, feeds = self._asked.pop(message.pull, (None, []))
+        asked, feeds = self._asked.get(message.pull, (None, []))
         if asked is not neighbour:
-            if self._late.pop(message.pull, None) is neighbour:
+            if self._late.get(message.pull) is neighbour:
+                del self._late[message.pull]
                 self._merge(neighbour, [], message.blob)
             else:
-                station.blame(neighbour, 5, "ranges came that nobody asked for")
+                self._station.blame(neighbour, 5, "ranges came that nobody asked for")
             return
+        del self._asked[message.pull]
         neighbour.pulls.discard(message.pull)
         neighbour.grow()
         self._free(feeds)

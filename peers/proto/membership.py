@@ -48,9 +48,7 @@ class Membership:
         self._sign = sign
         self._read_certificate = read_certificate
         self._known: dict[bytes, Acquaintance] = {}
-        self._contacts: dict[bytes, Contact] = {}
-        for card in station.mirror.cards.of_kind(CONTACT):
-            self._contacts[card.subject] = parse_contact(card.data)
+        self._contacts: dict[bytes, Contact] = {}  # those that were needed so far; all are in the cards
         self.dialing: dict[bytes, bool] = {}  # node: for one comparison only
         self._renewing: bytes | None = None
 
@@ -65,11 +63,16 @@ class Membership:
 
     def contact(self, node: bytes) -> Contact | None:
         """How a node can be reached."""
-        return self._contacts.get(node)
+        known = self._contacts.get(node)
+        if known is None:
+            card = self._station.mirror.cards.get(CONTACT, node)
+            if card is not None:
+                known = self._contacts[node] = parse_contact(card.data)
+        return known
 
     def introduce(self, wall_ms: int) -> None:
         """At the start: our contact as it was last signed still stands, unless something in it is no longer so."""
-        before = self._contacts.get(self._station.node)
+        before = self.contact(self._station.node)
         age = wall_ms - before.at if before is not None else -1
         if (
             before is not None
@@ -156,7 +159,7 @@ class Membership:
     def state(self, node: bytes) -> str:
         """alive, suspect, dead, left, revoked, or unseen for who never showed up."""
         station = self._station
-        contact, known = self._contacts.get(node), self._acquaintance(node)
+        contact, known = self.contact(node), self._acquaintance(node)
         if node in station.mirror.roster.revoked:
             return "revoked"
         if contact is not None and contact.left:
@@ -176,7 +179,7 @@ class Membership:
 
     def suspect(self, node: bytes) -> None:
         """We have lost a node: say so, for others to confirm or for it to refute."""
-        contact = self._contacts.get(node)
+        contact = self.contact(node)
         if contact is not None and not contact.left and self._station.mirror.roster.allows(node):
             self.rumour(None, Rumour(node, contact.at))
 
@@ -187,7 +190,7 @@ class Membership:
             if message.at >= self._own.at:
                 self.announce_self(message.at + 1)
             return
-        known, contact = self._acquaintance(message.node), self._contacts.get(message.node)
+        known, contact = self._acquaintance(message.node), self.contact(message.node)
         if contact is None or contact.at > message.at or (known.suspected or 0) >= message.at:
             return
         subject = [item for item in station.ready() if item.node == message.node]
@@ -238,13 +241,13 @@ class Membership:
         links += sum(not passing for passing in self.dialing.values())
         missing = station.config.neighbours - links
         if missing > 0:
-            for node in self._candidates()[:missing]:
+            for node in self._candidates(missing):
                 self._dial(node, passing=False)
 
     def compare_with_stranger(self) -> None:
         """A short link with someone who is no neighbour: mends what a bad choice of neighbours would keep apart."""
         if len(self._station.ready()) >= min(2, self._station.config.neighbours):
-            for node in self._candidates()[:1]:
+            for node in self._candidates(1):
                 self._dial(node, passing=True)
 
     def renew(self) -> None:
@@ -254,7 +257,7 @@ class Membership:
         if len(links) > station.config.neighbours + 2:
             self._drop(links)
         elif len(links) >= station.config.neighbours:
-            for node in self._candidates()[:1]:
+            for node in self._candidates(1):
                 self._renewing = node
                 self._dial(node, passing=False)
 
@@ -275,16 +278,23 @@ class Membership:
         self._station.effects.append(Dial(node, self._addresses(node)))
 
     def _addresses(self, node: bytes) -> tuple[str, ...]:
-        contact = self._contacts.get(node)
+        contact = self.contact(node)
         return () if contact is None or contact.left else contact.addresses
 
-    def _candidates(self) -> list[bytes]:
-        """Whom we could dial now, in random order, those thought dead last."""
+    def _candidates(self, count: int) -> list[bytes]:
+        """Whom we could dial now, at random; those thought dead only if there are no others."""
         station = self._station
         linked = {item.node for item in station.links.values()} | set(self.dialing) | {station.node}
-        found = [node for node in self._contacts if node not in linked and self._may_dial(node)]
-        station.random.shuffle(found)
-        return sorted(found, key=lambda node: self._acquaintance(node).suspected is not None)
+        nodes = [card.subject for card in station.mirror.cards.of_kind(CONTACT) if card.subject not in linked]
+        station.random.shuffle(nodes)
+        found: list[bytes] = []
+        doubtful: list[bytes] = []
+        for node in nodes:
+            if len(found) == count:
+                break
+            if self._may_dial(node):
+                (found if self._acquaintance(node).suspected is None else doubtful).append(node)
+        return (found + doubtful)[:count]
 
     def _may_dial(self, node: bytes) -> bool:
         station = self._station

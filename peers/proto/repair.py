@@ -4,15 +4,19 @@ Whoever hears in a pong that names differ begins: statements before feeds, becau
 learn what the other has, and each pulls what it lacks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from mesh.core.vector import Head
+from mesh.core.ids import Feed
+from mesh.core.vector import Head, bucket_of
 from peers.proto.config import HAVE_ENTRIES, KEYS_PER_FETCH, WHOLE_ENTRIES
 from peers.proto.events import FindCommon
 from peers.proto.fetching import Fetching
 from peers.proto.messages import CARDS, FEEDS, STATEMENTS, CardEntry, Compare, Entry, FeedEntry, Fetch, Have, Ping, Pong
 from peers.proto.neighbour import Comparison, Neighbour
+from peers.proto.replica import FeedState
 from peers.proto.station import Station
+
+_RECALL_SECONDS = 120.0
 
 
 class Repair:
@@ -21,6 +25,7 @@ class Repair:
     def __init__(self, station: Station, fetching: Fetching) -> None:
         self._station = station
         self._fetching = fetching
+        self._clipped: dict[Feed, float] = {}  # our own feeds that end before they do: since when that is known
 
     def heard(self, neighbour: Neighbour, message: Ping | Pong) -> None:
         """Note what the other side's state is called. A pong that differs from ours begins a comparison."""
@@ -98,6 +103,22 @@ class Repair:
         ]
         if own:
             self._station.send(neighbour, Have(FEEDS, b"", answer=False, entries=own[:HAVE_ENTRIES]))
+
+    def note_own(self, states: Iterable[FeedState]) -> None:
+        """Remember which of our own feeds hold more than counts: perhaps another copy of us wrote, and peers have that."""
+        for state in states:
+            if state.feed.node == self._station.node and state.held.seq > state.accepted.seq:
+                self._clipped.setdefault(state.feed, self._station.now)
+
+    def recall_own(self) -> None:
+        """Ask one neighbour what it holds of those, for a while: only what is gathered soon can be written again."""
+        since = self._station.now - _RECALL_SECONDS
+        feeds = [feed for feed, known in self._clipped.items() if known > since]
+        ready = self._station.ready()
+        if feeds and ready:
+            self._tell(
+                self._station.random.choice(ready), FEEDS, bytes(sorted(set(map(bucket_of, feeds)))), answer=True
+            )
 
     def _tell(self, neighbour: Neighbour, kind: int, covers: bytes | None, *, answer: bool) -> None:
         covered, entries = self._station.mirror.entries(kind, covers, HAVE_ENTRIES)

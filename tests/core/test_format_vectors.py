@@ -29,7 +29,7 @@ from mesh.core.limits import (
     VALUE_DEPTH,
 )
 from mesh.core.operation import Add, Count, Remove, Set, encode, kind_of
-from mesh.core.statement import ADMIN, Erase, Member, Revoke, decode_statement, fork_between, sign
+from mesh.core.statement import ADMIN, Erase, Member, Recover, Revoke, decode_statement, fork_between, sign
 from mesh.core.vector import Head, Vector, bucket_of, statements_digest
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "FORMAT.md"
@@ -74,9 +74,12 @@ def computed() -> dict[str, str]:
     revoke = sign(
         mesh, root, Revoke(root.public, 1_790_000_000_002, node.public, ((EPOCH, 1, one.head),), (erase.id,), "lost")
     )
+    recover = sign(
+        mesh, recovery, Recover(recovery.public, 1_790_000_000_003, node.public, (member.id,), "root key stolen")
+    )
     ours = sign_range(mesh, node, feed, 2, one.head, [field])
     fork = fork_between(ours, sign_range(mesh, node, feed, 2, one.head, [count]), 2)
-    for statement in (member, erase, revoke, fork):
+    for statement in (member, erase, revoke, recover, fork):
         assert decode_statement(mesh, statement.encode()) == statement
     assert decode_range(mesh, encode_range(one)) == one
     erased = Range(feed, 1, start, [add._replace(body=None)], one.hashes, one.signature)
@@ -127,6 +130,9 @@ def computed() -> dict[str, str]:
         "revoke payload": revoke.payload,
         "revoke id": revoke.id,
         "revoke signature": revoke.signature,
+        "recover payload": recover.payload,
+        "recover id": recover.id,
+        "recover signature": recover.signature,
         "fork payload": fork.payload,
         "fork id": fork.id,
         "bucket number": bucket_of(feed),
@@ -203,6 +209,7 @@ def test_documented_signatures_hold() -> None:
         ("root", bytes.fromhex(value["member message"]), "member signature"),
         ("node", b"clan-mesh statement 1" + mesh + bytes.fromhex(value["erase payload"]), "erase signature"),
         ("root", b"clan-mesh statement 1" + mesh + bytes.fromhex(value["revoke payload"]), "revoke signature"),
+        ("recovery", b"clan-mesh statement 1" + mesh + bytes.fromhex(value["recover payload"]), "recover signature"),
     ):
         VerifyKey(bytes.fromhex(value[f"{key} public key"])).verify(message, bytes.fromhex(value[signature]))
 
@@ -221,7 +228,7 @@ def test_documented_signatures_hold() -> None:
         ("short text", TEXT_CHARS),
         ("tags in a remove or an erase", TAGS_PER_BODY),
         ("heads in a revoke", HEADS_PER_REVOKE),
-        ("statements in a revoke", STATEMENTS_PER_REVOKE),
+        ("statements in a revoke or a recover", STATEMENTS_PER_REVOKE),
         ("nesting of a value", VALUE_DEPTH),
         ("ahead of the clock", FUTURE_SECONDS),
     ],

@@ -25,7 +25,9 @@ from mesh.core.statement import (
     Erase,
     Fork,
     Member,
+    Recover,
     Revoke,
+    Signed,
     Statement,
     decode_statement,
     fork_between,
@@ -61,13 +63,15 @@ def fork() -> Statement:
     return fork_between(left.range(), right.range(), 3)
 
 
-FACTS: list[Member | Revoke | Erase] = [
+FACTS: list[Signed] = [
     Member(ROOT.public, 0, ANN.public, "ann"),
     Member(ROOT.public, 2**47 - 1, ANN.public, "", ADMIN),
     Member(ROOT.public, 5, ANN.public, "ä" * TEXT_CHARS, MEMBER),
     Revoke(ROOT.public, 1, ANN.public, (), (), ""),
     Revoke(ROOT.public, 1, ANN.public, ((1, 5, bytes(32)), (2**64 - 1, 2**40, bytes(32))), hashes(3), "lost"),
     Erase(ROOT.public, 1, hashes(1), "secret"),
+    Recover(ROOT.public, 1, ANN.public, (), ""),
+    Recover(ROOT.public, 1, ANN.public, hashes(3), "stolen"),
     Erase(ROOT.public, 1, hashes(TAGS_PER_BODY), "r" * TEXT_CHARS),
 ]
 
@@ -79,7 +83,7 @@ def raw(payload: Any, signer: Any = ROOT) -> bytes:
 
 
 @pytest.mark.parametrize("fact", FACTS, ids=lambda fact: type(fact).__name__)
-def test_every_sort_is_read_back_as_it_was_signed(fact: Member | Revoke | Erase) -> None:
+def test_every_sort_is_read_back_as_it_was_signed(fact: Signed) -> None:
     """Through the bytes that travel, with signatures checked and without."""
     statement = sign(CLAN.mesh, ROOT, fact)
     assert decode_statement(CLAN.mesh, statement.encode()) == statement
@@ -119,6 +123,13 @@ def test_the_largest_fork_proof_fits_a_statement() -> None:
     proof = fork_between(left.range(), right.range(), 1)
     assert len(proof.encode()) <= STATEMENT_BYTES
     assert decode_statement(CLAN.mesh, proof.encode()) == proof
+
+
+def test_the_largest_recovery_fits_a_statement() -> None:
+    """As many statements of earlier roots as it may keep."""
+    fact = Recover(ROOT.public, 2**47 - 1, ANN.public, hashes(STATEMENTS_PER_REVOKE), "r" * TEXT_CHARS)
+    statement = sign(CLAN.mesh, ROOT, fact)
+    assert decode_statement(CLAN.mesh, statement.encode()).fact == fact
 
 
 def test_the_lowest_fork_comes_first() -> None:
@@ -305,6 +316,16 @@ MALFORMED: list[Any] = [
     ["erase", KEY, 1, HASH, "r"],
     ["erase", KEY, 1, [HASH], "r" * (TEXT_CHARS + 1)],
     ["erase", KEY, 1, [HASH]],
+    ["recover", KEY, 1, NODE, []],
+    ["recover", KEY, 1, NODE, [], "r", 1],
+    ["recover", KEY[:31], 1, NODE, [], "r"],
+    ["recover", KEY, -1, NODE, [], "r"],
+    ["recover", KEY, 1, NODE[:31], [], "r"],
+    ["recover", KEY, 1, None, [], "r"],
+    ["recover", KEY, 1, NODE, [HASH, HASH], "r"],
+    ["recover", KEY, 1, NODE, list(reversed(hashes(2))), "r"],
+    ["recover", KEY, 1, NODE, list(hashes(STATEMENTS_PER_REVOKE + 1)), "r"],
+    ["recover", KEY, 1, NODE, [], "r" * (TEXT_CHARS + 1)],
     ["fork"],
     ["fork", bytes(40), 1, HASH, [[1, 1, HASH], bytes(64)], [[1, 1, HASH], bytes(64)]],
 ]

@@ -14,12 +14,13 @@ from tests.worlds import Chain, Clan
 
 CLAN = Clan()
 ROOT, ANN, BEN, CAT, EVE = CLAN.root, *(CLAN.node(index) for index in range(4))
+NEXT, LAST = CLAN.node(8), CLAN.node(9)  # roots after the first
 TAG, HASH = digest(b"tag"), digest(b"hash")
 FEED = Feed(CAT.public, 7)
 
 
 def trust(*statements: Statement) -> Trust:
-    return Trust(ROOT.public, statements)
+    return Trust((ROOT.public, CLAN.recovery.public), statements)
 
 
 def proof(first: int = 1, label: str = "x") -> Statement:
@@ -56,6 +57,20 @@ ENTITLED: list[tuple[str, tuple[Statement, ...], Statement, bool]] = [
     ("a member's fork is a fork", (JOINED,), proof(), True),
     ("a stranger's fork waits with its feed", (), proof(), False),
     ("the recovery key certifies nobody", (), CLAN.member(CAT, signer=CLAN.recovery), False),
+    ("the recovery key revokes nobody", (JOINED,), CLAN.revoke(CAT, signer=CLAN.recovery), False),
+    ("the recovery key erases nothing", (), CLAN.erase(CLAN.recovery, TAG), False),
+    ("the recovery key names a root", (), CLAN.recover(NEXT), True),
+    ("the root names no other root", (), CLAN.recover(NEXT, signer=ROOT), False),
+    ("an admin names no root", ADMINS, CLAN.recover(NEXT, signer=ANN), False),
+    ("a root that was named names admins", (CLAN.recover(NEXT),), CLAN.admin(ANN, NEXT), True),
+    ("a root not named yet names nobody", (), CLAN.admin(ANN, NEXT), False),
+    ("a root that was replaced is still heard", (CLAN.recover(NEXT),), CLAN.member(CAT), True),
+    (
+        "an admin of a root that was replaced is still heard",
+        (*ADMINS, CLAN.recover(NEXT)),
+        CLAN.member(CAT, signer=ANN),
+        True,
+    ),
 ]
 
 
@@ -70,7 +85,7 @@ def test_who_may_say_what(known: tuple[Statement, ...], statement: Statement, an
 def test_without_the_founding_keys_nobody_is_entitled() -> None:
     """Before they are learned every statement waits, also one that names no signer."""
     nobody = Trust(None, [])
-    for statement in (JOINED, CLAN.revoke(CAT), CLAN.erase(ROOT, TAG), proof()):
+    for statement in (JOINED, CLAN.revoke(CAT), CLAN.erase(ROOT, TAG), CLAN.recover(NEXT), proof()):
         assert not nobody.entitled(statement)
     assert not nobody.certified(CAT.public)
 
@@ -221,9 +236,62 @@ def test_of_two_fork_proofs_the_lower_makes_the_higher_needless() -> None:
     assert trust(JOINED, low).fork_statement(Feed(CAT.public, 8)) is None
 
 
+def test_of_a_replaced_root_only_what_the_recovery_keeps_still_counts() -> None:
+    """Members, admins and revocations alike; the new root's own always count."""
+    kept, lost, shot = CLAN.member(CAT), CLAN.member(EVE), CLAN.revoke(CAT)
+    known = trust(*ADMINS, kept, lost, shot, CLAN.recover(NEXT, [kept, ADMINS[0]]))
+    assert known.root == NEXT.public
+    assert known.roots == {ROOT.public, NEXT.public}
+    assert known.admins == {ANN.public}
+    assert set(known.members) == {CAT.public, ANN.public}
+    assert known.revoked == {}
+    assert [known.counts(item.id) for item in (kept, lost, shot, *ADMINS)] == [True, False, False, True, False]
+    again = trust(*known.statements(), CLAN.member(EVE, signer=NEXT), CLAN.revoke(CAT, signer=NEXT))
+    assert again.certified(EVE.public)
+    assert CAT.public in again.revoked
+
+
+def test_what_a_thief_does_with_the_old_root_after_its_replacement_means_nothing() -> None:
+    """Nor what the thief's admins do, whom the recovery does not list."""
+    known = trust(*ADMINS, JOINED, CLAN.recover(NEXT, [*ADMINS, JOINED]))
+    late = [CLAN.admin(EVE), CLAN.revoke(CAT), CLAN.revoke(ANN), CLAN.member(BEN, signer=EVE)]
+    after = trust(*known.statements(), *late)
+    assert all(after.entitled(item) for item in late)
+    assert after.admins == known.admins
+    assert after.members == known.members
+    assert after.revoked == {}
+
+
+def test_the_latest_recovery_says_who_is_root_and_what_is_kept() -> None:
+    """By time, then by id; what an earlier one kept does not matter any more."""
+    first, second = CLAN.recover(NEXT, [JOINED], at=5), CLAN.recover(LAST, [], at=6)
+    for known in (trust(JOINED, first, second), trust(second, JOINED, first)):
+        assert known.root == LAST.public
+        assert not known.certified(CAT.public)
+    twins = [CLAN.recover(NEXT, at=5), CLAN.recover(LAST, at=5)]
+    assert trust(*twins).root == trust(*reversed(twins)).root
+    assert trust(CLAN.recover(ROOT), JOINED).certified(CAT.public)
+    assert trust(CLAN.recover(NEXT, signer=ANN), JOINED).root == ROOT.public
+
+
+def test_an_erase_by_a_root_counts_after_the_root_was_replaced() -> None:
+    """What is gone cannot come back, whoever it was."""
+    assert trust(CLAN.erase(ROOT, TAG), CLAN.recover(NEXT)).is_erased(TAG, CAT.public, ADD)
+    assert trust(*ADMINS, CLAN.erase(ANN, TAG), CLAN.recover(NEXT)).is_erased(TAG, CAT.public, ADD)
+
+
+def test_who_may_certify_is_an_admin_that_was_not_revoked() -> None:
+    """Neither a member, nor a revoked admin, nor one a recovery has left out."""
+    assert trust(*ADMINS).may_certify(ANN.public)
+    assert not trust(*ADMINS, JOINED).may_certify(CAT.public)
+    assert not trust(*ADMINS, CLAN.revoke(ANN)).may_certify(ANN.public)
+    assert not trust(*ADMINS, CLAN.recover(NEXT, [ADMINS[1]])).may_certify(ANN.public)
+
+
 def test_statements_come_in_an_order_in_which_none_has_to_wait() -> None:
     """A newcomer that takes them one by one is entitled to each when it comes."""
     everything = [CLAN.erase(CAT, TAG), proof(), CLAN.revoke(CAT, signer=ANN), CLAN.member(CAT, signer=ANN), *ADMINS]
+    everything += [CLAN.recover(NEXT), CLAN.admin(EVE, NEXT), CLAN.member(BEN, signer=EVE)]
     seen: list[Statement] = []
     for statement in trust(*everything).statements():
         assert trust(*seen).entitled(statement)
@@ -233,13 +301,13 @@ def test_statements_come_in_an_order_in_which_none_has_to_wait() -> None:
 
 def universe(rng: random.Random) -> list[Statement]:
     """Statements of every sort by signers of every rank."""
-    signers = [ROOT, ANN, BEN, CAT, EVE]
+    signers = [ROOT, ANN, BEN, CAT, EVE, NEXT, LAST]
     made: list[Statement] = []
     for _ in range(rng.randint(1, 12)):
         signer, node = rng.choice(signers), rng.choice(signers)
-        match rng.randint(0, 4):
+        match rng.randint(0, 5):
             case 0:
-                made.append(CLAN.admin(node))
+                made.append(CLAN.admin(node, rng.choice([ROOT, NEXT, LAST])))
             case 1:
                 made.append(CLAN.member(node, str(rng.randint(0, 3)), rng.choice(["member", ADMIN]), signer))
             case 2:
@@ -248,6 +316,9 @@ def universe(rng: random.Random) -> list[Statement]:
                 )
             case 3:
                 made.append(CLAN.erase(signer, digest(b"%d" % rng.randint(0, 2))))
+            case 4:
+                kept = rng.sample(made, rng.randint(0, len(made)))
+                made.append(CLAN.recover(rng.choice([ROOT, NEXT, LAST]), kept, rng.randint(5, 6)))
             case _:
                 made.append(proof(rng.randint(1, 3)))
     return made
@@ -272,6 +343,8 @@ def test_the_meaning_of_a_set_does_not_depend_on_its_order(number: int) -> None:
     one = trust(*everything)
     rng.shuffle(everything)
     other = trust(*everything)
+    assert one.root == other.root
+    assert one.revoked.keys() == other.revoked.keys()
     assert one.members == other.members
     assert one.admins == other.admins
     assert one.statements() == other.statements()

@@ -90,9 +90,17 @@ class Universe:
                         heads[chain.feed.epoch] = (chain.feed.epoch, seq, chain.hash_at(seq))
                 kept = [item for item in statements if rng.random() < 0.5]
                 statements.append(CLAN.revoke(node, list(heads.values()), kept, rng.choice(signers)))
+        roots = [CLAN.root]
+        while rng.random() < 0.25:  # the root was lost or stolen: another, and some of what the earlier ones had said
+            roots.append(rng.choice([CLAN.node(100 + len(roots)), *roots]))
+            statements += [CLAN.admin(node, roots[-1]) for node in self.nodes if rng.random() < 0.2]
+            statements += [CLAN.member(node, "again", signer=roots[-1]) for node in self.nodes if rng.random() < 0.3]
+            kept = [item for item in statements if rng.random() < 0.7]
+            signer = CLAN.recovery if rng.random() < 0.9 else rng.choice(signers)
+            statements.append(CLAN.recover(roots[-1], kept, rng.randint(5, 7), signer))
         for _ in range(rng.randint(0, 3)):
             count = min(len(self.tags), rng.randint(1, 3))
-            statements.append(CLAN.erase(rng.choice([CLAN.root, *self.nodes]), *rng.sample(self.tags, count)))
+            statements.append(CLAN.erase(rng.choice([*roots, *self.nodes]), *rng.sample(self.tags, count)))
         return statements
 
     def deliver(self, store: Store) -> None:

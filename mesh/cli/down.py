@@ -1,0 +1,35 @@
+"""`mesh down`: stop the node's sidecar."""
+
+import os
+import signal
+import time
+
+from mesh.cli.arguments import parser
+from mesh.cli.output import print_json
+from mesh.core.errors import HomeBusy
+from mesh.sidecar.lock import running
+from mesh.store.home import open_home
+
+_SECONDS = 10.0
+
+
+def main(argv: list[str]) -> int:
+    """Ask the sidecar to stop, and wait until it has."""
+    given = parser("down", "mesh down").parse_args(argv)
+    home = open_home(given.home)
+    process = running(home)
+    if process is not None:
+        os.kill(process, signal.SIGTERM)
+        deadline = time.monotonic() + _SECONDS
+        while running(home) == process:
+            if time.monotonic() > deadline:
+                raise HomeBusy(
+                    f"process {process} did not stop within {_SECONDS:g} s",
+                    f"see what it does in {home.file('sidecar.log')}; as a last resort: kill -9 {process}, which loses nothing",
+                )
+            time.sleep(0.02)
+    if given.json:
+        print_json({"stopped": process})
+    else:
+        print("no sidecar was running" if process is None else f"stopped process {process}")
+    return 0

@@ -1,0 +1,107 @@
+"""`mesh join`: become a member of a mesh with a token."""
+
+import asyncio
+import os
+
+from mesh.cli.arguments import parser
+from mesh.cli.output import print_json
+from mesh.core.errors import NoHome, UsageError
+from mesh.core.ids import display_name, text_id
+from mesh.sidecar.lock import running
+from mesh.store.home import Home, create_home, open_home
+from peers.trust.joiner import join
+from peers.trust.joining import Joined
+from peers.trust.token import Token, parse
+
+
+def main(argv: list[str]) -> int:
+    """Make a home if there is none, prove the token, keep what the mesh answers."""
+    arguments = parser("join", "mesh join TOKEN --name builder")
+    arguments.add_argument("token", metavar="TOKEN", help="as `mesh invite` printed it on another node")
+    arguments.add_argument(
+        "--name", metavar="NAME", help="how people see this node, if its home is made now (default: the machine's name)"
+    )
+    arguments.add_argument(
+        "--ephemeral", action="store_true", help="a throw-away node: it leaves the mesh when its sidecar stops"
+    )
+    given = arguments.parse_args(argv)
+    token = parse(given.token)
+    home, is_new = _home(given.home, token, given.name, ephemeral=given.ephemeral)
+    try:
+        joined = asyncio.run(join(token, home.identity(), home.name))
+    except BaseException:
+        if is_new:  # nothing was written in it; a home that belongs nowhere is only in the way
+            from shutil import rmtree
+
+            rmtree(home.path)
+        raise
+    members = _learn(home, joined)
+    if given.json:
+        print_json(
+            {
+                "home": home.path,
+                "node": text_id(home.node),
+                "name": display_name(home.name, home.node),
+                "mesh": text_id(home.mesh),
+                "admitted_by": text_id(joined.server),
+                "members": members,
+            }
+        )
+    else:
+        print(f"{display_name(home.name, home.node)} is a member of the mesh now, with {members - 1} others")
+        print("next: mesh up, or mesh up --listen HOST:PORT if others can reach this machine")
+    return 0
+
+
+def _home(path: str, token: Token, name: str | None, *, ephemeral: bool) -> tuple[Home, bool]:
+    try:
+        home = open_home(path)
+    except NoHome:
+        chosen = name or os.uname().nodename.split(".")[0] or "node"
+        return create_home(path, chosen, token.mesh, ephemeral=ephemeral), True
+    if home.mesh != token.mesh:
+        raise UsageError(
+            f"the node in {home.path} belongs to another mesh than the token",
+            "join with a home of its own: mesh join TOKEN --home DIR",
+        )
+    if ephemeral and not home.ephemeral:
+        raise UsageError(
+            "a home that exists stays as it is", "join with a new one: mesh join TOKEN --ephemeral --home DIR"
+        )
+    if running(home):
+        raise UsageError("the sidecar of this home is running", "stop it first: mesh down; then join, then mesh up")
+    return home, False
+
+
+def _learn(home: Home, joined: Joined) -> int:
+    """Keep founders, statements, certificates and contacts. Returns how many members there are."""
+    from mesh.sidecar.notary import Notary
+    from mesh.store.cards import Cards
+    from peers.proto.cards import read_contact
+
+    author = home.author()
+    store = author.store
+    store.learn_founders(*joined.founders)
+    author.merge_statements(list(joined.welcome.statements))
+    shelf = Cards(store.database)
+    notary = Notary(home, (), store.trust, store.clock)
+    waiting = list(joined.welcome.certificates)
+    while waiting:  # those of the root and of admins make those below them readable
+        left = []
+        for data in waiting:
+            card = notary.read(data)
+            if card is None:
+                left.append(data)
+            else:
+                notary.keep(card)
+                shelf.keep(*card)
+        if len(left) == len(waiting):
+            break
+        waiting = left
+    for data in joined.welcome.contacts:
+        shelf.keep(*read_contact(home.mesh, data)[0])
+    with store.database.writing(durable=True):
+        store.database.run("DELETE FROM meta WHERE key='left'")
+    members = len(store.trust().members)
+    store.close()
+    return members

@@ -1,0 +1,36 @@
+"""Finding a node by what a person types: its id, the beginning of it, or its name."""
+
+from mesh.core.errors import AmbiguousId, UnknownId
+from mesh.core.ids import ID_CHARS, display_name, parse_id, text_id
+from mesh.store.store import Store
+
+
+def find_node(store: Store, text: str, *, known: bool = False) -> bytes:
+    """The node meant. A whole id may be of a node nobody has heard of, unless it has to be `known`."""
+    members = store.trust().members
+    nodes = {row.feed.node for row in store.feeds.all()} | set(members)
+    if len(text) == ID_CHARS and not known:
+        return parse_id(text.lower(), "node id")
+    start = text.lower()
+    matches = sorted(
+        node
+        for node in nodes
+        if text_id(node).startswith(start)
+        or (node in members and text in (members[node].name, display_name(members[node].name, node)))
+    )
+    if not matches or not text:
+        raise UnknownId(
+            f"no node that is known here has the name {text!r}, or an id beginning so",
+            "list those known: mesh status --feeds" if known else "give the whole id, as `mesh init` printed it there",
+        )
+    if len(matches) > 1:
+        raise AmbiguousId(
+            f"{text} fits several nodes", [f"{text_id(node)}  {node_name(store, node)}" for node in matches]
+        )
+    return matches[0]
+
+
+def node_name(store: Store, node: bytes) -> str:
+    """How people see a node."""
+    member = store.trust().members.get(node)
+    return display_name(member.name if member is not None else "", node)

@@ -1,0 +1,103 @@
+"""`mesh peers`: is everyone in step, and if not, who lacks what?"""
+
+import sys
+import time
+from typing import Any
+
+from mesh.cli.arguments import parser
+from mesh.cli.main import EXIT_WAITING
+from mesh.cli.output import print_json, tell
+from mesh.core.ids import display_name, text_id
+from mesh.sidecar.client import ask
+from mesh.sidecar.lock import running
+from mesh.store.home import Home, open_home
+
+_WATCH_SECONDS = 1.0
+_COLUMNS = ("name", "state", "in step", "it lacks", "we lack", "round trip", "last seen", "bytes/s", "address")
+
+
+def main(argv: list[str]) -> int:
+    """One table, or one that is drawn again and again."""
+    arguments = parser("peers", "mesh peers --watch")
+    arguments.add_argument("--watch", action="store_true", help="go on until Ctrl-C, once a second")
+    given = arguments.parse_args(argv)
+    home = open_home(given.home)
+    while True:
+        report = ask(home.path, "GET", "/peers") if running(home) else _alone(home)
+        if given.json:
+            print_json(report)
+        else:
+            if given.watch and sys.stdout.isatty():
+                print("\033[H\033[2J", end="")
+            print("\n".join(_table(report)))
+            print(_verdict(report))
+        if not given.watch:
+            return 0 if not report["behind"] else EXIT_WAITING
+        sys.stdout.flush()
+        time.sleep(_WATCH_SECONDS)
+
+
+def _alone(home: Home) -> dict[str, Any]:
+    """Without a sidecar nobody is asked: only who belongs is known."""
+    tell("mesh: no sidecar is running, so nobody was asked\n  next: mesh up --detach")
+    store = home.store()
+    trust = store.trust()
+    peers = [
+        {
+            "node": text_id(node),
+            "name": display_name(trust.members[node].name if node in trust.members else "", node),
+            "state": "revoked" if node in trust.revoked else "unseen",
+            "linked": False,
+            "in_step": None,
+        }
+        for node in sorted(set(trust.members) | set(trust.revoked))
+        if node != home.node
+    ]
+    store.close()
+    return {"name": display_name(home.name, home.node), "peers": peers, "links": 0, "in_step": 0, "behind": 0}
+
+
+def _table(report: dict[str, Any]) -> list[str]:
+    if not report["peers"]:
+        return []
+    rows = [_COLUMNS, *(_row(peer) for peer in report["peers"])]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _row(peer: dict[str, Any]) -> tuple[str, ...]:
+    trip, seen = peer.get("round_trip_ms"), peer.get("seen_seconds")
+    return (
+        peer["name"],
+        peer["state"],
+        {True: "yes", False: "no", None: "-"}[peer["in_step"]],
+        _number(peer.get("they_lack")),
+        _number(peer.get("we_lack")),
+        "-" if trip is None else f"{trip:.1f} ms",
+        "-" if seen is None else _ago(seen),
+        _number(peer.get("bytes_per_second")),
+        (peer.get("address") or "-") + ("" if peer["linked"] or not peer.get("address") else " (no link)"),
+    )
+
+
+def _verdict(report: dict[str, Any]) -> str:
+    others = [peer for peer in report["peers"] if peer["state"] not in ("left", "revoked")]
+    if not others:
+        return "no other members yet; let one join: mesh invite"
+    away = sum(peer["state"] in ("suspect", "dead") for peer in others)
+    said = f"{report['in_step']} of {report['links']} neighbours in step, {len(others)} other members"
+    if away:
+        said += f", {away} away"
+    behind = [peer["name"] for peer in others if peer["in_step"] is False]
+    return f"{said}; catching up: {', '.join(behind)}" if behind else said
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _ago(seconds: float) -> str:
+    for limit, unit, name in ((100, 1, "s"), (6000, 60, "min"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds / 86_400:.0f} d"

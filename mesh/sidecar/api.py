@@ -1,0 +1,100 @@
+"""The local API: HTTP over a Unix socket in the home, for commands, agents and a metrics collector on this machine.
+
+Only the home's owner can connect. It answers questions and passes orders on; it decides nothing.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+from aiohttp import web
+
+from mesh.core.errors import MeshError, UsageError
+from mesh.store.doorbell import socket_file
+
+Answer = Callable[[dict[str, Any]], Awaitable[Any]]
+_BODY_BYTES = 64 * 1024
+
+
+@asynccontextmanager
+async def serving(
+    home: str, routes: dict[str, Answer], metrics: Callable[[], str], rung: Callable[[], None]
+) -> AsyncIterator[None]:
+    """Answer on the home's socket inside the block. `routes`: "GET /peers" to a function of the request's JSON.
+
+    `rung`: called when a command has rung the doorbell.
+    """
+    app = web.Application(client_max_size=_BODY_BYTES)
+    for route, answer in routes.items():
+        method, path = route.split(" ")
+        app.router.add_route(method, path, _handler(answer))
+
+    async def tell(_request: web.Request) -> web.Response:
+        return web.Response(text=metrics(), content_type="text/plain", charset="utf-8")
+
+    app.router.add_get("/metrics", tell)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+    await runner.setup()
+    path, bell_path = _free(socket_file(home, "sidecar.sock")), _free(socket_file(home, "bell.sock"))
+    bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    loop = asyncio.get_running_loop()
+    try:
+        with _owner_only():
+            await web.UnixSite(runner, path).start()
+            bell.bind(bell_path)
+        bell.setblocking(False)
+        loop.add_reader(bell, _heard, bell, rung)
+        yield
+    finally:
+        loop.remove_reader(bell)
+        bell.close()
+        await runner.cleanup()
+        for name in (path, bell_path):
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+
+
+def _handler(answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def handle(request: web.Request) -> web.Response:
+        try:
+            given = await request.json() if request.can_read_body else {}
+            if not isinstance(given, dict):
+                raise UsageError("a request is a JSON object")
+            return web.json_response(await answer(given | dict(request.query)))
+        except ValueError:
+            return web.json_response({"error": "the request is not JSON", "next": ""}, status=400)
+        except MeshError as error:
+            return web.json_response({"error": str(error), "next": error.next_step}, status=400)
+
+    return handle
+
+
+def _heard(bell: socket.socket, rung: Callable[[], None]) -> None:
+    with suppress(BlockingIOError):
+        while bell.recv(16):
+            pass
+    rung()
+
+
+def _free(path: str) -> str:
+    """A path to bind: what a killed sidecar has left there is removed. The sidecar lock says that it is ours."""
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.stat(folder).st_uid != os.getuid():
+        raise MeshError(f"the folder {folder} belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of your own")
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    return path
+
+
+@contextmanager
+def _owner_only() -> Iterator[None]:
+    """Sockets are made for their owner only."""
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)

@@ -1,0 +1,111 @@
+"""What is not as it should be on this node, each with what to do about it. Reads only; pure, given what was read."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+_LAG_SECONDS = 60  # a neighbour that differs for longer than this is worth a word
+_OFFSET_MS = 60_000
+
+
+class Finding(NamedTuple):
+    """One thing to look at. `sort` is its name in the operations guide."""
+
+    sort: str
+    sentence: str
+    next_step: str
+
+
+def examine(status: dict[str, Any], peers: dict[str, Any] | None, *, recovery_key: str | None) -> Iterator[Finding]:
+    """Findings, the gravest first. `peers`: what the sidecar says, if one runs. `recovery_key`: its file, if it lies here."""
+    yield from _home(status, recovery_key)
+    yield from _waiting(status)
+    if peers is None:
+        yield Finding("no sidecar", "no sidecar is running: nothing comes in or goes out", "mesh up --detach")
+    else:
+        yield from _peers(peers)
+
+
+def _home(status: dict[str, Any], recovery_key: str | None) -> Iterator[Finding]:
+    if status["damaged_copies"]:
+        names = ", ".join(status["damaged_copies"])
+        yield Finding(
+            "damaged copy", f"{names} kept by a repair may hold erased text", "delete it once you no longer need it"
+        )
+    if status["scrub_owed"]:
+        yield Finding(
+            "unfinished erase",
+            "an erase is not finished: a reader, or a full disk, was in the way",
+            "stop long readers or free space; mesh up finishes it",
+        )
+    if not status["certified"]:
+        yield Finding(
+            "not admitted",
+            "this node is not a member: what it writes counts nowhere yet",
+            f"mesh join TOKEN, or where the root key is: mesh admit {status['node']}",
+        )
+    if recovery_key is not None:
+        yield Finding(
+            "recovery key here",
+            f"the recovery key still lies in the home: {recovery_key}",
+            "move it to a place no agent can read",
+        )
+
+
+def _waiting(status: dict[str, Any]) -> Iterator[Finding]:
+    steps = {
+        "no certificate": ("unknown author", "if that node belongs here: mesh admit NODE"),
+        "ahead of the clock": ("clock ahead", "check the clock of that machine; it counts once its time has come"),
+        "fork": ("fork", "another copy of that node wrote too; what it lost is written again by itself"),
+        "revoked": ("revoked", "nothing: this is what the revocation was for"),
+    }
+    for item in status["waiting"]:
+        sort, step = steps.get(item["why"], ("waiting", "mesh status"))
+        verb = "do not count" if item["clipped"] else "wait"
+        yield Finding(sort, f"{item['operations']} operations of {item['feed']} {verb}: {item['why']}", step)
+    counts = status["counts"]
+    if counts["strays"]:
+        yield Finding(
+            "gap",
+            f"{counts['strays']} pieces wait for what comes before them",
+            "they are completed from peers: mesh peers",
+        )
+    if counts["held_statements"]:
+        yield Finding(
+            "held statements",
+            f"{counts['held_statements']} statements wait for their signer's right to make them",
+            "if an admin was named lately, mesh peers; else they are someone's mistake and harmless",
+        )
+    if counts["ignored"]:
+        yield Finding(
+            "ignored",
+            f"{counts['ignored']} operations have content that breaks a rule; they change nothing",
+            "a newer clan-mesh may understand them; else leave them",
+        )
+
+
+def _peers(report: dict[str, Any]) -> Iterator[Finding]:
+    members = [peer for peer in report["peers"] if peer["state"] not in ("left", "revoked")]
+    if members and not report["links"]:
+        yield Finding(
+            "alone",
+            f"none of {len(members)} other members can be reached",
+            "check the network and that one of them runs with --listen: mesh peers",
+        )
+    for peer in members:
+        if (peer["lag_seconds"] or 0) > _LAG_SECONDS:
+            yield Finding(
+                "behind",
+                f"{peer['name']} has differed for {peer['lag_seconds']:.0f} s: it lacks {peer['they_lack']} operations, we lack {peer['we_lack']}",
+                "if clocks are wrong it waits for time to pass; else see the log of both nodes",
+            )
+        if peer["state"] == "dead":
+            yield Finding(
+                "dead", f"{peer['name']} has not been heard of", f"start it there, or: mesh revoke {peer['node'][:8]}"
+            )
+        if abs(peer["clock_offset_ms"] or 0) > _OFFSET_MS:
+            seconds = peer["clock_offset_ms"] / 1000
+            yield Finding(
+                "clock",
+                f"the clock of {peer['name']} differs from ours by {seconds:+.0f} s",
+                "set the one that is wrong",
+            )

@@ -1,0 +1,180 @@
+"""The front door: invitations, and the join port that is open only while one is outstanding."""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import TypeVar
+
+from mesh.core.errors import HomeError, UsageError
+from mesh.core.ids import display_name, text_id
+from mesh.core.trust import Founders
+from mesh.sidecar.librarian import Librarian
+from mesh.sidecar.notary import Notary, card_of
+from mesh.store.author import Author
+from mesh.store.home import Home
+from mesh.store.invites import Invite, InviteBook, Refusal
+from peers.proto.cards import CONTACT, Card
+from peers.transport.address import format_address
+from peers.trust import joining
+from peers.trust.certificates import read
+from peers.trust.listener import JoinListener
+from peers.trust.reception import Admission, Standing
+from peers.trust.token import Token
+
+_LOOK_SECONDS = 5.0  # how soon an invitation that has expired closes the door
+_GRACE_SECONDS = 60.0  # how long who has used an invitation may ask again for an answer that was lost
+T = TypeVar("T")
+log = logging.getLogger("mesh.sidecar")
+
+
+class FrontDoor:
+    """Answers newcomers for one node, as a `Registrar` of the join listener."""
+
+    def __init__(
+        self,
+        home: Home,
+        author: Author,
+        librarian: Librarian,
+        notary: Notary,
+        listen: Sequence[tuple[str, int]],
+        advertise: Callable[[], Sequence[str]],
+        contacts: Callable[[], Sequence[Card]],
+        issued: Callable[[Card], None],
+    ) -> None:
+        """`listen`: where the mesh port is; the join port is the next one. `advertise`: how others reach us."""
+        self._home = home
+        self._author = author
+        self._book = InviteBook(author.store.database)
+        self._librarian = librarian
+        self._notary = notary
+        self._listen = listen
+        self._advertise = advertise
+        self._contacts = contacts
+        self._issued = issued
+        self._listeners: list[JoinListener] = []
+        self._stack = AsyncExitStack()
+        self._changed = asyncio.Event()
+        self._used_at: float | None = None
+
+    async def run(self) -> None:
+        """Open and close the door as invitations come and go, until cancelled."""
+        try:
+            while True:
+                self._changed.clear()
+                try:
+                    await self._adjust()
+                except UsageError as error:
+                    log.warning("%s", error)
+                try:
+                    async with asyncio.timeout(_LOOK_SECONDS):
+                        await self._changed.wait()
+                except TimeoutError:
+                    pass
+        finally:
+            await self._stack.aclose()
+
+    async def invite(self, uses: int, seconds: int) -> Token:
+        """A new invitation, on disk, with the door open for it."""
+        await self._require_right()
+        now = self._author.store.clock()
+        invite = Invite(os.urandom(16), os.urandom(32), now, now + seconds * 1000, uses)
+        await self._on_shelf(lambda: self._book.add(invite))
+        await self._adjust()
+        return Token(self._home.mesh, invite.id, invite.secret, invite.expires_ms, tuple(self._addresses()))
+
+    async def withdraw(self, invite: bytes) -> bool:
+        """Take an invitation back."""
+        found = await self._on_shelf(lambda: self._book.withdraw(invite))
+        self._changed.set()
+        return found
+
+    async def outstanding(self) -> list[Invite]:
+        """Invitations that can still be used."""
+        return await self._on_shelf(lambda: self._book.outstanding(self._author.store.clock()))
+
+    # Registrar
+
+    async def standing(self) -> Standing:
+        """What is known now."""
+        founders, trust = await self._on_shelf(lambda: (self._author.store.founders(), self._author.store.trust()))
+        if founders is None:
+            raise HomeError("the founding keys of the mesh are not known here", "join the mesh again: mesh join TOKEN")
+        contacts = [card.data for card in self._contacts() if card.kind == CONTACT]
+        return Standing(Founders(*founders), trust, dict(self._notary.certificates), contacts)
+
+    async def secret(self, invite: bytes) -> bytes | None:
+        """The secret of an invitation."""
+        found = await self._on_shelf(lambda: self._book.find(invite))
+        return None if found is None else found.secret
+
+    async def use(self, invite: bytes, node: bytes) -> joining.Refusal | None:
+        """Record a use; on disk before this returns."""
+        used = await self._on_shelf(lambda: self._book.use(invite, node, self._author.store.clock()))
+        self._used_at = time.monotonic()
+        return joining.Refusal(used.reason) if isinstance(used, Refusal) else None
+
+    async def publish(self, admission: Admission) -> None:
+        """Keep what admits a node, and let gossip have it: the certificate first, or another would be made for it."""
+        self._issued(card_of(read(admission.certificate)))
+        statements = [] if admission.statement is None else [admission.statement]
+        await self._on_shelf(lambda: self._author.merge_statements(statements))
+        log.info("joined node=%s", text_id(admission.node)[:8])
+
+    # The door itself
+
+    async def _adjust(self) -> None:
+        recently = self._used_at is not None and time.monotonic() - self._used_at < _GRACE_SECONDS
+        wanted = bool(await self.outstanding()) or recently or any(item.busy for item in self._listeners)
+        if wanted and not self._listeners:
+            credentials = self._notary.credentials()
+            assert credentials is not None
+            context = credentials.join_server_context(self._home.file("tls.pem"))
+            for host, port in self._listen:
+                listener = JoinListener(
+                    host,
+                    port + 1 if port else 0,
+                    context,
+                    self._home.mesh,
+                    self._home.identity(),
+                    self,
+                    self._author.store.clock,
+                )
+                try:
+                    self._listeners.append(await self._stack.enter_async_context(listener))
+                except OSError as error:
+                    raise UsageError(
+                        f"the join port {format_address(host, port + 1)} cannot be opened: {error.strerror}",
+                        "free it, or start the node at another address: it uses the port after the one of --listen",
+                    ) from error
+            log.info("the join port is open address=%s", ",".join(self._addresses()))
+        elif not wanted and self._listeners:
+            await self._stack.aclose()
+            self._listeners = []
+            log.info("the join port is closed")
+
+    def _addresses(self) -> list[str]:
+        """Where newcomers reach the join port: the hosts we advertise, at its own port."""
+        hosts = dict.fromkeys(address.rpartition(":")[0].strip("[]") for address in self._advertise())
+        return [format_address(host, self._listeners[0].port) for host in hosts][:8]
+
+    async def _require_right(self) -> None:
+        trust = await self._on_shelf(self._author.store.trust)
+        if not trust.may_certify(self._home.node):
+            able = [
+                display_name(trust.members[node].name, node) for node in sorted(trust.admins) if trust.may_certify(node)
+            ]
+            raise UsageError(
+                "this node may not invite others",
+                f"ask for an invitation on {' or '.join(able) or 'the node with the root key'}: mesh invite",
+            )
+        if not self._listen:
+            raise UsageError(
+                "this node listens nowhere, so nobody could reach it to join",
+                "stop it and start it with an address others can reach: mesh up --listen HOST:PORT",
+            )
+
+    async def _on_shelf(self, function: Callable[[], T]) -> T:
+        return await asyncio.wrap_future(self._librarian.call(function))

@@ -1,0 +1,34 @@
+"""Structured logs: one line an event, `time level logger message key=value ...`, to stderr or to a file that is rotated."""
+
+import logging
+import logging.handlers
+import sys
+import time
+
+_BYTES, _FILES = 5_000_000, 3
+
+
+class _Lines(logging.Formatter):
+    """UTC times; whatever comes from elsewhere cannot begin a line of its own."""
+
+    converter = time.gmtime  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        first, *rest = text.splitlines() or [""]
+        return "\n".join([first, *(f"    {line}" for line in rest)])
+
+
+def start_logs(file: str | None, level: int = logging.INFO) -> None:
+    """Log to a file, for a sidecar in the background, or to stderr."""
+    handler: logging.Handler
+    if file is None:
+        handler = logging.StreamHandler(sys.stderr)
+    else:
+        handler = logging.handlers.RotatingFileHandler(file, maxBytes=_BYTES, backupCount=_FILES, encoding="utf-8")
+    handler.setFormatter(_Lines())
+    logging.basicConfig(level=level, handlers=[handler])
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # a peer's broken TLS is no news of ours

@@ -1,0 +1,59 @@
+"""How a sidecar is to run: where it listens, how others reach it. Read from the command line in `mesh.cli.up`."""
+
+import socket
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from peers.transport.address import format_address, parse_address
+
+_ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}  # addresses for examples: no packet is sent
+
+
+_EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 (asked for by the person who starts the node)
+
+
+class Settings(NamedTuple):
+    """One run of a sidecar. Nothing here is needed by a node that only dials out."""
+
+    listen: tuple[tuple[str, int], ...] = ()
+    advertise: tuple[str, ...] = ()  # instead of what we find out ourselves
+    leave: bool = False  # say goodbye for good, and stop
+
+
+def settings(listen: Sequence[str], advertise: Sequence[str], *, leave: bool = False) -> Settings:
+    """Parsed and checked; raises UsageError."""
+    for address in advertise:
+        parse_address(address)
+    return Settings(tuple(map(_listening, listen)), tuple(advertise), leave)
+
+
+def advertised(given: Sequence[str], bound: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    """How others reach us: as given, else where we listen; for "everywhere" the addresses of this machine."""
+    if given:
+        return tuple(given)
+    found: dict[str, None] = {}
+    for host, port in bound:
+        hosts = _own_hosts(host) if host in _EVERYWHERE else [host]
+        found |= dict.fromkeys(format_address(name, port) for name in hosts)
+    return tuple(found)
+
+
+def _listening(text: str) -> tuple[str, int]:
+    """An address of our own: port 0 is any free one."""
+    if text.endswith(":0"):
+        return parse_address(text.removesuffix("0") + "1")[0], 0
+    return parse_address(text)
+
+
+def _own_hosts(wildcard: str) -> list[str]:
+    """The addresses the system would send from; of `::`, which listens on both, both sorts."""
+    families = [socket.AF_INET6, socket.AF_INET] if ":" in wildcard else [socket.AF_INET]
+    hosts = []
+    for family in families:
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                probe.connect((_ELSEWHERE[family], 9))
+                hosts.append(probe.getsockname()[0])
+        except OSError:
+            continue
+    return hosts or ["::1" if ":" in wildcard else "127.0.0.1"]

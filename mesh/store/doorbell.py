@@ -1,0 +1,32 @@
+"""The sidecar's doorbell: a datagram that says "someone has written". Nobody waits for an answer, or for a sidecar.
+
+Light on purpose: every command that writes rings.
+"""
+
+import os
+from _socket import AF_UNIX, SOCK_DGRAM, socket
+
+from mesh.core.ids import digest
+
+_PATH_BYTES = 100  # systems differ, none takes fewer than 103
+
+
+def socket_file(home: str, name: str) -> str:
+    """Where a home's socket is: in the home, or in the runtime folder where that path would be too long for the system."""
+    path = os.path.join(home, name)
+    if len(os.fsencode(path)) <= _PATH_BYTES:
+        return path
+    folder = os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/clan-mesh-{os.getuid()}"  # noqa: S108 (made for its owner only)
+    return os.path.join(folder, f"{digest(os.fsencode(os.path.realpath(home))).hex()[:16]}-{name}")
+
+
+def ring(home: str) -> None:
+    """Tell a sidecar, if one runs. It looks by itself twice a second, so nothing is lost if this is."""
+    bell = socket(AF_UNIX, SOCK_DGRAM)
+    try:
+        bell.setblocking(False)
+        bell.sendto(b"!", socket_file(home, "bell.sock"))
+    except OSError:
+        pass
+    finally:
+        bell.close()

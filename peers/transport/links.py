@@ -1,0 +1,129 @@
+"""What a link and a transport are, how long they wait, and how they fail. No sockets and no messages here.
+
+LinkError                    a MeshError: this one conversation failed, nothing else did
+├── LinkClosed               no more frames on this link; `reason` says why
+├── DialFailed               a node could not be reached; `failures` says why, address by address
+└── ListenFailed             an address of ours cannot be listened on
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
+
+from mesh.core.errors import MeshError
+from mesh.core.ids import short
+
+FRAME_BYTES = 1_310_720  # 1.25 MiB: a range of 256 KB with room, and small enough to hold a few for every link
+REASON_BYTES = 120  # what fits a WebSocket close frame beside its code
+
+
+@dataclass(frozen=True, slots=True)
+class LinkConfig:
+    """How patient a transport is. Longer forgives slow networks, shorter frees what the silent hold."""
+
+    handshake_seconds: float = 10.0  # from an accepted connection to its link: TLS and upgrade together
+    half_open: int = 64  # connections in that state at once; one more ends the oldest, so a flood can't keep others out
+    dial_seconds: float = 10.0  # for one address
+    next_address_seconds: float = 0.3  # the head start of an address over the next; RFC 8305 advises 0.25
+    send_seconds: float = 60.0  # how long a full buffer may stand still; then the other side counts as gone
+    close_seconds: float = 0.5  # for saying goodbye; then the connection is dropped
+
+
+class LinkError(MeshError):
+    """A conversation with another node failed."""
+
+
+class LinkClosed(LinkError):
+    """The link carries no more frames."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the link is closed: {reason}")
+        self.reason = reason
+
+
+class DialFailed(LinkError):
+    """No address of the node led to it."""
+
+    def __init__(self, node: bytes, failures: Mapping[str, str]) -> None:
+        tried = "; ".join(f"{address}: {why}" for address, why in failures.items())
+        super().__init__(
+            f"{short(node)} cannot be reached: {tried or 'no address of it is known'}",
+            "check that `mesh up` runs there and that its address and port are open from here",
+        )
+        self.node = node
+        self.failures = dict(failures)
+
+
+class ListenFailed(LinkError):
+    """An address of ours cannot be listened on."""
+
+
+class Link(Protocol):
+    """Frames to and from one authenticated node.
+
+    Whoever is handed a link calls `receive` until it raises LinkClosed, or closes the link: nobody else empties it.
+    """
+
+    @property
+    def peer(self) -> bytes:
+        """The node id of the other side, proved by its key."""
+
+    @property
+    def address(self) -> str:
+        """Where the other side is, as people read it: `host:port` or `[v6]:port`."""
+
+    @property
+    def dialed(self) -> bool:
+        """Whether this side dialled."""
+
+    @property
+    def expired(self) -> bool:
+        """Whether the other side's certificate is out of date."""
+
+    @property
+    def bytes_in(self) -> int:
+        """Bytes of all frames received."""
+
+    @property
+    def bytes_out(self) -> int:
+        """Bytes of all frames sent."""
+
+    async def send(self, frame: bytes) -> None:
+        """Hand over a frame; waits while the other side is slow. Raises LinkClosed; a frame too large closes the link."""
+
+    async def receive(self) -> bytes:
+        """The next frame, in the order sent. Raises LinkClosed when there will be none."""
+
+    async def close(self, reason: str = "") -> None:
+        """End the link and tell the other side why. Again is harmless."""
+
+
+class Transport(Protocol):
+    """Where links come from: dialled ones from `dial`, accepted ones by the callback given at construction."""
+
+    @property
+    def links(self) -> frozenset[Link]:
+        """Every link that is open."""
+
+    async def dial(self, node: bytes, addresses: Sequence[str]) -> Link:
+        """A link to this node and no other, by the first of its addresses that works. Raises DialFailed."""
+
+    async def __aenter__(self) -> Self:
+        """Listen."""
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop listening, close every link."""
+
+
+def short_reason(reason: str) -> str:
+    """A reason cut to what a close frame carries. It may come from elsewhere: nothing in it may move a cursor."""
+    shown = "".join(char if char.isprintable() else "?" for char in reason)
+    return shown.encode("utf-8", "replace")[:REASON_BYTES].decode("utf-8", "ignore")
+
+
+def too_large(size: int) -> str:
+    """Why a link ends that was to carry a frame of this size."""
+    return f"a frame of {size} bytes is larger than {FRAME_BYTES}"

@@ -1,0 +1,104 @@
+"""Joining a mesh with a token, as a newcomer: dial, check, ask. What is said and checked is `joining`."""
+
+import asyncio
+import os
+import ssl
+from contextlib import suppress
+
+from mesh.core.errors import Forged, MeshError, RemoteError, UsageError
+from mesh.core.identity import Identity
+from peers.trust.joining import AGAIN, ANSWER_BYTES, GREETING_BYTES, NONCE_BYTES, Joined, Newcomer, Refusal
+from peers.trust.listener import receive, send
+from peers.trust.tls import join_client_context, peer_leaf
+from peers.trust.token import Token, split_address
+
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 60.0  # a large mesh sends megabytes
+
+
+async def join(token: Token, identity: Identity, name: str) -> Joined:
+    """Become a member: each address of the token is tried until one answers as the token's mesh."""
+    problems: list[MeshError] = []
+    for address in token.addresses:
+        try:
+            answer = await _ask(address, Newcomer(token, identity, name, os.urandom(NONCE_BYTES)))
+        except MeshError as error:
+            problems.append(error)
+            continue
+        if isinstance(answer, Refusal):  # the mesh itself has spoken
+            raise UsageError(f"the mesh does not let this node in: {answer.reason}", AGAIN)
+        return answer
+    raise _most_telling(problems)
+
+
+async def _ask(address: str, newcomer: Newcomer) -> Joined | Refusal:
+    host, port = split_address(address)
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            reader, writer = await asyncio.open_connection(
+                host,
+                port,
+                ssl=join_client_context(),
+                server_hostname="",
+                ssl_handshake_timeout=CONNECT_SECONDS,
+                ssl_shutdown_timeout=1.0,
+            )
+    except ssl.SSLEOFError as error:  # closed unheard, as the join port does with who has failed too often
+        raise _unreachable(address, EOFError()) from error
+    except ssl.SSLError as error:
+        raise _stranger(address, "it does not speak our protocol") from error
+    except (OSError, EOFError) as error:
+        raise _unreachable(address, error) from error
+    try:
+        return await _talk(address, newcomer, reader, writer)
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+async def _talk(
+    address: str, newcomer: Newcomer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> Joined | Refusal:
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            greeting = await receive(reader, GREETING_BYTES)
+        request = newcomer.greeted(greeting, peer_leaf(writer.get_extra_info("ssl_object")))
+    except RemoteError as error:
+        raise _stranger(address, str(error), error.next_step) from error
+    except (OSError, EOFError) as error:
+        raise _unreachable(address, error) from error
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await send(writer, request)
+            answer = await receive(reader, ANSWER_BYTES)
+    except (OSError, EOFError) as error:
+        raise UsageError(
+            f"the node at {address} does not take this invitation: it was withdrawn, or given out by another node",
+            AGAIN,
+        ) from error
+    try:
+        return newcomer.answered(answer)
+    except RemoteError as error:
+        raise _stranger(address, str(error), error.next_step) from error
+
+
+def _stranger(address: str, why: str, next_step: str = "") -> Forged:
+    return Forged(f"who answers at {address} is not who gave out this invitation: {why}", next_step or AGAIN)
+
+
+def _unreachable(address: str, error: BaseException) -> MeshError:
+    reason = getattr(error, "strerror", None) or ("no answer" if isinstance(error, TimeoutError) else "it hung up")
+    return MeshError(
+        f"nobody at {address} can be reached: {reason}",
+        f"see that the node that invited you is up and reachable from here, and repeat; or {AGAIN}",
+    )
+
+
+def _most_telling(problems: list[MeshError]) -> MeshError:
+    """That our invitation is not taken says more than a stranger, a stranger more than silence."""
+    for kind in (UsageError, Forged):
+        for problem in problems:
+            if isinstance(problem, kind):
+                return problem
+    return problems[0]

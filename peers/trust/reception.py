@@ -1,0 +1,134 @@
+"""The server's side of joining: greet, hear, admit, welcome. Pure: what must be durable first is the caller's to do."""
+
+import hmac
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from mesh.core.errors import Forged, Malformed
+from mesh.core.identity import Identity, verify
+from mesh.core.statement import Member, sign
+from mesh.core.trust import Founders, Trust
+from peers.trust.certificates import chain_for, check_chain, is_expired, issue, read
+from peers.trust.joining import (
+    ANSWER_BYTES,
+    Greeting,
+    Refusal,
+    Request,
+    Transcript,
+    Welcome,
+    decode_request,
+    encode,
+    proof_of,
+)
+
+_OVERHEAD_BYTES = 8  # of an item in a list, at most
+_REVOKED = Refusal("this node was revoked: it can join only with another key, in a new home")
+_NO_ISSUER = Refusal("this node may no longer admit others")
+
+
+class Standing(NamedTuple):
+    """What the server knows at a moment."""
+
+    founders: Founders
+    trust: Trust
+    certificates: Mapping[bytes, bytes]  # subject key to DER, the roots' own among them
+    contacts: Sequence[bytes]
+
+
+class Admission(NamedTuple):
+    """What admits a node: a statement, unless it is a member already, and a certificate, perhaps the one it had."""
+
+    node: bytes
+    statement: bytes | None
+    certificate: bytes
+    is_new: bool  # whether the certificate was made just now
+
+
+class Reception:
+    """One conversation with somebody who wants to join."""
+
+    def __init__(self, mesh: bytes, identity: Identity, nonce: bytes) -> None:
+        self._mesh = mesh
+        self._identity = identity
+        self._nonce = nonce
+
+    def greet(self, standing: Standing) -> bytes:
+        """The first message."""
+        own = self._identity.public
+        statements = tuple(item.encode() for item in proof_of(standing.trust, own))
+        return encode(
+            Greeting(standing.founders, statements, tuple(chain_for(own, standing.certificates)), self._nonce)
+        )
+
+    def hear(self, data: bytes) -> Request:
+        """A request whose sender has the key it names, or RemoteError."""
+        request = decode_request(data)
+        if not verify(request.node, self._transcript(request).key_message(), request.signature):
+            raise Forged("a request is not signed by the key it names")
+        return request
+
+    def proves(self, request: Request, secret: bytes) -> bool:
+        """Whether the sender knows the invitation's secret."""
+        return hmac.compare_digest(request.mac, self._transcript(request).request_mac(secret))
+
+    def admit(self, standing: Standing, request: Request, now_ms: int) -> Admission | Refusal:
+        """What would admit the node. Nothing has happened yet: it counts once it is kept."""
+        own, trust = self._identity.public, standing.trust
+        if request.node in trust.revoked:
+            return _REVOKED
+        above = chain_for(own, standing.certificates)
+        if not trust.may_certify(own) or not above or not read(above[0]).may_issue:
+            return _NO_ISSUER
+        statement = None
+        if not trust.certified(request.node):
+            fact = Member(own, now_ms, request.node, request.name)
+            statement = sign(self._mesh, self._identity, fact).encode()
+        held = self._held(standing, request.node, now_ms)
+        if held is not None:
+            return Admission(request.node, statement, held, is_new=False)
+        made = issue(self._identity, above[0], request.node, request.name, now_ms, may_issue=False)
+        return Admission(request.node, statement, made, is_new=True)
+
+    def welcome(self, standing: Standing, request: Request, secret: bytes) -> bytes:
+        """The last message. What does not fit comes by gossip; what makes the node a member goes first."""
+        trust, node = standing.trust, request.node
+        about = [item for item in trust.statements() if isinstance(item.fact, Member) and item.fact.node == node]
+        first = [item.encode() for item in [*proof_of(trust, self._identity.public), *about]]
+        chain = chain_for(node, standing.certificates)
+        statements = _fitting([*first, *(item.encode() for item in trust.statements())], ANSWER_BYTES // 2)
+        certificates = _fitting([*chain, *standing.certificates.values()], ANSWER_BYTES // 4)
+        contacts = _fitting(list(standing.contacts), ANSWER_BYTES // 8)
+        draft = Welcome(b"", statements, certificates, contacts)
+        return encode(draft._replace(mac=self._transcript(request).welcome_mac(secret, draft)))
+
+    def _transcript(self, request: Request) -> Transcript:
+        return Transcript(
+            self._mesh,
+            request.invite,
+            self._identity.public,
+            request.node,
+            self._nonce,
+            request.nonce,
+            request.name,
+        )
+
+    def _held(self, standing: Standing, node: bytes, now_ms: int) -> bytes | None:
+        """The certificate the node has, if it is still good: who asks again is given the same."""
+        held = standing.certificates.get(node)
+        if held is None:
+            return None
+        try:
+            check_chain(chain_for(node, standing.certificates), standing.trust.roots)
+        except (Forged, Malformed):
+            return None
+        return None if is_expired(read(held), now_ms) else held
+
+
+def _fitting(items: Sequence[bytes], room: int) -> tuple[bytes, ...]:
+    """As many of the items, each once, as there is room for, in their order."""
+    chosen: dict[bytes, None] = {}
+    for item in items:
+        if item not in chosen and room >= len(item) + _OVERHEAD_BYTES:
+            chosen[item] = None
+            room -= len(item) + _OVERHEAD_BYTES
+    return tuple(chosen)
