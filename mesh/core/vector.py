@@ -21,11 +21,12 @@ class Head(NamedTuple):
 class Vector:
     """What a node has accepted, of every feed. Bucket digests are kept until their feeds change."""
 
-    __slots__ = ("_digests", "_heads")
+    __slots__ = ("_digests", "_heads", "_stale")
 
     def __init__(self, heads: Mapping[Feed, Head] | Iterable[tuple[Feed, Head]] = ()) -> None:
         self._heads: list[dict[Feed, Head]] = [{} for _ in range(BUCKETS)]
-        self._digests: list[bytes | None] = [None] * BUCKETS
+        self._digests: list[bytes] = [named_digest(_BUCKET, b"")] * BUCKETS
+        self._stale: set[int] = set()  # buckets whose digest is to be computed anew
         for feed, head in heads.items() if isinstance(heads, Mapping) else heads:
             self.put(feed, head)
 
@@ -36,7 +37,7 @@ class Vector:
             self._heads[number].pop(feed, None)
         else:
             self._heads[number][feed] = head
-        self._digests[number] = None
+        self._stale.add(number)
 
     def get(self, feed: Feed) -> Head | None:
         """The head of a feed."""
@@ -48,13 +49,13 @@ class Vector:
 
     def bucket_digest(self, number: int) -> bytes:
         """32 bytes that name one bucket's feeds and heads; the wire uses the first eight."""
-        known = self._digests[number]
-        if known is None:
+        if number in self._stale:
             parts = sorted(
                 feed.encode() + head.seq.to_bytes(8, "big") + head.hash for feed, head in self._heads[number].items()
             )
-            known = self._digests[number] = named_digest(_BUCKET, b"".join(parts))
-        return known
+            self._digests[number] = named_digest(_BUCKET, b"".join(parts))
+            self._stale.discard(number)
+        return self._digests[number]
 
     def differing(self, digests: Iterable[bytes]) -> list[int]:
         """The buckets whose digest begins otherwise than the given prefixes, in their order."""
@@ -69,8 +70,9 @@ class Vector:
 
     def root_with(self, statements: bytes) -> bytes:
         """The same, for who has the digest of the statements at hand."""
-        buckets = b"".join(map(self.bucket_digest, range(BUCKETS)))
-        return named_digest(_ROOT, buckets + statements)
+        for number in list(self._stale):
+            self.bucket_digest(number)
+        return named_digest(_ROOT, b"".join(self._digests) + statements)
 
     def items(self) -> Iterator[tuple[Feed, Head]]:
         """Every feed with its head, in the order of their ids."""

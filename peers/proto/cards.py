@@ -4,7 +4,7 @@ Cards are kept in step like statements but stand outside the root: they steer wh
 Of one kind and subject the newest counts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from mesh.core.errors import Forged, Malformed
@@ -121,7 +121,7 @@ class CardBook:
 
     def of_kind(self, kind: int) -> list[Card]:
         """All cards of a kind."""
-        return [card for bucket in self._buckets for card in bucket.values() if card.kind == kind]
+        return [card for card in self if card.kind == kind]
 
     def bucket(self, number: int) -> Sequence[Card]:
         """The cards of one bucket."""
@@ -140,6 +140,9 @@ class CardBook:
         if self._whole is None:
             self._whole = digest(b"".join(map(self.bucket_digest, range(256))))
         return self._whole
+
+    def __iter__(self) -> Iterator[Card]:
+        return (card for bucket in self._buckets for card in bucket.values())
 
     def __len__(self) -> int:
         return sum(map(len, self._buckets))

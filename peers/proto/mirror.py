@@ -110,6 +110,8 @@ class Mirror:
 
     def entries(self, kind: int, covers: bytes | None, most: int) -> tuple[bytes | None, list[Entry]]:
         """The entries of whole buckets, as many as fit, and which buckets these are."""
+        if covers is None and self.size(kind) <= most:
+            return None, self._everything(kind)
         found: list[Entry] = []
         for index, number in enumerate(range(BUCKETS) if covers is None else covers):
             bucket = self._entries(kind, number)
@@ -117,6 +119,13 @@ class Mirror:
                 return bytes(range(number)) if covers is None else covers[:index], found
             found += bucket
         return covers, found[:most]
+
+    def _everything(self, kind: int) -> list[Entry]:
+        if kind == STATEMENTS:
+            return [identity for bucket in self._statements for identity in bucket]
+        if kind == CARDS:
+            return [CardEntry(card.kind, card.subject, card.at) for card in self.cards]
+        return [FeedEntry(*state) for state in self._feeds.values() if state.accepted.seq]
 
     def _entries(self, kind: int, number: int) -> Sequence[Entry]:
         if kind == STATEMENTS:

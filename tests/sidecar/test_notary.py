@@ -1,0 +1,125 @@
+"""Certificates: who gets one, when it is made anew, and which of those that come from elsewhere are believed."""
+
+from pathlib import Path
+
+import pytest
+
+from mesh.core.errors import RemoteError
+from mesh.core.identity import Identity
+from mesh.core.statement import ADMIN, MEMBER, Member, sign
+from mesh.sidecar.notary import Notary, card_of
+from mesh.store.home import Home, create_home
+from mesh.store.store import Store
+from peers.proto.cards import card_kind
+from peers.trust.certificates import authority, chain_for, check_chain, issue, read
+from tests.worlds import seed
+
+DAY_MS = 86_400_000
+NOW_MS = 1_790_000_000_000
+MEMBER_NODE, ADMIN_NODE = Identity(seed(71)), Identity(seed(72))
+
+
+class Office:
+    """A first node's home, its store and its notary, at a time that can be moved."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home: Home = create_home(str(folder / "home"), "first", now_ms=NOW_MS)
+        self.store: Store = self.home.store()
+        self.now_ms = NOW_MS
+        self.notary = Notary(self.home, (), self.store.trust, lambda: self.now_ms)
+
+    def admit(self, node: Identity, name: str, role: str = MEMBER) -> None:
+        root = self.home.root_identity()
+        fact = Member(root.public, NOW_MS, node.public, name, role)
+        self.store.merge_statements([sign(self.home.mesh, root, fact).encode()])
+
+    def issue_due(self) -> set[bytes]:
+        return {card.subject for card in self.notary.due()}
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    """A mesh of one node."""
+    return Office(tmp_path)
+
+
+def test_the_first_node_makes_the_roots_certificate_and_its_own(office: Office) -> None:
+    """A new mesh needs nobody else: its first start issues both, and the next one nothing more."""
+    assert office.notary.credentials() is None
+    assert office.issue_due() == {office.home.root_identity().public, office.home.node}
+    assert office.issue_due() == set()
+    chain = chain_for(office.home.node, office.notary.certificates)
+    check_chain(chain, office.store.trust().roots)
+    assert read(chain[0]).may_issue
+    assert office.notary.credentials() is not None
+
+
+def test_a_member_gets_a_certificate_below_the_admin_and_an_admin_one_below_the_root(office: Office) -> None:
+    """Only the root makes issuers; an admin's certificate signs members' ones."""
+    office.issue_due()
+    office.admit(MEMBER_NODE, "builder")
+    office.admit(ADMIN_NODE, "second", ADMIN)
+    assert office.issue_due() == {MEMBER_NODE.public, ADMIN_NODE.public}
+    certificates = office.notary.certificates
+    member, admin = read(certificates[MEMBER_NODE.public]), read(certificates[ADMIN_NODE.public])
+    assert (member.issuer, member.may_issue) == (office.home.node, False)
+    assert (admin.issuer, admin.may_issue) == (office.home.root_identity().public, True)
+
+
+def test_a_certificate_is_made_anew_when_a_quarter_of_its_life_is_left_and_also_after_it(office: Office) -> None:
+    """Renewal is early, and no node is lost for good because it slept through it."""
+    office.issue_due()
+    office.admit(MEMBER_NODE, "builder")
+    office.issue_due()
+    first = office.notary.certificates[MEMBER_NODE.public]
+    office.now_ms = NOW_MS + 200 * DAY_MS
+    assert office.issue_due() == set()
+    assert not office.notary.has_expired(first)
+    office.now_ms = NOW_MS + 280 * DAY_MS
+    assert office.issue_due() == {MEMBER_NODE.public, office.home.node}
+    office.now_ms = NOW_MS + 800 * DAY_MS
+    assert office.notary.has_expired(office.notary.certificates[MEMBER_NODE.public])
+    renewed = office.notary.renewal(MEMBER_NODE.public)
+    assert renewed is not None
+    assert not office.notary.has_expired(card_kind(renewed.data)[1])
+
+
+def test_a_member_that_becomes_an_admin_gets_a_certificate_that_may_issue(office: Office) -> None:
+    """`mesh admin add` reaches the new admin as a certificate, by gossip."""
+    office.issue_due()
+    office.admit(MEMBER_NODE, "builder")
+    office.issue_due()
+    office.admit(MEMBER_NODE, "builder", ADMIN)
+    assert office.issue_due() == {MEMBER_NODE.public}
+    assert read(office.notary.certificates[MEMBER_NODE.public]).may_issue
+
+
+def test_a_node_that_may_not_issue_makes_nothing(office: Office, tmp_path: Path) -> None:
+    """Without the root key, and without being an admin, nothing is ever due."""
+    plain = create_home(str(tmp_path / "plain"), "plain", office.home.mesh)
+    store = plain.store()
+    store.learn_founders(*(office.store.founders() or ()))
+    store.merge_statements([item.encode() for item in office.store.trust().statements()])
+    assert list(Notary(plain, (), store.trust, lambda: NOW_MS).due()) == []
+
+
+def test_certificates_from_elsewhere_are_believed_by_their_chain_only(office: Office) -> None:
+    """Another mesh's root, a self-made one and one from the future are refused; one whose issuer is unknown waits."""
+    office.issue_due()
+    own = office.notary.certificates[office.home.node]
+    identity, root = office.home.identity(), office.home.root_identity()
+    good = issue(identity, own, MEMBER_NODE.public, "builder", NOW_MS, may_issue=False)
+    assert office.notary.read(good) == card_of(read(good))
+
+    stranger = Identity(seed(99))
+    foreign = authority(stranger, office.home.mesh, NOW_MS)
+    with pytest.raises(RemoteError):
+        office.notary.read(foreign)
+    above = issue(root, office.notary.certificates[root.public], ADMIN_NODE.public, "second", NOW_MS, may_issue=True)
+    below = issue(ADMIN_NODE, above, MEMBER_NODE.public, "builder", NOW_MS, may_issue=False)
+    assert office.notary.read(below) is None
+    office.notary.keep(card_of(read(above)))
+    assert office.notary.read(below) is not None
+    late = issue(identity, own, MEMBER_NODE.public, "builder", NOW_MS + 30 * DAY_MS, may_issue=False)
+    with pytest.raises(RemoteError):
+        office.notary.read(late)
