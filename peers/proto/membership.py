@@ -187,11 +187,11 @@ class Membership:
         """Someone is thought dead."""
         station = self._station
         if message.node == station.node:
-            if message.at >= self._own.at:
+            if message.at == self._own.at:  # about any other contact there is nothing to refute, or it is a lie
                 self.announce_self(message.at + 1)
             return
         known, contact = self._acquaintance(message.node), self.contact(message.node)
-        if contact is None or contact.at > message.at or (known.suspected or 0) >= message.at:
+        if contact is None or contact.at != message.at or known.suspected == message.at:
             return
         subject = [item for item in station.ready() if item.node == message.node]
         if subject:

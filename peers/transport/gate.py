@@ -1,6 +1,6 @@
 """The listening side: connections in, links of known nodes out. Whoever is not known gets a closed connection.
 
-Nothing is answered before TLS has proved a key and the membership check has passed: no HTTP, no alert, not a byte.
+Until TLS has proved a key and the membership check has passed, nothing but TLS's own handshake is said: no HTTP.
 """
 
 import asyncio

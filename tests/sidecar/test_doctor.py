@@ -1,0 +1,106 @@
+"""What `mesh doctor` finds: each finding from the smallest state that causes it, and nothing where nothing is wrong."""
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mesh.sidecar.doctor import examine
+
+GUIDE = Path(__file__).parents[2] / "docs" / "OPERATIONS.md"
+SOURCE = Path(__file__).parents[2] / "mesh" / "sidecar" / "doctor.py"
+
+STATUS: dict[str, Any] = {
+    "node": "a" * 52,
+    "certified": True,
+    "damaged_copies": [],
+    "scrub_owed": False,
+    "waiting": [],
+    "counts": {"strays": 0, "held_statements": 0, "ignored": 0},
+}
+PEER = {
+    "name": "builder·abcde",
+    "node": "b" * 52,
+    "state": "alive",
+    "in_step": True,
+    "lag_seconds": None,
+    "they_lack": 0,
+    "we_lack": 0,
+    "clock_offset_ms": 3,
+}
+PEERS: dict[str, Any] = {"links": 1, "peers": [PEER]}
+
+
+def sorts(status: dict[str, Any], peers: dict[str, Any] | None = PEERS, recovery_key: str | None = None) -> list[str]:
+    found = list(examine(status, peers, recovery_key=recovery_key))
+    assert all(item.sentence and item.next_step for item in found)
+    return [item.sort for item in found]
+
+
+def changed(base: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return copy.deepcopy(base) | fields
+
+
+def waiting(why: str, *, clipped: bool) -> list[dict[str, Any]]:
+    return [{"feed": "abcde/1", "operations": 3, "why": why, "clipped": clipped, "node": "c" * 52}]
+
+
+def test_nothing_is_found_where_nothing_is_wrong() -> None:
+    """A healthy node has a clean bill."""
+    assert sorts(STATUS) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({"damaged_copies": ["mesh.db.damaged-1"]}, "damaged copy"),
+        ({"scrub_owed": True}, "unfinished erase"),
+        ({"certified": False}, "not admitted"),
+        ({"waiting": waiting("no certificate", clipped=False)}, "unknown author"),
+        ({"waiting": waiting("ahead of the clock", clipped=False)}, "clock ahead"),
+        ({"waiting": waiting("fork", clipped=True)}, "fork"),
+        ({"waiting": waiting("revoked", clipped=True)}, "revoked"),
+        ({"waiting": waiting("something new", clipped=False)}, "waiting"),
+        ({"counts": STATUS["counts"] | {"strays": 2}}, "gap"),
+        ({"counts": STATUS["counts"] | {"held_statements": 2}}, "held statements"),
+        ({"counts": STATUS["counts"] | {"ignored": 2}}, "ignored"),
+    ],
+)
+def test_each_fault_of_a_home_is_found(status: dict[str, Any], expected: str) -> None:
+    """One thing wrong, one finding."""
+    assert sorts(changed(STATUS, **status)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("peers", "expected"),
+    [
+        (None, "no sidecar"),
+        (changed(PEERS, links=0), "alone"),
+        (changed(PEERS, peers=[PEER | {"lag_seconds": 300.0, "in_step": False}]), "behind"),
+        (changed(PEERS, peers=[PEER | {"state": "dead"}]), "dead"),
+        (changed(PEERS, peers=[PEER | {"clock_offset_ms": -3_600_000}]), "clock"),
+    ],
+)
+def test_each_fault_of_the_neighbourhood_is_found(peers: dict[str, Any] | None, expected: str) -> None:
+    """One thing wrong, one finding."""
+    assert sorts(STATUS, peers) == [expected]
+
+
+def test_a_recovery_key_that_was_not_taken_away_is_found() -> None:
+    """It is good for nothing here and dangerous in the wrong hands."""
+    assert sorts(STATUS, recovery_key="/home/me/.clan-mesh/recovery.key") == ["recovery key here"]
+
+
+def test_members_that_left_are_nobodys_fault() -> None:
+    """Who has gone, or was sent away, is not missed."""
+    assert sorts(STATUS, changed(PEERS, links=0, peers=[PEER | {"state": "left"}])) == []
+
+
+def test_every_finding_is_in_the_operations_guide() -> None:
+    """What the doctor says, the guide explains."""
+    names = set(re.findall(r'(?:Finding\(\s*|: \()"([a-z ]+)"', SOURCE.read_text(encoding="utf-8"))) | {"waiting"}
+    assert len(names) > 15
+    guide = GUIDE.read_text(encoding="utf-8")
+    assert {name for name in names if f"`{name}`" not in guide} == set()
