@@ -20,6 +20,8 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     mesh = None if given.mesh is None else parse_id(given.mesh.lower(), "mesh id")
     home = create_home(given.home, given.name, mesh)
+    if mesh is None:
+        found(home)
     if given.json:
         print_json(
             {
@@ -35,6 +37,18 @@ def main(argv: list[str]) -> int:
     if mesh is None:
         tell(advice(home))
     return 0
+
+
+def found(home: Home) -> None:
+    """Make the certificates of the founding keys while both are here: the recovery key is about to be taken away."""
+    from mesh.sidecar.notary import founding_cards
+    from mesh.store.cards import Cards
+
+    store = home.store()
+    shelf = Cards(store.database)
+    for card in founding_cards(home, store.clock()):
+        shelf.keep(*card)
+    store.close()
 
 
 def advice(home: Home) -> str:

@@ -10,7 +10,9 @@ from mesh.core.ids import text_id
 from mesh.core.limits import STATEMENTS_PER_REVOKE, TEXT_CHARS
 from mesh.core.statement import ADMIN, Member, Recover, Revoke, Signed, Statement, sign
 from mesh.core.trust import Trust
+from mesh.sidecar.notary import recovery_cards
 from mesh.store import keyfile
+from mesh.store.cards import Cards
 from mesh.store.home import Home, open_home
 from mesh.store.store import Store
 
@@ -37,6 +39,9 @@ def main(argv: list[str]) -> int:
     trust = store.trust()
     kept, lost = _kept(trust)
     if root.public != trust.root:  # else it was signed, and then killed
+        shelf = Cards(store.database)
+        for card in recovery_cards(home, recovery, root.public, store.clock()):  # first: the statement makes them count
+            shelf.keep(*card)
         facts = _facts(home, trust, store.clock(), recovery, root, kept, given.reason)
         signers = {recovery.public: recovery, root.public: root}
         author.merge_statements([sign(home.mesh, signers[fact.signer], fact).encode() for fact in facts])

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mesh.cli.arguments import parser
-from mesh.cli.init import advice, welcome
+from mesh.cli.init import advice, found, welcome
 from mesh.cli.output import print_json, tell
 from mesh.core.errors import MeshError, NoHome
 from mesh.core.ids import text_id
@@ -113,6 +113,7 @@ def _home(path: str, *, make: bool) -> Home:
         if not make:
             raise NoHome(f"there is no clan-mesh node in {path}", "make one and run it: mesh up --init") from None
         home = create_home(path, os.uname().nodename.split(".")[0] or "node")
+        found(home)
         tell(welcome(home))
         tell(advice(home))
     return home

@@ -40,13 +40,13 @@ class Trust:
     ) -> None:
         """`everyone`: no certificates needed, as among private records, which only come by the owner's hand."""
         founding = None if founders is None else founders[0]
-        self._recovery = None if founders is None else founders[1]
+        self.recovery = None if founders is None else founders[1]
         self._everyone = everyone
         self._known = {statement.id: statement for statement in statements}
         facts = [(identity, item.fact) for identity, item in self._known.items()]
         members = [(identity, fact) for identity, fact in facts if isinstance(fact, Member)]
         revokes = [(identity, fact) for identity, fact in facts if isinstance(fact, Revoke)]
-        recovers = [(f.at, i, f) for i, f in facts if isinstance(f, Recover) and f.signer == self._recovery]
+        recovers = [(f.at, i, f) for i, f in facts if isinstance(f, Recover) and f.signer == self.recovery]
         recover = max(recovers)[2] if recovers else None
         self.root = founding if recover is None else recover.root
         # Whoever was root or admin at any time: for entitlement and for erasures, which must only ever grow.
@@ -116,7 +116,7 @@ class Trust:
             case Erase():
                 return self._everyone or self._is_authority(fact.signer) or fact.signer in self._heard
             case Recover():
-                return self._recovery is not None and fact.signer == self._recovery
+                return self.recovery is not None and fact.signer == self.recovery
             case Fork():
                 return self._everyone or fact.feed.node in self._heard
 

@@ -63,7 +63,7 @@ def _family(name: str, kind: str, sentence: str, samples: Iterable[_Sample]) -> 
     lines = [f"# HELP {name} {sentence}", f"# TYPE {name} {kind}"]
     for labels, value in samples:
         inner = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        lines.append(f"{name}{{{inner}}} {value:g}" if inner else f"{name} {value:g}")
+        lines.append(f"{name}{{{inner}}} {value!r}" if inner else f"{name} {value!r}")
     return "\n".join(lines) + "\n"
 
 

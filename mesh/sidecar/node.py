@@ -7,6 +7,7 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -99,7 +100,8 @@ class Node:
     async def _run(self, author: Author, ready: Callable[["Node"], None]) -> None:
         store = author.store
         self._library = library = Library(author)
-        shelf = Cards(store.database)
+        shelf = self._shelf = Cards(store.database)
+        self._loop = asyncio.get_running_loop()
         state = library.everything()
         cards = [Card(*card) for card in shelf.all()]
         self._notary = Notary(self.home, cards, lambda: library.trust, self._clock.now_ms)
@@ -232,7 +234,16 @@ class Node:
             self._transport.renew()
 
     def roster_changed(self) -> None:
-        """Who belongs has changed: someone may need a certificate."""
+        """Who belongs has changed: a command may have made certificates too, and someone may need one."""
+        future = self._librarian.call(self._shelf.all)
+        future.add_done_callback(lambda done: self._loop.call_soon_threadsafe(self._take_cards, done))
+
+    def _take_cards(self, done: "Future[list[Any]]") -> None:
+        known = {(card.kind, card.subject): card for card in self._engine.cards(CERTIFICATE)}
+        for kept in done.result():
+            card = Card(*kept)
+            if card.kind == CERTIFICATE and card.replaces(known.get((card.kind, card.subject))):
+                self._gossip.handle(CardIssued(card))
         self._issue_due()
 
     def welcomes(self, link: Link) -> bool:

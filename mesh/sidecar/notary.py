@@ -9,17 +9,21 @@ from typing import NamedTuple
 from mesh.core.errors import Malformed
 from mesh.core.identity import Identity
 from mesh.core.trust import Trust
+from mesh.store import keyfile
 from mesh.store.home import Home
 from peers.proto.cards import CERTIFICATE, Card, card_kind, wrap_certificate
 from peers.trust.certificates import (
     Certificate,
     authority,
     chain_for,
+    check_anchor,
     check_chain,
+    crown,
     is_expired,
     issue,
     needs_renewal,
     read,
+    recovery_authority,
 )
 from peers.trust.tls import Credentials
 
@@ -53,21 +57,22 @@ class Notary:
         if card.kind != CERTIFICATE:
             return False
         self._certificates[card.subject] = card_kind(card.data)[1]
-        return card.subject == self._home.node or card.subject in self._trust().roots
+        return card.subject == self._home.node or card.subject in self._anchors()
 
     def read(self, data: bytes) -> Card | None:
-        """A certificate that came from elsewhere, as a card: None while one above it is not known yet."""
-        certificate = read(data)
-        roots = self._trust().roots
+        """A certificate that came from elsewhere, as a card: None while a statement or one above it is not known yet."""
+        certificate, trust = read(data), self._trust()
         if certificate.not_before_ms > self._clock() + _AHEAD_MS:
             raise Malformed("a certificate begins in the future")
-        if certificate.issuer == certificate.subject:
-            check_root(certificate, roots)
+        if certificate.subject in self._anchors():
+            check_anchor(certificate, trust.recovery)
             return card_of(certificate)
+        if certificate.issuer in (certificate.subject, trust.recovery):
+            return None  # of a root whose statement is still to come, or of nobody
         above = chain_for(certificate.issuer, self._certificates)
         if not above:
             return None
-        check_chain([data, *above], roots)
+        check_chain([data, *above], trust.roots, trust.recovery)
         return card_of(certificate)
 
     def credentials(self) -> Credentials | None:
@@ -75,9 +80,13 @@ class Notary:
         chain = chain_for(self._home.node, self._certificates)
         if not chain:
             return None
-        roots = self._trust().roots
-        authorities = [self._certificates[key] for key in roots if key in self._certificates]
-        return Credentials(self._identity.seed, chain[:-1], authorities)
+        anchors = [self._certificates[key] for key in self._anchors() if key in self._certificates]
+        return Credentials(self._identity.seed, chain[:-1], [data for data in anchors if _signs_itself(data)])
+
+    def _anchors(self) -> frozenset[bytes]:
+        """The keys that need nobody above them."""
+        trust = self._trust()
+        return trust.roots if trust.recovery is None else trust.roots | {trust.recovery}
 
     def due(self) -> Iterator[Card]:
         """Certificates that we may make and that are missing, about to expire, or no longer say what is so."""
@@ -135,8 +144,19 @@ def card_of(certificate: Certificate) -> Card:
     return Card(CERTIFICATE, certificate.subject, certificate.not_before_ms, wrap_certificate(certificate.data))
 
 
-def check_root(certificate: Certificate, roots: frozenset[bytes]) -> None:
-    """Raise unless this is the own certificate of a root of this mesh."""
-    if certificate.subject not in roots:
-        raise Malformed("a certificate that signs itself is not a root's of this mesh")
-    check_chain([certificate.data], roots)
+def founding_cards(home: Home, now_ms: int) -> list[Card]:
+    """The certificates of the two keys that found a mesh, made while both are at hand."""
+    root, recovery = home.root_identity(), keyfile.load(home.file("recovery.key"))
+    made = authority(root, home.mesh, now_ms), recovery_authority(recovery, home.mesh, now_ms)
+    return [card_of(read(data)) for data in made]
+
+
+def recovery_cards(home: Home, recovery: Identity, root: bytes, now_ms: int) -> list[Card]:
+    """The certificates that a recovery makes: the new root's, and once more the recovery key's own."""
+    made = recovery_authority(recovery, home.mesh, now_ms), crown(recovery, home.mesh, root, now_ms)
+    return [card_of(read(data)) for data in made]
+
+
+def _signs_itself(data: bytes) -> bool:
+    certificate = read(data)
+    return certificate.issuer == certificate.subject

@@ -104,6 +104,9 @@ class Broadcast:
         fresh: list[Parcel] = []
         for data in message.ranges:
             parcel = peek(data)
+            if not station.mirror.roster.knows(parcel.feed.node):
+                station.observe("stranger", parcel.feed.node)  # its statement has to come first; then repair brings it
+                continue
             neighbour.learn_has(parcel.feed, parcel.last)
             reach = max(station.mirror.held(parcel.feed).seq, self._coming.get(parcel.feed, 0))
             if parcel.last <= reach:

@@ -148,7 +148,7 @@ def _read_push(ranges: Any) -> Push:
 
 
 def _read_give(kind: Any, items: Any) -> Give:
-    if kind not in (STATEMENTS, CARDS):
+    if _kind(kind) == FEEDS:
         raise Malformed("only statements and cards are given whole")
     most = STATEMENT_BYTES if kind == STATEMENTS else CARD_BYTES
     return Give(kind, [_bytes(item, 1, most) for item in _list(items, KEYS_PER_FETCH)])
@@ -217,7 +217,7 @@ def _ending(value: Any) -> Ending:
 
 
 def _read_fetch(kind: Any, keys: Any) -> Fetch:
-    if kind not in (STATEMENTS, CARDS):
+    if _kind(kind) == FEEDS:
         raise Malformed("only statements and cards are fetched by key")
     size = HASH_BYTES if kind == STATEMENTS else KEY_BYTES + 1
     return Fetch(kind, [_bytes(key, size, size) for key in _list(keys, KEYS_PER_FETCH)])

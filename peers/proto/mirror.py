@@ -70,6 +70,11 @@ class Mirror:
         state = self._feeds.get(feed)
         return Head(0, first_prev(self._mesh, feed)) if state is None else state.accepted
 
+    @property
+    def feed_count(self) -> int:
+        """How many feeds there are."""
+        return len(self._feeds)
+
     def feeds(self) -> Iterator[FeedState]:
         """Every feed."""
         return iter(self._feeds.values())

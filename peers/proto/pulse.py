@@ -40,9 +40,12 @@ class Pulse:
         neighbour.next_ping = station.now + station.spread(config.behind_seconds if behind else config.ping_seconds)
 
     def pinged(self, neighbour: Neighbour, message: Ping) -> None:
-        """Answer."""
+        """Answer, unless they ask without reading the answers. Their clock is worth knowing, to within one way's time."""
+        station = self._station
+        neighbour.offset_ms = message.clock_ms - self._wall_ms(station.now) + int((neighbour.round_trip or 0.0) * 500)
         self._repair.heard(neighbour, message)
-        self._station.send(neighbour, Pong(*self._signs(message.nonce)))
+        if neighbour.queued <= station.config.link_bytes:
+            station.send(neighbour, Pong(*self._signs(message.nonce)))
 
     def ponged(self, neighbour: Neighbour, message: Pong) -> None:
         """An answer; one to no question of ours says nothing."""

@@ -17,6 +17,7 @@ from peers.proto.replica import FeedState
 from peers.proto.station import Station
 
 _RECALL_SECONDS = 120.0
+_HAS_LEAST = 65_536  # feeds a neighbour may claim to have: epochs cost an author nothing, remembering them costs us
 
 
 class Repair:
@@ -81,20 +82,27 @@ class Repair:
 
     def compared(self, neighbour: Neighbour, message: Compare) -> None:
         """Answer digests with our entries where they differ, and ask for theirs."""
-        if neighbour.may_ask(self._station.now):
+        if self._has_room(neighbour) and neighbour.may_ask(self._station.now):
             covers = self._station.mirror.differing(message.kind, message.digests)
             self._tell(neighbour, message.kind, covers, answer=True)
 
     def told(self, neighbour: Neighbour, message: Have) -> None:
         """Learn what the other side has: pull what we lack, and answer if it asks for the same."""
+        if not neighbour.may_ask(self._station.now):
+            self._station.blame(neighbour, 0.2, "more entries than anyone needs")
+            return
         if message.kind == STATEMENTS:
             self._learn_statements(neighbour, message.entries)
         elif message.kind == CARDS:
             self._learn_cards(neighbour, message.entries)
         else:
             self._learn_feeds(neighbour, message)
-        if message.answer and neighbour.may_ask(self._station.now):
+        if message.answer and self._has_room(neighbour):
             self._tell(neighbour, message.kind, message.covers, answer=False)
+
+    def _has_room(self, neighbour: Neighbour) -> bool:
+        """Whether more can be queued to who may be asking without reading the answers."""
+        return neighbour.queued <= self._station.config.link_bytes
 
     def tell_own_feeds(self, neighbour: Neighbour) -> None:
         """Tell a node what we hold of its own feeds: one that comes back from a backup gets its history back."""
@@ -143,11 +151,13 @@ class Repair:
 
     def _learn_feeds(self, neighbour: Neighbour, message: Have) -> None:
         mirror = self._station.mirror
-        listed = set()
+        listed: set[Feed] = set()
         for entry in message.entries:
-            if not isinstance(entry, FeedEntry):
+            if not isinstance(entry, FeedEntry) or entry.feed in listed:
                 continue
             listed.add(entry.feed)
+            if not mirror.roster.knows(entry.feed.node):
+                continue  # of nobody we have heard of: its statement has to come first
             neighbour.has[entry.feed] = max(entry.accepted.seq, entry.held.seq)
             held, accepted = mirror.held(entry.feed), mirror.accepted(entry.feed)
             mine = entry.feed.node == self._station.node
@@ -158,6 +168,8 @@ class Repair:
                 theirs.seq > accepted.seq or (theirs.seq == accepted.seq and theirs.hash != accepted.hash) or mine
             ):
                 self._look_for_branch(neighbour, entry, theirs, held)
+        if len(neighbour.has) > max(_HAS_LEAST, 4 * mirror.feed_count):
+            self._station.close(neighbour, "it claims more feeds than there can be", shun=True)
         if message.covers is None or message.covers:
             for feed in mirror.unlisted(message.covers, listed):
                 neighbour.has.pop(feed, None)

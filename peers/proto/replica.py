@@ -35,6 +35,10 @@ class Roster(NamedTuple):
     admins: frozenset[bytes] = frozenset()
     revoked: frozenset[bytes] = frozenset()
 
+    def knows(self, node: bytes) -> bool:
+        """Whether a node is or was a member."""
+        return node in self.names or node in self.revoked
+
     def allows(self, node: bytes) -> bool:
         """Whether a node may have links with us."""
         return node in self.names and node not in self.revoked

@@ -1,6 +1,8 @@
 """X.509 certificates of a mesh: made, read, chained. Which node may have one is not decided here: statements say that.
 
 A certificate ties a TLS connection to a node's key and no more. The root's key signs itself and admins, admins sign members.
+The recovery key signs itself when a mesh is founded, and later roots: who was away while the root was replaced, and knows
+only the founding keys, can follow a chain to one of them all the same.
 Subject and authority key identifiers are the public keys themselves, so that a chain can be followed by key.
 """
 
@@ -18,7 +20,7 @@ from mesh.core.identity import Identity, verify
 from mesh.core.ids import KEY_BYTES, named_digest, short, text_id
 
 CERTIFICATE_BYTES = 2048  # ours have about 700
-CHAIN_CERTIFICATES = 3  # member, admin, root
+CHAIN_CERTIFICATES = 4  # member, admin, root, and the recovery key's above a root that it named
 _EARLY = timedelta(hours=1)  # a peer's clock may be behind ours
 _ROOT_DAYS = 36_500
 _NAME_CHARS = 40
@@ -48,9 +50,23 @@ class Certificate(NamedTuple):
 
 
 def authority(root: Identity, mesh: bytes, now_ms: int) -> bytes:
-    """The root's own certificate, which it signs itself: the anchor of all others."""
+    """The founding root's own certificate, which it signs itself: the anchor of all others."""
     name = _name(text_id(mesh), "clan-mesh root", root.public)
     return _build(root, root.public, name, name, now_ms, _ROOT_DAYS, path_length=1)
+
+
+def recovery_authority(recovery: Identity, mesh: bytes, now_ms: int) -> bytes:
+    """The recovery key's own certificate: the anchor of roots to come."""
+    name = _name(text_id(mesh), "clan-mesh recovery", recovery.public)
+    return _build(recovery, recovery.public, name, name, now_ms, _ROOT_DAYS, path_length=2)
+
+
+def crown(recovery: Identity, mesh: bytes, root: bytes, now_ms: int) -> bytes:
+    """The certificate of a root that the recovery key has named."""
+    above = _name(text_id(mesh), "clan-mesh recovery", recovery.public)
+    return _build(
+        recovery, root, _name(text_id(mesh), "clan-mesh root", root), above, now_ms, _ROOT_DAYS, path_length=1
+    )
 
 
 def issue(
@@ -85,30 +101,37 @@ def read(data: bytes) -> Certificate:
         raise Malformed(f"not a certificate: {type(error).__name__}") from error
 
 
-def check_chain(chain: Sequence[bytes], root_keys: frozenset[bytes] | set[bytes]) -> None:
-    """Raise Forged unless each certificate is issued by the next, and the last by one of the root keys.
+def check_chain(chain: Sequence[bytes], roots: frozenset[bytes] | set[bytes], recovery: bytes | None = None) -> None:
+    """Raise Forged unless each certificate is issued by the next, and the last by a root or by the recovery key.
 
-    The root's own certificate may end the chain or be left out. Times are not looked at: see `is_expired`.
+    Certificates of these keys may end the chain or be left out. Times are not looked at: see `is_expired`.
     """
     certificates = [read(data) for data in chain[: CHAIN_CERTIFICATES + 1]]
-    if certificates and certificates[-1].subject in root_keys and len(certificates) > 1:
-        _require_issued(certificates[-1], certificates[-1].subject)
-        certificates.pop()
-    if not 0 < len(certificates) < CHAIN_CERTIFICATES:
+    for anchors in ({recovery}, roots):
+        if len(certificates) > 1 and certificates[-1].subject in anchors:
+            check_anchor(certificates.pop(), recovery)
+    if not 0 < len(certificates) < 3:
         raise Forged("a chain has one certificate for a node, or two with an admin between it and the root")
     last = certificates[-1]
-    if last.issuer not in root_keys:
+    if last.issuer not in roots:
         raise Forged("a certificate was not issued by a root of this mesh")
     _require_issued(last, last.issuer)
     if len(certificates) == 2:
         leaf = certificates[0]
-        if not last.may_issue or last.subject in root_keys:
+        if not last.may_issue or last.subject in roots:
             raise Forged("a certificate was issued by a node that may not issue any")
         if leaf.may_issue:
             raise Forged("only the root makes a node an issuer")
         if leaf.issuer != last.subject:
             raise Forged("a certificate was not issued by the next of its chain")
         _require_issued(leaf, last.subject)
+
+
+def check_anchor(certificate: Certificate, recovery: bytes | None) -> None:
+    """Raise Forged unless a root's or the recovery key's certificate is signed by itself, or by the recovery key."""
+    if certificate.issuer not in (certificate.subject, recovery):
+        raise Forged("a root's certificate is signed by itself, or by the recovery key")
+    _require_issued(certificate, certificate.issuer)
 
 
 def chain_for(node: bytes, certificates: Mapping[bytes, bytes]) -> list[bytes]:

@@ -189,7 +189,7 @@ class Newcomer:
         if mesh_id(*greeting.founders) != mesh:
             raise Forged("it is of another mesh")
         trust = _trust(mesh, greeting.founders, greeting.statements)
-        check_chain(greeting.chain, trust.roots)
+        check_chain(greeting.chain, trust.roots, trust.recovery)
         if greeting.chain[0] != leaf:
             raise Forged("the certificate it shows is not its own")
         server = read(leaf).subject
@@ -216,7 +216,7 @@ class Newcomer:
         if not trust.certified(own) or own in trust.revoked:
             raise Forged(f"its welcome does not make {text_id(own)[:8]} a member")
         known = {read(item).subject: item for item in answer.certificates}
-        check_chain(chain_for(own, known), trust.roots)
+        check_chain(chain_for(own, known), trust.roots, trust.recovery)
         return Joined(founders, transcript.server, answer)
 
 

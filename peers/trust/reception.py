@@ -118,7 +118,7 @@ class Reception:
         if held is None:
             return None
         try:
-            check_chain(chain_for(node, standing.certificates), standing.trust.roots)
+            check_chain(chain_for(node, standing.certificates), standing.trust.roots, standing.trust.recovery)
         except (Forged, Malformed):
             return None
         return None if is_expired(read(held), now_ms) else held

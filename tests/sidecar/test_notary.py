@@ -7,7 +7,8 @@ import pytest
 from mesh.core.errors import RemoteError
 from mesh.core.identity import Identity
 from mesh.core.statement import ADMIN, MEMBER, Member, sign
-from mesh.sidecar.notary import Notary, card_of
+from mesh.sidecar.notary import Notary, card_of, founding_cards, recovery_cards
+from mesh.store import keyfile
 from mesh.store.home import Home, create_home
 from mesh.store.store import Store
 from peers.proto.cards import card_kind
@@ -104,7 +105,7 @@ def test_a_node_that_may_not_issue_makes_nothing(office: Office, tmp_path: Path)
 
 
 def test_certificates_from_elsewhere_are_believed_by_their_chain_only(office: Office) -> None:
-    """Another mesh's root, a self-made one and one from the future are refused; one whose issuer is unknown waits."""
+    """A forged one and one from the future are refused; one whose root or issuer is unknown waits."""
     office.issue_due()
     own = office.notary.certificates[office.home.node]
     identity, root = office.home.identity(), office.home.root_identity()
@@ -113,8 +114,11 @@ def test_certificates_from_elsewhere_are_believed_by_their_chain_only(office: Of
 
     stranger = Identity(seed(99))
     foreign = authority(stranger, office.home.mesh, NOW_MS)
+    assert office.notary.read(foreign) is None
+    forged = issue(stranger, foreign, MEMBER_NODE.public, "builder", NOW_MS, may_issue=False)
+    office.notary.keep(card_of(read(foreign)))
     with pytest.raises(RemoteError):
-        office.notary.read(foreign)
+        office.notary.read(forged)
     above = issue(root, office.notary.certificates[root.public], ADMIN_NODE.public, "second", NOW_MS, may_issue=True)
     below = issue(ADMIN_NODE, above, MEMBER_NODE.public, "builder", NOW_MS, may_issue=False)
     assert office.notary.read(below) is None
@@ -123,3 +127,21 @@ def test_certificates_from_elsewhere_are_believed_by_their_chain_only(office: Of
     late = issue(identity, own, MEMBER_NODE.public, "builder", NOW_MS + 30 * DAY_MS, may_issue=False)
     with pytest.raises(RemoteError):
         office.notary.read(late)
+
+
+def test_a_chain_to_a_root_named_by_the_recovery_key_ends_at_the_founding_keys(office: Office) -> None:
+    """Who knows only the founding keys can follow it: nobody is locked out by a recovery they slept through."""
+    recovery = keyfile.load(office.home.file("recovery.key"))
+    for card in founding_cards(office.home, NOW_MS):
+        office.notary.keep(card)
+    crowned = Identity(seed(80))
+    for card in recovery_cards(office.home, recovery, crowned.public, NOW_MS):
+        office.notary.keep(card)
+    top = office.notary.certificates[crowned.public]
+    admin = issue(crowned, top, ADMIN_NODE.public, "second", NOW_MS, may_issue=True)
+    chain = chain_for(ADMIN_NODE.public, {**office.notary.certificates, ADMIN_NODE.public: admin})
+    assert [read(data).subject for data in chain] == [ADMIN_NODE.public, crowned.public, recovery.public]
+    check_chain(chain, {office.home.root_identity().public, crowned.public}, recovery.public)
+    with pytest.raises(RemoteError):  # before the statement that names the new root nothing below it counts
+        check_chain(chain, office.store.trust().roots, recovery.public)
+    assert office.notary.read(top) is None
