@@ -1,1 +1,1 @@
-"""Everyone else: gossip, links, trust between nodes. Knows `mesh.core`, never `clan_learnings`. Not built yet."""
+"""Everyone else: gossip, links, trust between nodes. Knows `mesh.core`, never `clan_learnings`."""

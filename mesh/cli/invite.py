@@ -50,9 +50,9 @@ def _list(found: list[dict[str, object]], *, as_json: bool) -> int:
         print_json(found)
     else:
         for item in found:
-            print(f"{item['id']}  {item['uses']} uses  until {when(int(str(item['expires_ms'])))[:16]}Z")
+            print(f"{item['id']}  {item['uses_left']} uses left  until {when(int(str(item['expires_ms'])))[:16]}Z")
         if not found:
-            tell("no invitation is outstanding, and the join port is closed")
+            tell("no invitation is outstanding")
     return 0
 
 

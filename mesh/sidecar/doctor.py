@@ -43,6 +43,12 @@ def _home(status: dict[str, Any], recovery_key: str | None) -> Iterator[Finding]
             "this node is not a member: what it writes counts nowhere yet",
             f"mesh join TOKEN, or where the root key is: mesh admit {status['node']}",
         )
+    elif not status["can_link"]:
+        yield Finding(
+            "no certificate",
+            "this node is a member but has no certificate, so it can have no links",
+            "ask an admin for a token (mesh invite), then here: mesh join TOKEN",
+        )
     if recovery_key is not None:
         yield Finding(
             "recovery key here",

@@ -91,9 +91,10 @@ class FrontDoor:
         self._changed.set()
         return found
 
-    async def outstanding(self) -> list[Invite]:
-        """Invitations that can still be used."""
-        return await self._on_shelf(lambda: self._book.outstanding(self._author.store.clock()))
+    async def outstanding(self) -> list[tuple[Invite, int]]:
+        """Invitations that can still be used, and how often."""
+        book, now = self._book, self._author.store.clock()
+        return await self._on_shelf(lambda: [(item, book.uses_left(item)) for item in book.outstanding(now)])
 
     # Registrar
 

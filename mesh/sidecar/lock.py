@@ -24,7 +24,7 @@ def only_sidecar(home: Home) -> Iterator[None]:
     except HomeBusy:
         raise HomeBusy(
             f"a sidecar of {home.path} is running already (process {_holder(path)})",
-            "use it as it is: mesh status; or stop it with Ctrl-C where it runs",
+            "use it as it is: mesh status; or stop it: mesh down",
         ) from None
     try:
         os.ftruncate(descriptor, 0)

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import random
 import signal
 import time
@@ -21,8 +20,9 @@ from mesh.sidecar.librarian import Librarian
 from mesh.sidecar.library import Library
 from mesh.sidecar.lock import only_sidecar
 from mesh.sidecar.metrics import render
-from mesh.sidecar.notary import Notary
+from mesh.sidecar.notary import Notary, is_sound
 from mesh.sidecar.peers import peers_report
+from mesh.sidecar.routes import routes
 from mesh.sidecar.settings import Settings, advertised
 from mesh.sidecar.tally import Tally
 from mesh.store.author import Author
@@ -31,7 +31,8 @@ from mesh.store.home import Home
 from mesh.store.store import Store, wall_clock
 from peers.proto.cards import CERTIFICATE, CONTACT, Card
 from peers.proto.engine import Engine
-from peers.proto.events import AddressesChanged, CardIssued
+from peers.proto.events import CardIssued
+from peers.proto.replica import Changes
 from peers.transport.gate import Admission
 from peers.transport.links import Link
 from peers.transport.websocket import WebSocketTransport
@@ -81,6 +82,7 @@ class Node:
         self._clock = _Clock()
         self._tally = Tally()
         self._transport: WebSocketTransport | None = None
+        self._engine: Engine | None = None
         self._started = time.monotonic()
 
     async def run(self, ready: Callable[["Node"], None]) -> None:
@@ -103,12 +105,26 @@ class Node:
         shelf = self._shelf = Cards(store.database)
         self._loop = asyncio.get_running_loop()
         state = library.everything()
-        cards = [Card(*card) for card in shelf.all()]
+        cards = [card for card in (Card(*kept) for kept in shelf.all()) if is_sound(card)]
         self._notary = Notary(self.home, cards, lambda: library.trust, self._clock.now_ms)
         for card in self._notary.due():
             shelf.keep(*card)
             cards.append(card)
         self._librarian = Librarian(library, shelf, lambda: _version(store))
+        async with AsyncExitStack() as stack:
+            stack.enter_context(self._librarian)
+            transport = await self._listen(stack)
+            self._start(author, state, cards, transport)
+            await stack.enter_async_context(
+                serving(self.home.path, routes(self, self._door), self.metrics, self._librarian.refresh)
+            )
+            name = display_name(self.home.name, self.home.node)
+            log.info("up node=%s root=%s listen=%s", name, self.engine.root.hex()[:16], ",".join(self.addresses) or "-")
+            ready(self)
+            await self._until_stopped(author)
+
+    def _start(self, author: Author, state: Changes, cards: list[Card], transport: WebSocketTransport | None) -> None:
+        """Nothing awaits between listening and this: no link can come before there is an engine for it."""
         self._engine = Engine(
             self.home.mesh,
             self.home.node,
@@ -118,36 +134,29 @@ class Node:
             random=random.SystemRandom(),
             wall_ms=lambda _now: wall_clock(),
             now=time.monotonic(),
+            addresses=self.addresses,
             version=__version__,
             ephemeral=self.home.ephemeral,
             read_certificate=self._notary.read,
         )
         self._gossip = Gossip(self._engine, self._librarian, self._tally, self)
-        async with AsyncExitStack() as stack:
-            stack.enter_context(self._librarian)
-            transport = await self._listen(stack)
-            self._door = FrontDoor(
-                self.home,
-                author,
-                self._librarian,
-                self._notary,
-                self._settings.listen,
-                lambda: self.addresses,
-                lambda: self._engine.cards(CONTACT),
-                self._issued,
-            )
-            self._gossip.start(transport)
-            if self.addresses:
-                self._gossip.handle(AddressesChanged(self.addresses))
-            await stack.enter_async_context(
-                serving(self.home.path, self._routes(), self._metrics, self._librarian.refresh)
-            )
-            name = display_name(self.home.name, self.home.node)
-            log.info(
-                "up node=%s root=%s listen=%s", name, self._engine.root.hex()[:16], ",".join(self.addresses) or "-"
-            )
-            ready(self)
-            await self._until_stopped(author)
+        self._door = FrontDoor(
+            self.home,
+            author,
+            self._librarian,
+            self._notary,
+            self._settings.listen,
+            lambda: self.addresses,
+            lambda: self.engine.cards(CONTACT),
+            self._issued,
+        )
+        self._gossip.start(transport)
+
+    @property
+    def engine(self) -> Engine:
+        """Gossip's engine, once there is one."""
+        assert self._engine is not None
+        return self._engine
 
     async def _until_stopped(self, author: Author) -> None:
         tasks = [
@@ -173,9 +182,13 @@ class Node:
     async def _look_after(self, author: Author) -> None:
         """What becomes due by itself."""
         while True:
-            await asyncio.wrap_future(self._librarian.call(lambda: _due(author.store)))
+            await asyncio.wrap_future(self._librarian.call(lambda: self._pay(author.store)))
             self._issue_due()
             await asyncio.sleep(DUE_SECONDS)
+
+    def _pay(self, store: Store) -> None:
+        _due(store)
+        store.remember_offset(self._clock.offset_ms, wall_clock())
 
     async def _tell_goodbye(self) -> None:
         await self._parted(_LEAVING_SECONDS)
@@ -184,7 +197,7 @@ class Node:
         """Wait until some neighbour has everything we have."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            self.told = any(peer.in_step for peer in self._engine.peers())
+            self.told = any(peer.in_step for peer in self.engine.peers())
             if self.told:
                 return True
             await asyncio.sleep(0.05)
@@ -203,7 +216,7 @@ class Node:
         pem = self.home.file("tls.pem")
         transport = self._transport = WebSocketTransport(
             self.home.node,
-            self._gossip.accept,
+            self._accept,
             server_context=lambda: self._credentials().server_context(pem),
             client_context=lambda: self._credentials().client_context(pem),
             admission=Admission(peer_node, self._allows, lambda proof: self._notary.has_expired(peer_leaf(proof))),
@@ -213,13 +226,16 @@ class Node:
         self.addresses = advertised(self._settings.advertise, transport.bound)
         return transport
 
+    def _accept(self, link: Link) -> None:
+        self._gossip.accept(link)
+
     def _credentials(self) -> Credentials:
         credentials = self._notary.credentials()
         assert credentials is not None
         return credentials
 
     def _allows(self, node: bytes) -> bool:
-        return node != self.home.node and self._engine.allows(node)
+        return self._engine is not None and node != self.home.node and self._engine.allows(node)
 
     # What gossip tells its node
 
@@ -239,7 +255,7 @@ class Node:
         future.add_done_callback(lambda done: self._loop.call_soon_threadsafe(self._take_cards, done))
 
     def _take_cards(self, done: "Future[list[Any]]") -> None:
-        known = {(card.kind, card.subject): card for card in self._engine.cards(CERTIFICATE)}
+        known = {(card.kind, card.subject): card for card in self.engine.cards(CERTIFICATE)}
         for kept in done.result():
             card = Card(*kept)
             if card.kind == CERTIFICATE and card.replaces(known.get((card.kind, card.subject))):
@@ -248,7 +264,7 @@ class Node:
 
     def welcomes(self, link: Link) -> bool:
         """Whether a link may be used: one whose certificate has expired only where it can be renewed."""
-        if not link.expired:
+        if not link.expired or self._notary.has_good(link.peer):
             return True
         renewed = self._notary.renewal(link.peer)
         if renewed is None:
@@ -262,69 +278,26 @@ class Node:
             self._issued(card)
 
     def _issued(self, card: Card) -> None:
-        log.info("issued a certificate for=%s", display_name(self._engine.name_of(card.subject), card.subject))
+        log.info("issued a certificate for=%s", display_name(self.engine.name_of(card.subject), card.subject))
         self._gossip.handle(CardIssued(card))
 
-    # The local API
+    # What the local API asks
 
-    def _routes(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
-        return {
-            "GET /peers": self._peers,
-            "GET /node": self._about,
-            "POST /invite": self._invite,
-            "GET /invites": self._invites,
-            "POST /withdraw": self._withdraw,
-            "POST /leave": self._leave,
-        }
+    def peers(self) -> dict[str, Any]:
+        """Every member as this node sees it."""
+        return peers_report(self.home, self.engine, self._tally, self.addresses, time.monotonic() - self._started)
 
-    async def _peers(self, _given: dict[str, Any]) -> Any:
-        return peers_report(self.home, self._engine, self._tally, self.addresses, time.monotonic() - self._started)
+    def metrics(self) -> str:
+        """All counters, as Prometheus reads them."""
+        engine = self.engine
+        return render(self._tally, engine.peers(), self._librarian.waiting, engine.fetching, engine.merging_bytes)
 
-    async def _about(self, _given: dict[str, Any]) -> Any:
-        return {
-            "pid": os.getpid(),
-            "root": self._engine.root.hex(),
-            "addresses": list(self.addresses),
-            "version": __version__,
-        }
-
-    async def _invite(self, given: dict[str, Any]) -> Any:
-        uses, seconds = given.get("uses", 1), given.get("seconds", 3600)
-        if type(uses) is not int or not 0 < uses <= 10_000:
-            raise UsageError("an invitation is good for 1 to 10000 nodes", "mesh invite --uses 5")
-        if type(seconds) is not int or not 0 < seconds <= 30 * 86_400:
-            raise UsageError("an invitation lasts a second to thirty days", "mesh invite --expires 2h")
-        token = await self._door.invite(uses, seconds)
-        return {
-            "token": token.encode(),
-            "id": token.invite_id.hex(),
-            "expires_ms": token.expires_ms,
-            "uses": uses,
-            "addresses": list(token.addresses),
-        }
-
-    async def _invites(self, _given: dict[str, Any]) -> Any:
-        found = await self._door.outstanding()
-        return [{"id": item.id.hex(), "expires_ms": item.expires_ms, "uses": item.uses} for item in found]
-
-    async def _withdraw(self, given: dict[str, Any]) -> Any:
-        try:
-            invite = bytes.fromhex(str(given.get("id", "")))
-        except ValueError:
-            invite = b""
-        if not await self._door.withdraw(invite):
-            raise UsageError("there is no such invitation", "see those that are outstanding: mesh invite --list")
-        return {"withdrawn": True}
-
-    async def _leave(self, _given: dict[str, Any]) -> Any:
+    async def leave(self) -> bool:
+        """Say goodbye for good and stop. Says whether some neighbour had everything."""
         told = await self._parted(_PARTING_SECONDS)
         self._left = True
         self._stop.set()
-        return {"node": text_id(self.home.node), "told": told}
-
-    def _metrics(self) -> str:
-        engine = self._engine
-        return render(self._tally, engine.peers(), self._librarian.waiting, engine.fetching, engine.merging_bytes)
+        return told
 
     def _refuse_left(self, store: Store) -> None:
         if store.database.run("SELECT 1 FROM meta WHERE key='left'").get is not None and not self._settings.leave:

@@ -6,12 +6,12 @@ Certificates open links and nothing else. Who belongs is said by the statements.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from mesh.core.errors import Malformed
+from mesh.core.errors import Malformed, RemoteError
 from mesh.core.identity import Identity
 from mesh.core.trust import Trust
 from mesh.store import keyfile
 from mesh.store.home import Home
-from peers.proto.cards import CERTIFICATE, Card, card_kind, wrap_certificate
+from peers.proto.cards import CERTIFICATE, Card, card_kind, parse_contact, wrap_certificate
 from peers.trust.certificates import (
     Certificate,
     authority,
@@ -107,8 +107,13 @@ class Notary:
                 yield self._issue(issuer, node, trust, now, may_issue=False)
 
     def renewal(self, node: bytes) -> Card | None:
-        """A new certificate for a node whose own has expired and who has proved its key, if we may make one."""
+        """A new certificate for a node that shows an expired one and has proved its key, if we may make one."""
         return next((card for card in self.due() if card.subject == node), None)
+
+    def has_good(self, node: bytes) -> bool:
+        """Whether a certificate of a node is known that links can rest on: it may have slept through its renewal."""
+        data = self._certificates.get(node)
+        return data is not None and bool(chain_for(node, self._certificates)) and not self.has_expired(data)
 
     def has_expired(self, data: bytes) -> bool:
         """Whether links may no longer rest on a certificate."""
@@ -160,3 +165,13 @@ def recovery_cards(home: Home, recovery: Identity, root: bytes, now_ms: int) -> 
 def _signs_itself(data: bytes) -> bool:
     certificate = read(data)
     return certificate.issuer == certificate.subject
+
+
+def is_sound(card: Card) -> bool:
+    """Whether a kept card can be read: the database may have been repaired, or edited."""
+    try:
+        kind, certificate = card_kind(card.data)
+        subject = read(certificate).subject if kind == CERTIFICATE else parse_contact(card.data).node
+    except RemoteError:
+        return False
+    return (kind, subject) == (card.kind, card.subject)

@@ -46,14 +46,11 @@ def _listening(text: str) -> tuple[str, int]:
 
 
 def _own_hosts(wildcard: str) -> list[str]:
-    """The addresses the system would send from; of `::`, which listens on both, both sorts."""
-    families = [socket.AF_INET6, socket.AF_INET] if ":" in wildcard else [socket.AF_INET]
-    hosts = []
-    for family in families:
-        try:
-            with socket.socket(family, socket.SOCK_DGRAM) as probe:
-                probe.connect((_ELSEWHERE[family], 9))
-                hosts.append(probe.getsockname()[0])
-        except OSError:
-            continue
-    return hosts or ["::1" if ":" in wildcard else "127.0.0.1"]
+    """The address the system would send from. `::` listens on IPv6 only: give `0.0.0.0` too for both."""
+    family = socket.AF_INET6 if ":" in wildcard else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((_ELSEWHERE[family], 9))
+            return [probe.getsockname()[0]]
+    except OSError:
+        return ["::1" if ":" in wildcard else "127.0.0.1"]

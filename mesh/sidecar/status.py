@@ -58,6 +58,8 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
             "root": store.root().hex(),
             "fold_version": FOLD_VERSION,
             "certified": trust.certified(home.node),
+            "can_link": home.has_root_key
+            or count("SELECT 1 FROM cards WHERE kind=2 AND subject=?", (home.node,)).get is not None,
             "mesh_time": clock.hour(max((row.accepted_hlc for row in rows), default=0)),
             "feeds": feeds,
             "counts": {

@@ -40,6 +40,9 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 )
 
 
+_OFFSET_MS = 3_600_000  # how long a correction of the clock is believed without a running sidecar
+
+
 class Home(NamedTuple):
     """An existing home. Opening it touches nothing; its stores are opened one by one."""
 
@@ -100,6 +103,8 @@ class Home(NamedTuple):
             _create_whole(path)
         database = Database(path)
         mesh = private_mesh_id(self.mesh) if private else self.mesh
+        if clock is wall_clock:
+            clock = _corrected(database)
         return Store(database, mesh, own=self.node, clock=clock, everyone=private)
 
     def author(self, *, private: bool = False, clock: Clock = wall_clock, is_sidecar: bool = False) -> Author:
@@ -110,6 +115,18 @@ class Home(NamedTuple):
         author.store.scrub()  # an erase that was cut short, if any
         author.store.settle()  # what has waited for the clock, with no sidecar to let it in
         return author
+
+
+def _corrected(database: Database) -> Clock:
+    """The wall clock, corrected by what the sidecar found out lately. An older finding may be of a clock since set right."""
+    found = database.run("SELECT value FROM meta WHERE key='clock_offset'").get
+    try:
+        offset, at = map(int, str(found).split())
+    except ValueError:
+        return wall_clock
+    if not 0 <= wall_clock() - at <= _OFFSET_MS:
+        return wall_clock
+    return lambda: wall_clock() + offset
 
 
 def _nobody() -> None:

@@ -66,6 +66,10 @@ class InviteBook:
         )
         return [Invite._make(row) for row in rows]
 
+    def uses_left(self, invite: Invite) -> int:
+        """How many more nodes may use it."""
+        return invite.uses - int(self._run("SELECT count(*) FROM invite_uses WHERE invite=?", (invite.id,)).get)
+
     def use(self, invite_id: bytes, node: bytes, now_ms: int) -> Used | Refusal:
         """Record that a node joins by an invitation. On disk when this returns."""
         with self._database.writing(durable=True):

@@ -115,8 +115,17 @@ def _copy(old: str, store: Store, progress: _Progress) -> tuple[int, int, int]:
     with _reading():
         for stray in list(Quarantine(connection, store.mesh).everything()):
             store.merge(stray.data)
+    _copy_local(run, store)
     connection.close()
     return statements, operations, lost
+
+
+def _copy_local(run: Run, store: Store) -> None:
+    """What is only known here: contacts and certificates, which the sidecar reads with care, and invitations."""
+    for table, columns in (("cards", 4), ("invites", 5), ("invite_uses", 3)):
+        with _reading(), store.database.writing(durable=False):
+            for row in run(f"SELECT * FROM {table}"):
+                store.database.run(f"INSERT OR IGNORE INTO {table} VALUES({','.join('?' * columns)})", row)
 
 
 def _ranges(connection: apsw.Connection, mesh: bytes, row: FeedRow) -> Iterator[Range | None]:

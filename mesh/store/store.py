@@ -131,6 +131,12 @@ class Store:
         with self.database.writing(durable=True):
             self._run("INSERT OR REPLACE INTO meta VALUES('synced', ?)", (self.clock(),))
 
+    def remember_offset(self, offset_ms: int, wall_ms: int) -> None:
+        """Keep by how much this machine's clock is off, for commands, which have no peers to ask."""
+        if self._run("SELECT value FROM meta WHERE key='clock_offset'").get is not None or abs(offset_ms) > 1000:
+            with self.database.writing(durable=False):
+                self._run("INSERT OR REPLACE INTO meta VALUES('clock_offset', ?)", (f"{offset_ms} {wall_ms}",))
+
     def scrub(self) -> bool:
         """Finish an erase: False while a reader or a full disk is in the way; the next try will come."""
         return scrub(self.database)

@@ -173,10 +173,11 @@ def _read_feed_entry(value: Any) -> FeedEntry:
 
 
 def _read_card_entry(value: Any) -> CardEntry:
-    fields = _list(value, 3)
-    if len(fields) != 3:
-        raise Malformed("a card is listed by kind, subject and time")
-    return CardEntry(_integer(fields[0], 256), _bytes(fields[1], KEY_BYTES, KEY_BYTES), _integer(fields[2], 2**47))
+    fields = _list(value, 4)
+    if len(fields) != 4:
+        raise Malformed("a card is listed by kind, subject, time and hash")
+    kind, subject = _integer(fields[0], 256), _bytes(fields[1], KEY_BYTES, KEY_BYTES)
+    return CardEntry(kind, subject, _integer(fields[2], 2**47), _bytes(fields[3], PREFIX_BYTES, PREFIX_BYTES))
 
 
 _ENTRY_READERS: dict[int, Callable[[Any], Entry]] = {

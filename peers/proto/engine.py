@@ -33,7 +33,7 @@ from peers.proto.events import (
 )
 from peers.proto.fetching import Fetching
 from peers.proto.greeting import Greeting
-from peers.proto.membership import Membership
+from peers.proto.membership import STOPPING, Membership
 from peers.proto.messages import (
     CARDS,
     Busy,
@@ -266,7 +266,7 @@ class Engine:
         if left:
             self._membership.announce_self(self._wall_ms(self._station.now), left=True)
         for neighbour in list(self._station.links.values()):
-            self._station.close(neighbour, "leaving" if left else "stopping")
+            self._station.close(neighbour, "leaving" if left else STOPPING)
 
     def _announce_self(self) -> None:
         self._membership.announce_self(self._wall_ms(self._station.now))

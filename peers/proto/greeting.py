@@ -73,7 +73,7 @@ class Greeting:
                     return True
                 station.close(other, "one link is enough")
         links = sum(not item.passing for item in station.ready())
-        if not neighbour.passing and not neighbour.dialed and links >= station.config.most_neighbours:
+        if not neighbour.passing and not neighbour.dialed and links >= self._membership.most_neighbours():
             station.close(neighbour, "enough neighbours")
             return True
         return False

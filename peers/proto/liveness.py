@@ -30,9 +30,9 @@ class Arrivals:
         while there was much to say.
         """
         gaps = self._gaps
-        mean = max(expected_seconds, sum(gaps) / len(gaps) if gaps else 0.0)
+        mean = sum(gaps) / len(gaps) if gaps else 0.0
         spread = sqrt(sum((gap - mean) ** 2 for gap in gaps) / len(gaps)) if gaps else 0.0
-        return phi(now - self.last, mean + pause_seconds, max(spread, expected_seconds / 4))
+        return phi(now - self.last, max(mean, expected_seconds) + pause_seconds, max(spread, expected_seconds / 4))
 
 
 def phi(silence: float, mean: float, deviation: float) -> float:

@@ -23,6 +23,7 @@ from peers.proto.messages import CARDS, Give, Rumour
 from peers.proto.neighbour import Neighbour
 from peers.proto.station import Station
 
+STOPPING = "stopping"  # what a node says that will come back
 _SUSPICIOUS_FAILURES = 2  # dials in a row
 
 
@@ -215,6 +216,8 @@ class Membership:
             known.last_seen = self._station.now
         if neighbour.goodbye:
             known.retry_at = self._station.now + self._station.spread(10.0)
+            if neighbour.goodbye == STOPPING:
+                self.suspect(neighbour.node)  # it is away; it will say so itself when it is back
         elif neighbour.dialed and not neighbour.passing:
             known.retry_at = self._station.now
         elif not self._addresses(neighbour.node) and neighbour.greeted:
@@ -243,6 +246,14 @@ class Membership:
         if missing > 0:
             for node in self._candidates(missing):
                 self._dial(node, passing=False)
+
+    def most_neighbours(self) -> int:
+        """How many links we serve: where few can be dialled, those few carry everyone else."""
+        station = self._station
+        members = max(1, len(station.mirror.roster.names))
+        open_ones = sum(bool(self._addresses(card.subject)) for card in station.mirror.cards.of_kind(CONTACT))
+        share = -(-members * station.config.neighbours // max(1, open_ones))
+        return max(station.config.most_neighbours, min(share, members))
 
     def compare_with_stranger(self) -> None:
         """A short link with someone who is no neighbour: mends what a bad choice of neighbours would keep apart."""

@@ -64,11 +64,12 @@ class FeedEntry(NamedTuple):
 
 
 class CardEntry(NamedTuple):
-    """Which card a node has: kind, subject, and its time."""
+    """Which card a node has: kind, subject, its time, and the first bytes of its hash: two may be of one time."""
 
     kind: int
     subject: bytes
     at: int
+    digest: bytes
 
 
 Entry = bytes | FeedEntry | CardEntry

@@ -129,14 +129,14 @@ class Mirror:
         if kind == STATEMENTS:
             return [identity for bucket in self._statements for identity in bucket]
         if kind == CARDS:
-            return [CardEntry(card.kind, card.subject, card.at) for card in self.cards]
+            return [card_entry(card) for card in self.cards]
         return [FeedEntry(*state) for state in self._feeds.values() if state.accepted.seq]
 
     def _entries(self, kind: int, number: int) -> Sequence[Entry]:
         if kind == STATEMENTS:
             return sorted(self._statements[number])
         if kind == CARDS:
-            return [CardEntry(card.kind, card.subject, card.at) for card in self.cards.bucket(number)]
+            return [card_entry(card) for card in self.cards.bucket(number)]
         return [FeedEntry(*self._feeds[feed]) for feed in self._accepted.bucket(number)]
 
     def _digest(self, kind: int, number: int) -> bytes:
@@ -163,3 +163,8 @@ class Mirror:
         for feed in self._feeds:
             if feed not in listed and (numbers is None or bucket_of(feed) in numbers):
                 yield feed
+
+
+def card_entry(card: Card) -> CardEntry:
+    """A card as it is listed."""
+    return CardEntry(card.kind, card.subject, card.at, digest(card.data)[:PREFIX_BYTES])

@@ -31,7 +31,7 @@ class JoinLimits:
 
     conversations: int = 16  # at once, in all; more are closed unheard
     failures: int = 10  # a minute and address; then it is closed unheard until a minute is over
-    seconds: float = 10.0  # for one conversation, handshake included
+    seconds: float = 30.0  # for one conversation, handshake and a welcome of megabytes included
 
 
 class Registrar(Protocol):
@@ -225,9 +225,8 @@ async def receive(reader: asyncio.StreamReader, most: int) -> bytes:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    everywhere = host in ("", "::") and socket.has_dualstack_ipv6()
-    family = socket.AF_INET6 if everywhere or ":" in host else socket.AF_INET
-    made = socket.create_server((host, port), family=family, backlog=64, dualstack_ipv6=everywhere)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.create_server((host, port), family=family, backlog=64)  # as the mesh port: IPv6 leaves IPv4 alone
     made.setblocking(False)
     return made
 

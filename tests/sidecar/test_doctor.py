@@ -15,6 +15,7 @@ SOURCE = Path(__file__).parents[2] / "mesh" / "sidecar" / "doctor.py"
 STATUS: dict[str, Any] = {
     "node": "a" * 52,
     "certified": True,
+    "can_link": True,
     "damaged_copies": [],
     "scrub_owed": False,
     "waiting": [],
@@ -58,6 +59,7 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
         ({"damaged_copies": ["mesh.db.damaged-1"]}, "damaged copy"),
         ({"scrub_owed": True}, "unfinished erase"),
         ({"certified": False}, "not admitted"),
+        ({"can_link": False}, "no certificate"),
         ({"waiting": waiting("no certificate", clipped=False)}, "unknown author"),
         ({"waiting": waiting("ahead of the clock", clipped=False)}, "clock ahead"),
         ({"waiting": waiting("fork", clipped=True)}, "fork"),

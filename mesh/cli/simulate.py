@@ -1,0 +1,131 @@
+"""`mesh simulate`: many nodes in one process, under virtual time."""
+
+import argparse
+
+from mesh.cli.arguments import parser
+from mesh.cli.main import EXIT_FAILED
+from mesh.cli.output import tell
+from mesh.core.errors import UsageError
+from peers.simulate.checks import InvariantBroken
+from peers.simulate.run import simulate
+from peers.simulate.scenario import Scenario, chaos
+
+_HELP = {
+    "nodes": "how many nodes",
+    "seed": "the same seed gives the same run, byte for byte",
+    "latency": "one way, in milliseconds; each link lies somewhere between",
+    "loss": "share of frames that vanish",
+    "duplicate": "share of frames that arrive twice",
+    "reorder": "share of frames that are overtaken",
+    "dead": "share of nodes that stop for good before the first write",
+    "partition": "split the network for so long; the share is that of the smaller side",
+    "writes": "how many writes, by random nodes",
+    "write-bytes": "bytes of text in each",
+    "duration": "writes and faults are spread over so many seconds",
+    "hostile": "nodes that break the protocol in every way we know",
+    "restarts": "nodes that crash and come back",
+    "backups": "nodes that come back from an old backup, by turns noticed and not",
+    "sleeps": "nodes that stand still for a while",
+    "one-way": "links that carry one direction only, for a while",
+    "revoked": "members that are revoked in mid-run",
+    "skew": "a tenth of the clocks is wrong by up to so many seconds",
+    "warm": "seconds to choose neighbours before anything is measured",
+    "idle": "seconds of silence to measure idle traffic in, before the first write",
+}
+
+
+def main(argv: list[str]) -> int:
+    """Run, check, report."""
+    given = _arguments().parse_args(argv)
+    scenario = chaos(given.nodes, given.seed) if given.chaos else _scenario(given)
+    try:
+        report = simulate(scenario)
+    except InvariantBroken as broken:
+        tell(f"mesh: {broken}")
+        return EXIT_FAILED
+    print(report.json() if given.json else "\n".join(report.lines()))
+    return 0
+
+
+def _arguments() -> argparse.ArgumentParser:
+    arguments = parser("simulate", "mesh simulate --nodes 1000 --seed 7 --latency 5-50 --loss 0.1 --dead 0.1")
+    usual = Scenario()
+    for name, kind, metavar, default in (
+        ("nodes", int, "N", usual.nodes),
+        ("seed", int, "N", usual.seed),
+        ("latency", str, "LOW-HIGH", f"{usual.latency_ms[0]:g}-{usual.latency_ms[1]:g}"),
+        ("loss", float, "SHARE", usual.loss),
+        ("duplicate", float, "SHARE", usual.duplicate),
+        ("reorder", float, "SHARE", usual.reorder),
+        ("dead", float, "SHARE", usual.dead),
+        ("partition", str, "SECONDS[:SHARE]", "0"),
+        ("writes", int, "N", usual.writes),
+        ("write-bytes", int, "BYTES", usual.write_bytes),
+        ("duration", float, "SECONDS", usual.duration),
+        ("hostile", int, "N", usual.hostile),
+        ("restarts", int, "N", usual.restarts),
+        ("backups", int, "N", usual.backups),
+        ("sleeps", int, "N", usual.sleeps),
+        ("one-way", int, "N", usual.one_way),
+        ("revoked", int, "N", usual.revoked),
+        ("skew", float, "SECONDS", usual.skew_seconds),
+        ("warm", float, "SECONDS", usual.warm_seconds),
+        ("idle", float, "SECONDS", usual.idle_seconds),
+    ):
+        arguments.add_argument(
+            f"--{name}", type=kind, metavar=metavar, default=default, help=f"{_HELP[name]} (default: {default})"
+        )
+    arguments.add_argument("--chaos", action="store_true", help="every sort of fault, drawn from the seed")
+    return arguments
+
+
+def _scenario(given: argparse.Namespace) -> Scenario:
+    seconds, _, share = given.partition.partition(":")
+    low, _, high = given.latency.partition("-")
+    scenario = Scenario(
+        nodes=given.nodes,
+        seed=given.seed,
+        latency_ms=(_number("latency", low), _number("latency", high or low)),
+        loss=given.loss,
+        duplicate=given.duplicate,
+        reorder=given.reorder,
+        dead=given.dead,
+        partition_seconds=_number("partition", seconds),
+        partition_share=_number("partition", share or "0.5"),
+        writes=given.writes,
+        write_bytes=given.write_bytes,
+        duration=given.duration,
+        hostile=given.hostile,
+        restarts=given.restarts,
+        backups=given.backups,
+        sleeps=given.sleeps,
+        one_way=given.one_way,
+        revoked=given.revoked,
+        skew_seconds=given.skew,
+        warm_seconds=given.warm,
+        idle_seconds=given.idle,
+    )
+    _require(scenario)
+    return scenario
+
+
+def _require(scenario: Scenario) -> None:
+    shares = (scenario.loss, scenario.duplicate, scenario.reorder, scenario.dead, scenario.partition_share)
+    if not all(0.0 <= share < 1.0 for share in shares):
+        raise UsageError("a share is a number from 0 to less than 1", "give 0.1 for a tenth")
+    counts = [value for value in scenario if isinstance(value, int | float)]
+    if scenario.nodes < 2 or min(counts) < 0 or min(scenario.latency_ms) < 0:
+        raise UsageError("there are at least two nodes, and nothing is less than none", "see: mesh simulate --help")
+    parts = scenario.hostile + scenario.restarts + scenario.backups + scenario.sleeps + scenario.revoked
+    if parts + round(scenario.dead * scenario.nodes) > scenario.nodes // 2:
+        raise UsageError("more than half of the nodes would be in trouble", "give more nodes, or fewer faults")
+    faults = parts + scenario.one_way + scenario.partition_seconds
+    if faults and scenario.duration <= 0:
+        raise UsageError("faults need time to happen in", "add: --duration 10")
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError(f"--{name} takes numbers, not {text!r}", "see: mesh simulate --help") from error

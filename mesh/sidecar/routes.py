@@ -1,0 +1,88 @@
+"""What the local API answers to which request. Checks what was asked; the node and its front door do the rest."""
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from mesh import __version__
+from mesh.core.errors import UsageError
+from mesh.core.ids import text_id
+from mesh.sidecar.door import FrontDoor
+from mesh.store.home import Home
+from peers.proto.engine import Engine
+
+_MOST_USES = 10_000
+_MOST_SECONDS = 30 * 86_400
+
+
+class AskedNode(Protocol):
+    """The node, as far as the API asks it."""
+
+    home: Home
+    addresses: tuple[str, ...]
+
+    @property
+    def engine(self) -> Engine:
+        """Gossip's engine."""
+        ...
+
+    def peers(self) -> dict[str, Any]:
+        """Every member."""
+        ...
+
+    async def leave(self) -> bool:
+        """Say goodbye for good."""
+        ...
+
+
+def routes(node: AskedNode, door: FrontDoor) -> dict[str, Callable[[dict[str, Any]], Awaitable[Any]]]:
+    """Method and path to the function that answers."""
+
+    async def peers(_given: dict[str, Any]) -> Any:
+        return node.peers()
+
+    async def about(_given: dict[str, Any]) -> Any:
+        root = node.engine.root.hex()
+        return {"pid": os.getpid(), "root": root, "addresses": list(node.addresses), "version": __version__}
+
+    async def invite(given: dict[str, Any]) -> Any:
+        uses, seconds = given.get("uses", 1), given.get("seconds", 3600)
+        if type(uses) is not int or not 0 < uses <= _MOST_USES:
+            raise UsageError(f"an invitation is good for 1 to {_MOST_USES} nodes", "mesh invite --uses 5")
+        if type(seconds) is not int or not 0 < seconds <= _MOST_SECONDS:
+            raise UsageError("an invitation lasts a second to thirty days", "mesh invite --expires 2h")
+        token = await door.invite(uses, seconds)
+        return {
+            "token": token.encode(),
+            "id": token.invite_id.hex(),
+            "expires_ms": token.expires_ms,
+            "uses": uses,
+            "addresses": list(token.addresses),
+        }
+
+    async def invites(_given: dict[str, Any]) -> Any:
+        return [
+            {"id": item.id.hex(), "expires_ms": item.expires_ms, "uses": item.uses, "uses_left": left}
+            for item, left in await door.outstanding()
+        ]
+
+    async def withdraw(given: dict[str, Any]) -> Any:
+        try:
+            invitation = bytes.fromhex(str(given.get("id", "")))
+        except ValueError:
+            invitation = b""
+        if not await door.withdraw(invitation):
+            raise UsageError("there is no such invitation", "see those that are outstanding: mesh invite --list")
+        return {"withdrawn": True}
+
+    async def leave(_given: dict[str, Any]) -> Any:
+        return {"node": text_id(node.home.node), "told": await node.leave()}
+
+    return {
+        "GET /peers": peers,
+        "GET /node": about,
+        "POST /invite": invite,
+        "GET /invites": invites,
+        "POST /withdraw": withdraw,
+        "POST /leave": leave,
+    }
