@@ -53,6 +53,7 @@ from peers.proto.messages import (
 )
 from peers.proto.mirror import Mirror
 from peers.proto.neighbour import Neighbour
+from peers.proto.neighbourhood import Neighbourhood
 from peers.proto.pulse import Pulse
 from peers.proto.repair import Repair
 from peers.proto.replica import Changes
@@ -88,19 +89,20 @@ class Engine:
         station = self._station = Station(mesh, node, Mirror(mesh, notebook, cards), config or Config(), random, now)
         contact = Contact(node, 0, addresses, version, ephemeral)
         self._membership = Membership(station, contact, sign, read_certificate)
+        self._neighbourhood = Neighbourhood(station, self._membership)
         self._fetching = Fetching(station)
         self._broadcast = Broadcast(station, self._fetching)
         self._repair = Repair(station, self._fetching)
         self._serving = Serving(station)
         self._pulse = Pulse(station, self._membership, self._repair, wall_ms)
-        self._greeting = Greeting(station, self._membership, self._repair, self._pulse)
+        self._greeting = Greeting(station, self._membership, self._neighbourhood, self._repair, self._pulse)
         station.when_lost += [self._fetching.lost, self._serving.lost]
         self._membership.introduce(wall_ms(now))
         self._every(_BEAT_SECONDS, self._beat, first=random.uniform(0.0, 0.2))
-        self._repair.note_own(notebook.feeds)
+        self._repair.note_clipped(notebook.feeds)
         self._every(station.config.ping_seconds, self._repair.recall_own)
-        self._every(station.config.renew_seconds, self._membership.renew)
-        self._every(station.config.stray_seconds, self._membership.compare_with_stranger)
+        self._every(station.config.renew_seconds, self._neighbourhood.renew)
+        self._every(station.config.stray_seconds, self._visit)
         self._every(station.config.contact_seconds, self._announce_self)
 
     @property
@@ -175,7 +177,7 @@ class Engine:
                     self._membership.lost(neighbour)
             case DialFailed(node=node, reason=reason):
                 station.observe("dial failed", node, detail=reason)
-                self._membership.dial_failed(node)
+                self._neighbourhood.dial_failed(node)
             case CardIssued(card=card):
                 self._membership.issue(card)
             case AddressesChanged(addresses=addresses):
@@ -198,7 +200,7 @@ class Engine:
         station = self._station
         if station.mirror.learn(changes):
             self._pulse.look_soon()
-            self._repair.note_own(changes.feeds)
+            self._repair.note_clipped(changes.feeds)
         if changes.statements:  # also to who is about to lose its links by them: it should know why
             self._broadcast.spread_statements(changes.statements, source)
         if changes.roster is not None:
@@ -271,9 +273,13 @@ class Engine:
     def _announce_self(self) -> None:
         self._membership.announce_self(self._wall_ms(self._station.now))
 
+    def _visit(self) -> None:
+        """A short link with who is no neighbour."""
+        self._neighbourhood.visit(self._repair.authors_to_tell())
+
     def _beat(self) -> None:
         self._pulse.beat()
-        self._membership.keep_neighbours()
+        self._neighbourhood.keep_neighbours()
         self._fetching.pump()
 
     def _every(self, seconds: float, action: Callable[[], None], first: float | None = None) -> None:

@@ -6,6 +6,7 @@ from peers.proto.events import LinkUp
 from peers.proto.membership import Membership
 from peers.proto.messages import Hello
 from peers.proto.neighbour import Neighbour
+from peers.proto.neighbourhood import Neighbourhood
 from peers.proto.pulse import Pulse
 from peers.proto.repair import Repair
 from peers.proto.station import Station
@@ -16,9 +17,12 @@ _TAKEOVER_SECONDS = 10.0  # a second link within this is a dial from both sides 
 class Greeting:
     """From the transport's link to a neighbour."""
 
-    def __init__(self, station: Station, membership: Membership, repair: Repair, pulse: Pulse) -> None:
+    def __init__(
+        self, station: Station, membership: Membership, neighbourhood: Neighbourhood, repair: Repair, pulse: Pulse
+    ) -> None:
         self._station = station
         self._membership = membership
+        self._neighbourhood = neighbourhood
         self._repair = repair
         self._pulse = pulse
 
@@ -28,7 +32,7 @@ class Greeting:
         neighbour = Neighbour(event.link, event.node, event.address, station.now, dialed=event.dialed)
         station.links[event.link] = neighbour
         if event.dialed:
-            self._membership.dialed(neighbour)
+            self._neighbourhood.dialed(neighbour)
         if event.node == station.node or not station.mirror.roster.allows(event.node):
             station.close(neighbour, "not a member")
         elif station.shunned.get(event.node, 0.0) > station.now:
@@ -73,7 +77,7 @@ class Greeting:
                     return True
                 station.close(other, "one link is enough")
         links = sum(not item.passing for item in station.ready())
-        if not neighbour.passing and not neighbour.dialed and links >= self._membership.most_neighbours():
+        if not neighbour.passing and not neighbour.dialed and links >= self._neighbourhood.most_neighbours():
             station.close(neighbour, "enough neighbours")
             return True
         return False

@@ -1,4 +1,4 @@
-"""Who is there, as far as we can tell, and whom to have links with. Liveness steers whom we talk to, never what is true.
+"""Who is there, as far as we can tell. Liveness steers whom we talk to, never what is true.
 
 Each node's own signed contact says how to reach it. A suspicion is a rumour about one contact; a newer contact refutes it.
 """
@@ -18,7 +18,7 @@ from peers.proto.cards import (
     read_contact,
     write_contact,
 )
-from peers.proto.events import Dial, KeepCard
+from peers.proto.events import KeepCard
 from peers.proto.messages import CARDS, Give, Rumour
 from peers.proto.neighbour import Neighbour
 from peers.proto.station import Station
@@ -41,7 +41,7 @@ class Acquaintance:
 
 
 class Membership:
-    """Contacts, suspicions, and the choice of neighbours."""
+    """Contacts and suspicions."""
 
     def __init__(self, station: Station, own: Contact, sign: Sign, read_certificate: ReadCertificate | None) -> None:
         self._station = station
@@ -50,8 +50,6 @@ class Membership:
         self._read_certificate = read_certificate
         self._known: dict[bytes, Acquaintance] = {}
         self._contacts: dict[bytes, Contact] = {}  # those that were needed so far; all are in the cards
-        self.dialing: dict[bytes, bool] = {}  # node: for one comparison only
-        self._renewing: bytes | None = None
 
     # Contacts
 
@@ -146,7 +144,7 @@ class Membership:
         station.effects.append(KeepCard(card))
         if contact is not None:
             self._contacts[card.subject] = contact
-            known = self._acquaintance(card.subject)
+            known = self.acquaintance(card.subject)
             if known.suspected is not None and known.suspected < contact.at:
                 known.suspected = None
                 station.observe("refuted", card.subject)
@@ -160,7 +158,7 @@ class Membership:
     def state(self, node: bytes) -> str:
         """alive, suspect, dead, left, revoked, or unseen for who never showed up."""
         station = self._station
-        contact, known = self.contact(node), self._acquaintance(node)
+        contact, known = self.contact(node), self.acquaintance(node)
         if node in station.mirror.roster.revoked:
             return "revoked"
         if contact is not None and contact.left:
@@ -176,7 +174,7 @@ class Membership:
 
     def last_seen(self, node: bytes) -> float | None:
         """When we last heard from a node itself."""
-        return self._acquaintance(node).last_seen
+        return self.acquaintance(node).last_seen
 
     def suspect(self, node: bytes) -> None:
         """We have lost a node: say so, for others to confirm or for it to refute."""
@@ -191,7 +189,7 @@ class Membership:
             if message.at == self._own.at:  # about any other contact there is nothing to refute, or it is a lie
                 self.announce_self(message.at + 1)
             return
-        known, contact = self._acquaintance(message.node), self.contact(message.node)
+        known, contact = self.acquaintance(message.node), self.contact(message.node)
         if contact is None or contact.at != message.at or known.suspected == message.at:
             return
         subject = [item for item in station.ready() if item.node == message.node]
@@ -204,14 +202,14 @@ class Membership:
 
     def appeared(self, neighbour: Neighbour) -> None:
         """A link was greeted: the node is there. If it was thought dead it should tell everyone otherwise."""
-        known = self._acquaintance(neighbour.node)
+        known = self.acquaintance(neighbour.node)
         if known.suspected is not None:
             self._station.send(neighbour, Rumour(neighbour.node, known.suspected))
         known.failures, known.suspected, known.last_seen = 0, None, self._station.now
 
     def lost(self, neighbour: Neighbour) -> None:
         """A link is gone. Unless they said goodbye, try again at once, then doubt."""
-        known = self._acquaintance(neighbour.node)
+        known = self.acquaintance(neighbour.node)
         if neighbour.greeted:
             known.last_seen = self._station.now
         if neighbour.goodbye:
@@ -220,14 +218,13 @@ class Membership:
                 self.suspect(neighbour.node)  # it is away; it will say so itself when it is back
         elif neighbour.dialed and not neighbour.passing:
             known.retry_at = self._station.now
-        elif not self._addresses(neighbour.node) and neighbour.greeted:
+        elif not self.addresses(neighbour.node) and neighbour.greeted:
             self.suspect(neighbour.node)  # cannot be dialled; if it has other links it hears of this
 
     def dial_failed(self, node: bytes) -> None:
         """A node did not answer."""
         station = self._station
-        self.dialing.pop(node, None)
-        known = self._acquaintance(node)
+        known = self.acquaintance(node)
         known.failures += 1
         known.retry_at = station.now + station.spread(
             min(station.config.redial_seconds, 2.0 ** min(known.failures, 10))
@@ -235,88 +232,13 @@ class Membership:
         if known.failures == _SUSPICIOUS_FAILURES:
             self.suspect(node)
 
-    # Neighbours
-
-    def keep_neighbours(self) -> None:
-        """Dial until there are enough links."""
-        station = self._station
-        links = sum(not item.passing for item in station.links.values())
-        links += sum(not passing for passing in self.dialing.values())
-        missing = station.config.neighbours - links
-        if missing > 0:
-            for node in self._candidates(missing):
-                self._dial(node, passing=False)
-
-    def most_neighbours(self) -> int:
-        """How many links we serve: where few can be dialled, those few carry everyone else."""
-        station = self._station
-        members = max(1, len(station.mirror.roster.names))
-        open_ones = sum(bool(self._addresses(card.subject)) for card in station.mirror.cards.of_kind(CONTACT))
-        share = -(-members * station.config.neighbours // max(1, open_ones))
-        return max(station.config.most_neighbours, min(share, members))
-
-    def compare_with_stranger(self) -> None:
-        """A short link with someone who is no neighbour: mends what a bad choice of neighbours would keep apart."""
-        if len(self._station.ready()) >= min(2, self._station.config.neighbours):
-            for node in self._candidates(1):
-                self._dial(node, passing=True)
-
-    def renew(self) -> None:
-        """Exchange one neighbour: first a new link, then an old one goes."""
-        station = self._station
-        links = [item for item in station.ready() if not item.passing]
-        if len(links) > station.config.neighbours + 2:
-            self._drop(links)
-        elif len(links) >= station.config.neighbours:
-            for node in self._candidates(1):
-                self._renewing = node
-                self._dial(node, passing=False)
-
-    def dialed(self, neighbour: Neighbour) -> None:
-        """A dial of ours succeeded."""
-        neighbour.passing = self.dialing.pop(neighbour.node, False)
-        if self._renewing == neighbour.node:
-            self._renewing = None
-            self._drop([item for item in self._station.ready() if not item.passing and item is not neighbour])
-
-    def _drop(self, links: list[Neighbour]) -> None:
-        own = [item for item in links if item.dialed and not item.pulls]
-        if own:
-            self._station.close(self._station.random.choice(own), "exchanging neighbours")
-
-    def _dial(self, node: bytes, *, passing: bool) -> None:
-        self.dialing[node] = passing
-        self._station.effects.append(Dial(node, self._addresses(node)))
-
-    def _addresses(self, node: bytes) -> tuple[str, ...]:
+    def addresses(self, node: bytes) -> tuple[str, ...]:
+        """Where a node can be dialled."""
         contact = self.contact(node)
         return () if contact is None or contact.left else contact.addresses
 
-    def _candidates(self, count: int) -> list[bytes]:
-        """Whom we could dial now, at random; those thought dead only if there are no others."""
-        station = self._station
-        linked = {item.node for item in station.links.values()} | set(self.dialing) | {station.node}
-        nodes = [card.subject for card in station.mirror.cards.of_kind(CONTACT) if card.subject not in linked]
-        station.random.shuffle(nodes)
-        found: list[bytes] = []
-        doubtful: list[bytes] = []
-        for node in nodes:
-            if len(found) == count:
-                break
-            if self._may_dial(node):
-                (found if self._acquaintance(node).suspected is None else doubtful).append(node)
-        return (found + doubtful)[:count]
-
-    def _may_dial(self, node: bytes) -> bool:
-        station = self._station
-        return (
-            bool(self._addresses(node))
-            and station.mirror.roster.allows(node)
-            and self._acquaintance(node).retry_at <= station.now
-            and station.shunned.get(node, 0.0) <= station.now
-        )
-
-    def _acquaintance(self, node: bytes) -> Acquaintance:
+    def acquaintance(self, node: bytes) -> Acquaintance:
+        """What is known of a node beside its contact."""
         known = self._known.get(node)
         if known is None:
             known = self._known[node] = Acquaintance()

@@ -18,6 +18,7 @@ from peers.proto.replica import FeedState
 from peers.proto.station import Station
 
 _RECALL_SECONDS = 120.0
+_TELL_SECONDS = 1800.0
 _HAS_LEAST = 65_536  # feeds a neighbour may claim to have: epochs cost an author nothing, remembering them costs us
 
 
@@ -27,7 +28,7 @@ class Repair:
     def __init__(self, station: Station, fetching: Fetching) -> None:
         self._station = station
         self._fetching = fetching
-        self._clipped: dict[Feed, float] = {}  # our own feeds that end before they do: since when that is known
+        self._clipped: dict[Feed, float] = {}  # feeds that hold more than counts: since when that is known
 
     def heard(self, neighbour: Neighbour, message: Ping | Pong) -> None:
         """Note what the other side's state is called. A pong that differs from ours begins a comparison."""
@@ -113,16 +114,22 @@ class Repair:
         if own:
             self._station.send(neighbour, Have(FEEDS, b"", answer=False, entries=own[:HAVE_ENTRIES]))
 
-    def note_own(self, states: Iterable[FeedState]) -> None:
-        """Remember which of our own feeds hold more than counts: perhaps another copy of us wrote, and peers have that."""
+    def note_clipped(self, states: Iterable[FeedState]) -> None:
+        """Remember which feeds hold more than counts: perhaps two copies of a node wrote, and it should have both."""
         for state in states:
-            if state.feed.node == self._station.node and state.held.seq > state.accepted.seq:
+            if state.held.seq > state.accepted.seq:
                 self._clipped.setdefault(state.feed, self._station.now)
 
+    def authors_to_tell(self) -> list[bytes]:
+        """Nodes that may lack, of their own, what we hold: only they can write it again so that it counts."""
+        since = self._station.now - _TELL_SECONDS
+        nodes = {feed.node for feed, known in self._clipped.items() if known > since}
+        return sorted(node for node in nodes if node != self._station.node)
+
     def recall_own(self) -> None:
-        """Ask one neighbour what it holds of those, for a while: only what is gathered soon can be written again."""
-        since = self._station.now - _RECALL_SECONDS
-        feeds = [feed for feed, known in self._clipped.items() if known > since]
+        """Ask one neighbour what it holds of such feeds of ours, for a while."""
+        since, own = self._station.now - _RECALL_SECONDS, self._station.node
+        feeds = [feed for feed, known in self._clipped.items() if known > since and feed.node == own]
         ready = self._station.ready()
         if feeds and ready:
             self._tell(
