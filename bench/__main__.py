@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from bench import append, cli, machine, merge, start
+from bench import append, bootstrap, cli, converge, machine, merge, start, wire
 from bench.table import Report
 
 _Run = Callable[[str, argparse.Namespace], Report]
@@ -23,6 +23,15 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
         "time to ready, also after kill -9",
     ),
     "cli": (lambda work, given: cli.run(work, max(given.records), given.rounds), "commands, beside `python -c pass`"),
+    "converge": (
+        lambda work, given: converge.run(work, given.seeds, given.peer_seconds),
+        "live replication, beside pycrdt-websocket and git; a thousand simulated nodes",
+    ),
+    "wire": (lambda work, given: wire.run(work, given.idle), "bytes on the wire, beside pycrdt-websocket and git"),
+    "bootstrap": (
+        lambda work, _: bootstrap.run(work),
+        "a newcomer that fetches 100,000 records, beside merging them from memory, pycrdt-websocket and git",
+    ),
 }
 
 
@@ -44,7 +53,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    lines = "\n".join(f"  {name:<7} {sentence}" for name, (_, sentence) in BENCHMARKS.items())
+    lines = "\n".join(f"  {name:<9} {sentence}" for name, (_, sentence) in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description=f"Every benchmark, or those named:\n{lines}",
@@ -64,6 +73,12 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--starts", type=int, default=7, metavar="N", help="starts of each kind (default: 7)")
     parser.add_argument("--rounds", type=int, default=40, metavar="N", help="rounds of cli (default: 40)")
+    parser.add_argument(
+        "--seeds", type=int, default=3, metavar="N", help="seeds of converge's simulations (default: 3)"
+    )
+    parser.add_argument(
+        "--idle", type=float, default=20, metavar="S", help="seconds of silence measured by wire (default: 20)"
+    )
     parser.add_argument(
         "--work", metavar="DIR", help="where homes are made, and kept for the next run (default: temporary)"
     )

@@ -1,6 +1,7 @@
 """What the figures were measured on, and what this process holds of it. Reads the system; changes nothing."""
 
-import importlib.util
+import contextlib
+import importlib.metadata
 import os
 import platform
 import resource
@@ -23,16 +24,30 @@ def facts() -> dict[str, Any]:
         "apsw": apsw.apsw_version(),
         "load": [round(load, 2) for load in os.getloadavg()],
     }
-    if importlib.util.find_spec("pycrdt"):
-        from pycrdt import __version__
-
-        found["pycrdt"] = __version__
+    for name in ("pycrdt", "pycrdt-websocket", "pycrdt-store"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
     return found
 
 
 def resident_bytes() -> int:
     """Resident memory of this process now; where the system does not say, the peak."""
     return _status("VmRSS") or peak_bytes()
+
+
+def process_bytes(pid: int) -> int | None:
+    """Resident memory of another process now; None where the system does not say."""
+    return _status("VmRSS", str(pid)) or None
+
+
+def process_seconds(pid: int) -> float | None:
+    """Processor time of another process so far; None where the system does not say."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def peak_bytes() -> int:
@@ -47,9 +62,9 @@ def disk_bytes(path: str) -> int:
     return sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))
 
 
-def _status(name: str) -> int:
+def _status(name: str, pid: str = "self") -> int:
     try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
             return next((int(line.split()[1]) * 1024 for line in file if line.startswith(name + ":")), 0)
     except OSError:
         return 0

@@ -31,18 +31,24 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line: what was measured, ours, and the peer's where there is one."""
+    """One line: what was measured, ours, and the peers' where there are any. A goal's ratio is that to the first."""
 
     what: str
     unit: str
     ours: float | None
     peer: float | None = None
     goal: Goal | None = None
+    second: float | None = None
 
     @property
     def ratio(self) -> float | None:
         """Ours over the peer's."""
-        return None if self.ours is None or not self.peer else self.ours / self.peer
+        return _over(self.ours, self.peer)
+
+    @property
+    def second_ratio(self) -> float | None:
+        """Ours over the second peer's."""
+        return _over(self.ours, self.second)
 
 
 @dataclass(slots=True)
@@ -53,16 +59,24 @@ class Report:
     peer: str
     figures: list[Figure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    second: str = ""  # another peer
 
     def add(
-        self, what: str, unit: str, ours: float | None, peer: float | None = None, goal: Goal | None = None
+        self,
+        what: str,
+        unit: str,
+        ours: float | None,
+        peer: float | None = None,
+        goal: Goal | None = None,
+        *,
+        second: float | None = None,
     ) -> None:
         """One more line."""
-        self.figures.append(Figure(what, unit, ours, peer, goal))
+        self.figures.append(Figure(what, unit, ours, peer, goal, second))
 
     def render(self) -> str:
         """The table without its empty columns, then the notes."""
-        head = ("what", "unit", "clan-mesh", self.peer, "ratio", "goal", "")
+        head = ("what", "unit", "clan-mesh", self.peer, "ratio", self.second, "ratio", "goal", "")
         rows = [_cells(figure) for figure in self.figures]
         kept = [at for at in range(len(head)) if any(row[at] for row in rows)]
         widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
@@ -74,8 +88,12 @@ class Report:
         """Write the JSON; returns where."""
         os.makedirs(RESULTS, exist_ok=True)
         path = os.path.join(RESULTS, f"{self.name}.json")
-        figures = [asdict(item) | {"ratio": item.ratio, "met": _met(item)} for item in self.figures]
-        value = {"name": self.name, "peer": self.peer, "machine": facts, "figures": figures, "notes": self.notes}
+        figures = [
+            asdict(item) | {"ratio": item.ratio, "second_ratio": item.second_ratio, "met": _met(item)}
+            for item in self.figures
+        ]
+        value: dict[str, Any] = {"name": self.name, "peer": self.peer, "second": self.second, "machine": facts}
+        value |= {"figures": figures, "notes": self.notes}
         with open(path, "w", encoding="utf-8") as file:
             json.dump(value, file, indent=2)
             file.write("\n")
@@ -96,16 +114,21 @@ def number(value: float | None) -> str:
     return f"{value:.3g}"
 
 
+def _over(ours: float | None, peer: float | None) -> float | None:
+    return None if ours is None or not peer else ours / peer
+
+
 def _met(figure: Figure) -> bool | None:
     return None if figure.goal is None else figure.goal.met(figure.ours, figure.ratio)
 
 
 def _cells(figure: Figure) -> tuple[str, ...]:
     verdict = {True: "met", False: "MISSED", None: ""}[_met(figure)]
-    ratio = "" if figure.ratio is None else f"{figure.ratio:.3g} x"
+    ratio, second_ratio = ("" if value is None else f"{value:.3g} x" for value in (figure.ratio, figure.second_ratio))
     goal = "" if figure.goal is None else figure.goal.text(figure.unit)
-    return figure.what, figure.unit, number(figure.ours) or "-", number(figure.peer), ratio, goal, verdict
+    second = (number(figure.second), second_ratio)
+    return figure.what, figure.unit, number(figure.ours) or "-", number(figure.peer), ratio, *second, goal, verdict
 
 
 def _aligned(cell: str, widths: list[int], column: int) -> str:
-    return cell.rjust(widths[column]) if 2 <= column <= 4 else cell.ljust(widths[column])
+    return cell.rjust(widths[column]) if 2 <= column <= 6 else cell.ljust(widths[column])

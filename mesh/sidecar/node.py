@@ -31,7 +31,7 @@ from mesh.store.home import Home
 from mesh.store.store import Store, wall_clock
 from peers.proto.cards import CERTIFICATE, CONTACT, Card
 from peers.proto.engine import Engine
-from peers.proto.events import CardIssued
+from peers.proto.events import AddressesChanged, CardIssued
 from peers.proto.replica import Changes
 from peers.transport.gate import Admission
 from peers.transport.links import Link
@@ -184,7 +184,18 @@ class Node:
         while True:
             await asyncio.wrap_future(self._librarian.call(lambda: self._pay(author.store)))
             self._issue_due()
+            self._notice_move()
             await asyncio.sleep(DUE_SECONDS)
+
+    def _notice_move(self) -> None:
+        """A laptop that listens everywhere has other addresses in another network."""
+        if self._transport is None:
+            return
+        found = advertised(self._settings.advertise, self._transport.bound)
+        if found != self.addresses:
+            log.info("reachable at other addresses now address=%s", ",".join(found))
+            self.addresses = found
+            self._gossip.handle(AddressesChanged(found))
 
     def _pay(self, store: Store) -> None:
         _due(store)

@@ -5,11 +5,13 @@ Time stands still until a test moves it. The other sides of its links are the te
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import TypeVar
 
 from mesh.core.identity import Identity
 from mesh.core.operation import Add
 from mesh.core.trust import Founders
+from mesh.core.vector import Head
 from peers.proto.cards import Card, Contact, write_contact
 from peers.proto.codec import decode, encode
 from peers.proto.config import Config
@@ -21,6 +23,7 @@ from peers.proto.events import (
     Effect,
     Event,
     FindCommon,
+    LinkDown,
     LinkUp,
     MergeDone,
     MergeThis,
@@ -34,7 +37,7 @@ from peers.proto.events import (
     StatementsRead,
     Tick,
 )
-from peers.proto.messages import Hello, Message
+from peers.proto.messages import FEEDS, Ending, FeedEntry, Have, Hello, Message, Pull, Ranges
 from peers.proto.parcels import pack_ranges, unpack_ranges
 from peers.proto.replica import Verdict
 from peers.simulate.notebook import MemoryNotebook
@@ -53,6 +56,7 @@ F = TypeVar("F", bound=Effect)
 Question = MergeThis | ReadThis | ReadStatements | FindCommon
 
 
+@cache
 def node(index: int) -> bytes:
     """The id of one of the forty members; those with a greater number have no certificate."""
     return CLAN.node(index).public
@@ -217,3 +221,53 @@ def _messages(effects: Iterable[Effect], link: int, kind: type[M]) -> Iterator[M
             message = decode(effect.frame)
             if isinstance(message, kind):
                 yield message
+
+
+class Library:
+    """What a neighbour has, and how an honest one answers."""
+
+    def __init__(self, *chains: Chain) -> None:
+        self.chains = list(chains)
+        self.notebook = MemoryNotebook(_VERIFIED, CLAN.node(MEMBERS - 1), random.Random(3), lambda: NOW_MS)
+        self.notebook.merge(_CERTIFICATES, [])
+        for chain in chains:
+            self.notebook.merge((), [chain.encoded()])
+
+    def have(self) -> Have:
+        """All its feeds, in one message."""
+        heads = [(chain.feed, Head(len(chain.links), chain.head)) for chain in self.chains]
+        return Have(FEEDS, None, answer=False, entries=[FeedEntry(feed, head, head) for feed, head in heads])
+
+    def answer(self, pull: Pull) -> Ranges:
+        """What was asked for."""
+        chunks = self.notebook.read(pull.wants, pull.room)
+        endings = [Ending(chunk.feed, chunk.end, chunk.more, chunk.points) for chunk in chunks]
+        return Ranges(pull.pull, endings, pack_ranges([data for chunk in chunks for data in chunk.ranges]))
+
+
+class Wires:
+    """Links between two desks: what one sends, the other receives, once somebody says `carry`."""
+
+    def __init__(self, one: Desk, other: Desk, links: Sequence[tuple[int, int]]) -> None:
+        """`links`: the number of each on both sides."""
+        self._desks = (one, other)
+        self._links = (dict(links), {b: a for a, b in links})
+        self._read = [0, 0]
+
+    def carry(self) -> None:
+        """Until nobody has more to say."""
+        for _ in range(_STEPS):
+            if not self._step(0) + self._step(1):
+                return
+        raise AssertionError("they never stop talking")
+
+    def _step(self, side: int) -> int:
+        desk, partner, links = self._desks[side], self._desks[1 - side], self._links[side]
+        fresh = [effect for effect in desk.effects[self._read[side] :] if isinstance(effect, Send | Close)]
+        self._read[side] = len(desk.effects)
+        for effect in fresh:
+            if effect.link in links:
+                there = links[effect.link]
+                came = Received(there, effect.frame) if isinstance(effect, Send) else LinkDown(there, effect.reason)
+                partner.handle(came)
+        return len(fresh)

@@ -47,7 +47,7 @@ a second greeting                        | closed, shunned  | dropped           
 a push before the greeting               | closed, shunned  | dropped           | unchanged
 a link without a certificate             | closed           | dropped           | unchanged
 a link of a revoked node                 | closed           | dropped           | unchanged
-operations of one without a certificate  | stays            | waits             | unchanged
+operations of one without a certificate  | stays            | dropped           | unchanged
 operations after a revocation            | stays            | clipped           | unchanged
 a replay                                 | stays            | redundant         | unchanged
 a replayed statement                     | stays            | known             | unchanged

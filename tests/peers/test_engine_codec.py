@@ -44,7 +44,7 @@ heads = st.builds(Head, st.integers(0, SEQ_MAX), hashes)
 covers = st.none() | st.sets(st.integers(0, 255)).map(lambda numbers: bytes(sorted(numbers)))
 one_head = st.tuples(feeds, heads).map(lambda pair: FeedEntry(pair[0], pair[1], pair[1]))
 feed_entries = st.builds(FeedEntry, feeds, heads, heads) | one_head
-card_entries = st.builds(CardEntry, st.integers(0, 255), hashes, times)
+card_entries = st.builds(CardEntry, st.integers(0, 255), hashes, times, prefixes)
 endings = st.builds(Ending, feeds, heads, st.booleans(), st.lists(heads, max_size=64))
 keys = st.binary(min_size=33, max_size=33)
 
@@ -116,7 +116,9 @@ def test_random_bytes_are_a_message_or_malformed(frame: bytes) -> None:
 
 
 _leaves = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text() | st.binary() | hashes
-_values = st.recursive(_leaves, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner), max_leaves=20)
+_values = st.recursive(
+    _leaves, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner), max_leaves=20
+)
 
 
 @given(st.integers(0, 14), st.lists(_values, max_size=6))
@@ -166,6 +168,7 @@ WRONG: dict[str, list[object]] = {
     "a feed of epoch zero": [1, 6, 2, None, False, [[bytes(40), 1, H]]],
     "a number beyond all feeds": [1, 6, 2, None, False, [[F, SEQ_MAX + 1, H]]],
     "a card without a time": [1, 6, 3, None, False, [[1, H]]],
+    "a card with half a digest": [1, 6, 3, None, False, [[1, H, 1, bytes(4)]]],
     "a pull of nothing": [1, 8, 1, 1, []],
     "a pull for more than an answer holds": [1, 8, 1, ANSWER_BYTES + 1, [[F, 0, H]]],
     "a pull of too many feeds": [1, 8, 1, 1, [[F, 0, H]] * (PULL_FEEDS + 1)],
