@@ -98,17 +98,22 @@ class CardBook:
 
     def __init__(self) -> None:
         self._buckets: list[dict[bytes, Card]] = [{} for _ in range(256)]
-        self._digests: list[bytes | None] = [None] * 256
+        self._digests = [digest(b"")] * 256
+        self._stale: set[int] = set()  # buckets whose digest is to be computed anew
         self._whole: bytes | None = None
+        self._count = 0
 
     def put(self, card: Card) -> bool:
         """Keep a card if it is newer. Says whether it was."""
         number = card.subject[0]
         bucket = self._buckets[number]
-        if not card.replaces(bucket.get(card.key)):
+        known = bucket.get(card.key)
+        if not card.replaces(known):
             return False
         bucket[card.key] = card
-        self._digests[number] = self._whole = None
+        self._count += known is None
+        self._stale.add(number)
+        self._whole = None
         return True
 
     def get(self, kind: int, subject: bytes) -> Card | None:
@@ -129,23 +134,25 @@ class CardBook:
 
     def bucket_digest(self, number: int) -> bytes:
         """What names one bucket's cards."""
-        known = self._digests[number]
-        if known is None:
+        if number in self._stale:
             parts = sorted(card.key + digest(card.data) for card in self._buckets[number].values())
-            known = self._digests[number] = digest(b"".join(parts))
-        return known
+            self._digests[number] = digest(b"".join(parts))
+            self._stale.discard(number)
+        return self._digests[number]
 
     def digest(self) -> bytes:
         """What names all cards."""
         if self._whole is None:
-            self._whole = digest(b"".join(map(self.bucket_digest, range(256))))
+            for number in list(self._stale):
+                self.bucket_digest(number)
+            self._whole = digest(b"".join(self._digests))
         return self._whole
 
     def __iter__(self) -> Iterator[Card]:
         return (card for bucket in self._buckets for card in bucket.values())
 
     def __len__(self) -> int:
-        return sum(map(len, self._buckets))
+        return self._count
 
 
 def _signed(data: bytes) -> tuple[bytes, bytes]:

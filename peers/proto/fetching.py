@@ -23,7 +23,7 @@ _EXPANSION = 4  # about what zstd makes of records
 class Want:
     """A feed that some neighbour has more of."""
 
-    __slots__ = ("after", "asked", "branch", "feed", "merging", "target", "tries")
+    __slots__ = ("after", "asked", "feed", "holder", "merging", "target", "tries")
 
     def __init__(self, feed: Feed, target: int, after: Head) -> None:
         self.feed = feed
@@ -31,7 +31,7 @@ class Want:
         self.after = after  # where the next question begins
         self.asked: Neighbour | None = None
         self.merging = 0  # answers that are being merged
-        self.branch = False  # another branch than ours: it may end before ours does
+        self.holder: Neighbour | None = None  # of another branch than ours, which only who has it can give
         self.tries = 0
 
     @property
@@ -70,7 +70,7 @@ class Fetching:
             return
         neighbour.learn_has(feed, head.seq)
         want = self._wants[feed] = Want(feed, head.seq, Head(head.seq, bytes(32)))
-        want.branch = True
+        want.holder = neighbour
         self._ask(neighbour, [want])  # no chain has this hash, so the answer will list points
 
     def _add(self, feed: Feed, seq: int) -> None:
@@ -93,7 +93,11 @@ class Fetching:
         station.random.shuffle(free)
         for position, neighbour in enumerate(free):
             has = neighbour.has
-            idle = [want for want in self._wants.values() if want.is_idle and has.get(want.feed, 0) > want.after.seq]
+            idle = [
+                want
+                for want in self._wants.values()
+                if want.is_idle and has.get(want.feed, 0) > want.after.seq and want.holder in (None, neighbour)
+            ]
             if idle:
                 share = max(_SHARE, -(-len(idle) // (len(free) - position)))
                 self._ask(neighbour, idle[: min(share, PULL_FEEDS)])
@@ -159,7 +163,7 @@ class Fetching:
             if self._wants.get(want.feed) is want:
                 want.asked = None
                 want.after = head
-                want.branch = True
+                want.holder = neighbour
                 want.target = max(want.target, points[0].seq)
                 self.pump()
 
@@ -195,7 +199,7 @@ class Fetching:
             return
         held = self._station.mirror.held(want.feed)
         want.tries += 1
-        if want.branch or held.seq >= want.target or want.tries > _TRIES:
+        if want.holder is not None or held.seq >= want.target or want.tries > _TRIES:
             del self._wants[want.feed]
         else:
             want.after = held
@@ -225,6 +229,9 @@ class Fetching:
             self._free(feeds)
         self._late = {number: other for number, other in self._late.items() if other is not neighbour}
         for want in list(self._wants.values()):
+            if want.holder is neighbour:
+                del self._wants[want.feed]
+                continue
             if want.asked is neighbour:
                 want.asked = None
             self._prune(want)

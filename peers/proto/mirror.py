@@ -23,6 +23,7 @@ class Mirror:
         self._statements: list[set[bytes]] = [set() for _ in range(BUCKETS)]
         self._statement_digests: list[bytes | None] = [None] * BUCKETS
         self._statement_digest: bytes | None = None
+        self._statement_count = 0
         self._root: bytes | None = None
         self.cards = CardBook()
         self.roster = Roster({})
@@ -98,8 +99,8 @@ class Mirror:
     def size(self, kind: int) -> int:
         """How many entries a set has."""
         if kind == STATEMENTS:
-            return sum(map(len, self._statements))
-        return len(self.cards) if kind == CARDS else len(self._accepted)
+            return self._statement_count
+        return len(self.cards) if kind == CARDS else len(self._feeds)
 
     def digests(self, kind: int) -> bytes:
         """The digests of all buckets, shortened."""
@@ -151,10 +152,12 @@ class Mirror:
 
     def _put_statement(self, identity: bytes, *, there: bool) -> None:
         bucket = self._statements[identity[0]]
+        before = len(bucket)
         if there:
             bucket.add(identity)
         else:
             bucket.discard(identity)
+        self._statement_count += len(bucket) - before
         self._statement_digests[identity[0]] = self._statement_digest = None
 
     def unlisted(self, covers: bytes | None, listed: set[Feed]) -> Iterator[Feed]:

@@ -38,6 +38,9 @@ class Neighbourhood:
     def most_neighbours(self) -> int:
         """How many links we serve: where few can be dialled, those few carry everyone else."""
         station = self._station
+        links = sum(not item.passing for item in station.ready())
+        if links < station.config.most_neighbours:
+            return station.config.most_neighbours  # the usual case, and the share is some work to find out
         members = max(1, len(station.mirror.roster.names))
         open_ones = sum(
             bool(self._membership.addresses(card.subject)) for card in station.mirror.cards.of_kind(CONTACT)
