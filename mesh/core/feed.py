@@ -111,7 +111,12 @@ def encode_range(item: Range) -> bytes:
     flat: list[Any] = []
     for link in item.links:
         flat += (link.hlc, link.kind, [link.body_hash] if link.body is None else link.body)
-    return pack([item.feed.encode(), item.first, item.prev, item.signature, flat])
+    return pack_range(item.feed, item.first, item.prev, item.signature, flat)
+
+
+def pack_range(feed: Feed, first: int, prev: bytes, signature: bytes, flat: list[Any]) -> bytes:
+    """The bytes of a range whose operations are laid out already, three values each."""
+    return pack([feed.encode(), first, prev, signature, flat])
 
 
 def decode_range(mesh: bytes, data: bytes) -> Range:

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from mesh.core.errors import MeshError, UsageError
-from mesh.store.doorbell import socket_file
+from mesh.store.doorbell import OWN_FEED, socket_file
 
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]
 _BODY_BYTES = 64 * 1024
@@ -21,11 +21,11 @@ _BODY_BYTES = 64 * 1024
 
 @asynccontextmanager
 async def serving(
-    home: str, routes: dict[str, Answer], metrics: Callable[[], str], rung: Callable[[], None]
+    home: str, routes: dict[str, Answer], metrics: Callable[[], str], rung: Callable[[bool], None]
 ) -> AsyncIterator[None]:
     """Answer on the home's socket inside the block. `routes`: "GET /peers" to a function of the request's JSON.
 
-    `rung`: called when a command has rung the doorbell.
+    `rung`: called when a command has rung the doorbell, with whether more than our own feed may have changed.
     """
     app = web.Application(client_max_size=_BODY_BYTES)
     for route, answer in routes.items():
@@ -72,11 +72,12 @@ def _handler(answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]
     return handle
 
 
-def _heard(bell: socket.socket, rung: Callable[[], None]) -> None:
+def _heard(bell: socket.socket, rung: Callable[[bool], None]) -> None:
+    news = set()
     with suppress(BlockingIOError):
-        while bell.recv(16):
-            pass
-    rung()
+        while True:
+            news.add(bell.recv(16))
+    rung(news != {OWN_FEED})
 
 
 def _free(path: str) -> str:

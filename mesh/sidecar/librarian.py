@@ -39,7 +39,10 @@ log = logging.getLogger("mesh.sidecar")
 
 
 class _Refresh:
-    """Look what others wrote."""
+    """Look what others wrote: everywhere, or in our own feeds only."""
+
+    def __init__(self, *, everywhere: bool) -> None:
+        self.everywhere = everywhere
 
 
 class _Call:
@@ -86,9 +89,9 @@ class Librarian:
         """Queue a question of the engine."""
         self._queue.put(work)
 
-    def refresh(self) -> None:
+    def refresh(self, everywhere: bool = True) -> None:  # noqa: FBT001, FBT002 (what the doorbell says)
         """Someone has written: look soon."""
-        self._queue.put(_Refresh())
+        self._queue.put(_Refresh(everywhere=everywhere))
 
     def call(self, function: Callable[[], T]) -> "Future[T]":
         """Run something else on the thread that owns the store."""
@@ -108,7 +111,7 @@ class Librarian:
         try:
             batch = [self._queue.get(timeout=WATCH_SECONDS)]
         except queue.Empty:
-            return [_Refresh()] if self._version() != self._seen else []
+            return [_Refresh(everywhere=True)] if self._version() != self._seen else []
         while len(batch) < _BATCH:
             try:
                 batch.append(self._queue.get_nowait())
@@ -120,6 +123,7 @@ class Librarian:
         """Merges that stand together share a commit; looking at what others wrote is done once."""
         merges: list[MergeThis] = []
         looked = False
+        everywhere = any(isinstance(item, _Refresh) and item.everywhere for item in batch)
         for item in batch:
             if isinstance(item, MergeThis):
                 merges.append(item)
@@ -131,7 +135,7 @@ class Librarian:
                 if not looked:
                     looked = True
                     self._seen = self._version()
-                    self._tell(self._library.refresh)
+                    self._tell(self._library.refresh if everywhere else self._library.refresh_own)
             elif isinstance(item, _Call):
                 self._call(item.function, item.future)
             else:

@@ -5,7 +5,6 @@ Called from one thread at a time. It remembers what it last told, so that each c
 
 from collections.abc import Iterable, Sequence
 
-from mesh.core.feed import encode_range
 from mesh.core.ids import Feed, first_prev
 from mesh.core.trust import Trust
 from mesh.core.vector import Head
@@ -15,6 +14,8 @@ from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outco
 from peers.proto.config import EAGER_BYTES
 from peers.proto.parcels import peek
 from peers.proto.replica import Changes, Chunk, FeedState, Merge, Parcel, Replica, Roster, Verdict
+
+_PUSHED_OPERATIONS = EAGER_BYTES // 40  # no operation is encoded in fewer bytes
 
 _VERDICTS: dict[type[Outcome], Verdict] = {
     Merged: Verdict.NEW,
@@ -118,13 +119,12 @@ class Library(Replica):
         ranges: list[bytes] = []
         end = head
         while end.seq < row.held.seq:
-            item = feeds.next_range(row, end.seq, end.hash)
-            data = encode_range(item)
+            data, reached = feeds.encoded_after(row, end)
             if len(data) > room and not (first and not ranges):
                 break
             ranges.append(data)
             room -= len(data)
-            end = Head(item.last, item.head)
+            end = reached
         return Chunk(feed, end, end.seq < row.held.seq, ranges)
 
     def _points(self, row: FeedRow, before: int) -> list[Head]:
@@ -173,11 +173,11 @@ class Library(Replica):
 
     def _parcel(self, row: FeedRow, after: Head) -> list[Parcel]:
         """What was written behind a head, if it is small enough to push."""
-        item = self._store.feeds.next_range(row, after.seq, after.hash)
-        if item.last < row.held.seq:
+        if row.held.seq - after.seq > _PUSHED_OPERATIONS:
             return []
-        data = encode_range(item)
-        return [Parcel(row.feed, item.first, item.last, data)] if len(data) <= EAGER_BYTES else []
+        data, end = self._store.feeds.encoded_after(row, after)
+        small = end.seq == row.held.seq and len(data) <= EAGER_BYTES
+        return [Parcel(row.feed, after.seq + 1, end.seq, data)] if small else []
 
 
 def roster_of(trust: Trust) -> Roster:

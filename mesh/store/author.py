@@ -24,6 +24,7 @@ from mesh.core.limits import (
 from mesh.core.operation import Add, Body, Count, Ignored, Remove, Set, encode, kind_of, parse
 from mesh.core.trust import Trust
 from mesh.store.database import Run
+from mesh.store.doorbell import ANYTHING, OWN_FEED
 from mesh.store.draft import Assignment, Draft, Increment, NewRecord, Removal, Republished
 from mesh.store.feeds import FeedRow
 from mesh.store.marker import Marker
@@ -46,7 +47,7 @@ class Author:
     """The one who may extend this node's feeds."""
 
     def __init__(
-        self, store: Store, identity: Identity, marker: Marker, tell: Callable[[], None] = lambda: None
+        self, store: Store, identity: Identity, marker: Marker, tell: Callable[[bytes], None] = lambda _: None
     ) -> None:
         """`tell`: called after each commit of ours, for whoever passes it on."""
         self.store = store
@@ -77,21 +78,21 @@ class Author:
                 self._mark(descriptor)
         finally:
             os.close(descriptor)
-        self._tell()
+        self._tell(OWN_FEED)
         return results
 
     def merge_ranges(self, encoded: Sequence[bytes]) -> list[Outcome]:
         """Merge ranges, and write again what they show we lost."""
         outcomes = self.store.merge_ranges(encoded)
         self.republish()
-        self._tell()
+        self._tell(ANYTHING)
         return outcomes
 
     def merge_statements(self, encoded: Sequence[bytes]) -> list[Outcome]:
         """Merge statements, and write again what they show we lost."""
         outcomes = self.store.merge_statements(encoded)
         self.republish()
-        self._tell()
+        self._tell(ANYTHING)
         return outcomes
 
     def republish(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from mesh.core.errors import HomeDamaged
-from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, chain, link_hash, weight
+from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, chain, link_hash, pack_range, weight
 from mesh.core.ids import Feed, digest, first_prev, signed_prefix, tag_of
 from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
 from mesh.core.operation import ADD, Add, fold_key, parse
@@ -231,10 +231,7 @@ class Feeds:
             seq: (head, signature) for seq, head, signature in self._points_behind(row.number, after, nearest=shortest)
         }
         if not points:
-            raise HomeDamaged(
-                f"feed {row.feed} has no signature behind operation {after}",
-                "keep a copy of the folder, then run: mesh repair",
-            )
+            raise _no_point(row, after)
         links: list[Link] = []
         best, heavy = 0, ENVELOPE_WEIGHT
         for op in self.rows(row.number, after + 1, min(max(points), after + RANGE_OPERATIONS)):
@@ -248,6 +245,25 @@ class Feeds:
         del links[best:]
         signature = points[after + best][1]
         return Range(row.feed, after + 1, prev, links, chain(prev, links), signature)
+
+    def encoded_after(self, row: FeedRow, after: Head) -> tuple[bytes, Head]:
+        """The same range as `next_range`, as it travels, and where it ends. Nothing is hashed: the point says its hash."""
+        points = {seq: (head, sign) for seq, head, sign in self._points_behind(row.number, after.seq, nearest=False)}
+        if not points:
+            raise _no_point(row, after.seq)
+        flat: list[object] = []
+        best, heavy = 0, ENVELOPE_WEIGHT
+        for op in self.rows(row.number, after.seq + 1, min(max(points), after.seq + RANGE_OPERATIONS)):
+            heavy += weight(op.body)
+            if heavy > RANGE_BYTES:
+                break
+            flat += (op.hlc, op.kind, [self.erased_hash(op.op)] if op.body is None else op.body)
+            if op.seq in points:
+                best = op.seq
+        assert best, "consecutive points are never further apart than one range"
+        head, signature = points[best]
+        del flat[3 * (best - after.seq) :]
+        return pack_range(row.feed, after.seq + 1, after.hash, signature, flat), Head(best, head)
 
     def _points_behind(self, number: int, after: int, *, nearest: bool) -> list[tuple[int, bytes, bytes]]:
         return list(
@@ -270,6 +286,12 @@ class Feeds:
             (number, first, last),
         ).get
         return int(heavy or 0) + ENVELOPE_WEIGHT <= RANGE_BYTES
+
+
+def _no_point(row: FeedRow, after: int) -> HomeDamaged:
+    return HomeDamaged(
+        f"feed {row.feed} has no signature behind operation {after}", "keep a copy of the folder, then run: mesh repair"
+    )
 
 
 def _feed_row(row: tuple[Any, ...]) -> FeedRow:

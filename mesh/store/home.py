@@ -129,7 +129,7 @@ def _corrected(database: Database) -> Clock:
     return lambda: wall_clock() + offset
 
 
-def _nobody() -> None:
+def _nobody(_news: bytes) -> None:
     """Nobody waits for private records, and the sidecar knows what it wrote itself."""
 
 

@@ -15,6 +15,7 @@ from peers.simulate.scenario import Scenario
 from peers.simulate.world import World
 from peers.transport.conditions import Conditions
 
+_UNDERWAY_SECONDS = 0.2  # copies that were still on their way when everyone had one are traffic too
 _PEACE_SECONDS = 240.0  # to agree after the last fault: longer than any wait of the engine between two attempts
 
 Prepare = Callable[[World], None]
@@ -38,6 +39,7 @@ def simulate(scenario: Scenario, config: Config | None = None, prepare: Prepare 
         _arrange_writes(world, faults, scenario)
         world.run(max(scenario.duration, 0.001))
         agreed = find_peace(world)
+        world.run(_UNDERWAY_SECONDS)
         return _report(world, scenario, faults, idle, agreed)
 
 

@@ -56,7 +56,7 @@ def test_five_sidecars_have_everything_after_kills_and_restarts(tmp_path: Path) 
     """Two of five are killed with -9 in each round, and come back at another address."""
     with mesh_of(5, tmp_path) as fleet:
         acknowledged = write_everywhere(fleet, "before", 1)
-        acknowledged |= kill_and_restart(fleet, rounds=3, victims=2, records=2)
+        acknowledged |= kill_and_restart(fleet, rounds=2, victims=2, records=2)
         eventually_all_have(fleet, acknowledged)
 
 
