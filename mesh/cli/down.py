@@ -11,6 +11,7 @@ from mesh.sidecar.lock import running
 from mesh.store.home import open_home
 
 _SECONDS = 10.0
+_SURE_SECONDS = 0.05  # one that is just starting may not have written its own number over that of a killed one yet
 
 
 def main(argv: list[str]) -> int:
@@ -18,7 +19,8 @@ def main(argv: list[str]) -> int:
     given = parser("down", "mesh down").parse_args(argv)
     home = open_home(given.home)
     process = running(home)
-    if process is not None:
+    time.sleep(_SURE_SECONDS if process is not None else 0)
+    if process is not None and process == running(home):
         os.kill(process, signal.SIGTERM)
         deadline = time.monotonic() + _SECONDS
         while running(home) == process:

@@ -57,6 +57,7 @@ class FrontDoor:
         self._listeners: list[JoinListener] = []
         self._stack = AsyncExitStack()
         self._changed = asyncio.Event()
+        self._adjusting = asyncio.Lock()
         self._used_at: float | None = None
 
     async def run(self) -> None:
@@ -127,6 +128,10 @@ class FrontDoor:
     # The door itself
 
     async def _adjust(self) -> None:
+        async with self._adjusting:  # an invitation made while the door closes must find it open
+            await self._open_or_close()
+
+    async def _open_or_close(self) -> None:
         recently = self._used_at is not None and time.monotonic() - self._used_at < _GRACE_SECONDS
         wanted = bool(await self.outstanding()) or recently or any(item.busy for item in self._listeners)
         if wanted and not self._listeners:

@@ -31,6 +31,7 @@ def only_sidecar(home: Home) -> Iterator[None]:
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield
     finally:
+        os.ftruncate(descriptor, 0)
         os.close(descriptor)
 
 

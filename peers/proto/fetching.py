@@ -91,6 +91,7 @@ class Fetching:
             return
         free = [item for item in station.ready() if not item.pulls and item.busy_until <= station.now]
         station.random.shuffle(free)
+        free.sort(key=lambda item: item.misses)  # who did not answer lately is asked last
         for position, neighbour in enumerate(free):
             has = neighbour.has
             idle = [
