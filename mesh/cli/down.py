@@ -8,19 +8,29 @@ from mesh.cli.arguments import parser
 from mesh.cli.output import print_json
 from mesh.core.errors import HomeBusy
 from mesh.sidecar.lock import running
-from mesh.store.home import open_home
+from mesh.store.home import Home, open_home
 
 _SECONDS = 10.0
 _SURE_SECONDS = 0.05  # one that is just starting may not have written its own number over that of a killed one yet
+
+
+def _surely_running(home: Home) -> int | None:
+    """The sidecar's process, read twice alike: signals must reach nobody else."""
+    process = running(home)
+    while process is not None:
+        time.sleep(_SURE_SECONDS)
+        before, process = process, running(home)
+        if process == before:
+            break
+    return process
 
 
 def main(argv: list[str]) -> int:
     """Ask the sidecar to stop, and wait until it has."""
     given = parser("down", "mesh down").parse_args(argv)
     home = open_home(given.home)
-    process = running(home)
-    time.sleep(_SURE_SECONDS if process is not None else 0)
-    if process is not None and process == running(home):
+    process = _surely_running(home)
+    if process is not None:
         os.kill(process, signal.SIGTERM)
         deadline = time.monotonic() + _SECONDS
         while running(home) == process:

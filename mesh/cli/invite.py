@@ -50,7 +50,7 @@ def _list(found: list[dict[str, object]], *, as_json: bool) -> int:
         print_json(found)
     else:
         for item in found:
-            print(f"{item['id']}  {item['uses_left']} uses left  until {when(int(str(item['expires_ms'])))[:16]}Z")
+            print(f"{item['id']}  for {item['uses_left']} more  until {when(int(str(item['expires_ms'])))[:16]}Z")
         if not found:
             tell("no invitation is outstanding")
     return 0

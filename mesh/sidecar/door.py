@@ -13,11 +13,12 @@ from mesh.core.ids import display_name, text_id
 from mesh.core.trust import Founders
 from mesh.sidecar.librarian import Librarian
 from mesh.sidecar.notary import Notary, card_of
+from mesh.sidecar.settings import Settings, advertised
 from mesh.store.author import Author
 from mesh.store.home import Home
 from mesh.store.invites import Invite, InviteBook, Refusal
 from peers.proto.cards import CONTACT, Card
-from peers.transport.address import format_address
+from peers.transport.address import format_address, parse_address
 from peers.trust import joining
 from peers.trust.certificates import read
 from peers.trust.listener import JoinListener
@@ -39,19 +40,17 @@ class FrontDoor:
         author: Author,
         librarian: Librarian,
         notary: Notary,
-        listen: Sequence[tuple[str, int]],
-        advertise: Callable[[], Sequence[str]],
+        settings: Settings,
         contacts: Callable[[], Sequence[Card]],
         issued: Callable[[Card], None],
     ) -> None:
-        """`listen`: where the mesh port is; the join port is the next one. `advertise`: how others reach us."""
+        """`settings`: where the mesh port is, and how others reach us; the join port is the next one."""
         self._home = home
         self._author = author
         self._book = InviteBook(author.store.database)
         self._librarian = librarian
         self._notary = notary
-        self._listen = listen
-        self._advertise = advertise
+        self._settings = settings
         self._contacts = contacts
         self._issued = issued
         self._listeners: list[JoinListener] = []
@@ -138,7 +137,7 @@ class FrontDoor:
             credentials = self._notary.credentials()
             assert credentials is not None
             context = credentials.join_server_context(self._home.file("tls.pem"))
-            for host, port in self._listen:
+            for host, port in self._settings.listen:
                 listener = JoinListener(
                     host,
                     port + 1 if port else 0,
@@ -151,20 +150,29 @@ class FrontDoor:
                 try:
                     self._listeners.append(await self._stack.enter_async_context(listener))
                 except OSError as error:
+                    await self._close()
                     raise UsageError(
                         f"the join port {format_address(host, port + 1)} cannot be opened: {error.strerror}",
                         "free it, or start the node at another address: it uses the port after the one of --listen",
                     ) from error
             log.info("the join port is open address=%s", ",".join(self._addresses()))
         elif not wanted and self._listeners:
-            await self._stack.aclose()
-            self._listeners = []
+            await self._close()
             log.info("the join port is closed")
 
+    async def _close(self) -> None:
+        await self._stack.aclose()
+        self._listeners = []
+
     def _addresses(self) -> list[str]:
-        """Where newcomers reach the join port: the hosts we advertise, at its own port."""
-        hosts = dict.fromkeys(address.rpartition(":")[0].strip("[]") for address in self._advertise())
-        return [format_address(host, self._listeners[0].port) for host in hosts][:8]
+        """Where newcomers reach the join port: as we advertise ourselves, at its own port."""
+        bound = [(host, item.port) for (host, _), item in zip(self._settings.listen, self._listeners, strict=True)]
+        if not self._settings.advertise:
+            return list(advertised((), bound))[:8]
+        # Only the person knows how ports are forwarded: one after the advertised one, or just as they are.
+        given = [parse_address(address) for address in self._settings.advertise]
+        found = [(host, number) for host, port in given for number in (port + 1, bound[0][1])]
+        return list(dict.fromkeys(format_address(*place) for place in found))[:8]
 
     async def _require_right(self) -> None:
         trust = await self._on_shelf(self._author.store.trust)
@@ -176,7 +184,7 @@ class FrontDoor:
                 "this node may not invite others",
                 f"ask for an invitation on {' or '.join(able) or 'the node with the root key'}: mesh invite",
             )
-        if not self._listen:
+        if not self._settings.listen:
             raise UsageError(
                 "this node listens nowhere, so nobody could reach it to join",
                 "stop it and start it with an address others can reach: mesh up --listen HOST:PORT",

@@ -48,6 +48,7 @@ class _Clock:
     """The wall clock, corrected by what most peers say. Read by the store's thread, set by gossip's."""
 
     offset_ms = 0
+    is_known = False  # until peers were asked
 
     def now_ms(self) -> int:
         return wall_clock() + self.offset_ms
@@ -55,7 +56,7 @@ class _Clock:
     def correct(self, offset_ms: int) -> None:
         if abs(offset_ms - self.offset_ms) > 1000:
             log.warning("this machine's clock is off by about %+.1f s, by the median of its peers", -offset_ms / 1000)
-        self.offset_ms = offset_ms
+        self.offset_ms, self.is_known = offset_ms, True
 
 
 async def run_node(home: Home, settings: Settings, ready: Callable[["Node"], None]) -> None:
@@ -145,8 +146,7 @@ class Node:
             author,
             self._librarian,
             self._notary,
-            self._settings.listen,
-            lambda: self.addresses,
+            self._settings,
             lambda: self.engine.cards(CONTACT),
             self._issued,
         )
@@ -199,7 +199,8 @@ class Node:
 
     def _pay(self, store: Store) -> None:
         _due(store)
-        store.remember_offset(self._clock.offset_ms, wall_clock())
+        if self._clock.is_known:
+            store.remember_offset(self._clock.offset_ms, wall_clock())
 
     async def _tell_goodbye(self) -> None:
         await self._parted(_LEAVING_SECONDS)

@@ -121,11 +121,19 @@ def _copy(old: str, store: Store, progress: _Progress) -> tuple[int, int, int]:
 
 
 def _copy_local(run: Run, store: Store) -> None:
-    """What is only known here: contacts and certificates, which the sidecar reads with care, and invitations."""
-    for table, columns in (("cards", 4), ("invites", 5), ("invite_uses", 3)):
+    """What is only known here: contacts and certificates, which the sidecar reads with care, invitations, and whether we left."""
+    for table, query in (
+        ("cards", "SELECT kind, subject, at, data FROM cards"),
+        ("invites", "SELECT id, secret, made_ms, expires_ms, uses FROM invites"),
+        ("invite_uses", "SELECT invite, node, at_ms FROM invite_uses"),
+        ("meta", "SELECT key, value FROM meta WHERE key='left'"),
+    ):
+        rows: list[tuple[object, ...]] = []
+        with _reading():
+            rows += run(query)  # as far as it goes
         with _reading(), store.database.writing(durable=False):
-            for row in run(f"SELECT * FROM {table}"):
-                store.database.run(f"INSERT OR IGNORE INTO {table} VALUES({','.join('?' * columns)})", row)
+            for row in rows:
+                store.database.run(f"INSERT OR IGNORE INTO {table} VALUES({','.join('?' * len(row))})", row)
 
 
 def _ranges(connection: apsw.Connection, mesh: bytes, row: FeedRow) -> Iterator[Range | None]:

@@ -65,7 +65,7 @@ INSERT INTO words(words, rank) VALUES('automerge', 8);
 INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
 """
 
-# What joining and gossip keep for themselves: a repair may drop it.
+# What joining and gossip keep for themselves: no root, view or bundle knows it.
 _PEERS = """
 CREATE TABLE invites(
     id BLOB PRIMARY KEY, secret BLOB NOT NULL, made_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL,

@@ -15,7 +15,9 @@ class Config(NamedTuple):
     """Frozen for the life of an engine. The defaults are for machines on the Internet; `LAN` is for one site."""
 
     neighbours: int = 6  # more reach everyone in fewer hops and cost as many more copies of each small write
-    most_neighbours: int = 14  # beyond this a link is refused: whoever asked finds a less loaded node
+    most_neighbours: int = (
+        14  # beyond this a link is refused, unless so few nodes can be dialled that they must carry more
+    )
     eager_bytes: int = (
         EAGER_BYTES  # larger batches are announced in 80 bytes instead, which costs one more round trip a hop
     )

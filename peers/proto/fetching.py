@@ -209,7 +209,8 @@ class Fetching:
         """Forget a want that nobody can serve: the repair path will hear of it again."""
         if want.merging or want.asked or self._wants.get(want.feed) is not want:
             return
-        if not any(item.has.get(want.feed, 0) > want.after.seq for item in self._station.ready()):
+        holders = self._station.ready() if want.holder is None else [want.holder]
+        if not any(item.has.get(want.feed, 0) > want.after.seq for item in holders):
             del self._wants[want.feed]
 
     # Questions that end otherwise

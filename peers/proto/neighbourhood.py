@@ -8,7 +8,7 @@ from peers.proto.membership import Membership
 from peers.proto.neighbour import Neighbour
 from peers.proto.station import Station
 
-_VISITS_A_SECOND = 2.0  # to one author, by all who hold a clipped feed of it
+_VISITS_A_SECOND = 2.0  # to authors, by all who hold a clipped feed of theirs
 
 
 class Neighbourhood:
@@ -42,11 +42,14 @@ class Neighbourhood:
         if links < station.config.most_neighbours:
             return station.config.most_neighbours  # the usual case, and the share is some work to find out
         members = max(1, len(station.mirror.roster.names))
-        open_ones = sum(
-            bool(self._membership.addresses(card.subject)) for card in station.mirror.cards.of_kind(CONTACT)
-        )
+        open_ones = sum(self._is_open(card.subject) for card in station.mirror.cards.of_kind(CONTACT))
         share = -(-members * station.config.neighbours // max(1, open_ones))
         return max(station.config.most_neighbours, min(share, members))
+
+    def _is_open(self, node: bytes) -> bool:
+        """Whether a node can be dialled, as far as we know."""
+        alive = self._membership.acquaintance(node).suspected is None
+        return alive and bool(self._membership.addresses(node)) and self._station.mirror.roster.allows(node)
 
     def visit(self, authors: Sequence[bytes]) -> None:
         """A short link with someone who is no neighbour: mends what a bad choice of neighbours would keep apart.

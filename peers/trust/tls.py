@@ -22,7 +22,7 @@ class Credentials(NamedTuple):
 
     key_seed: bytes
     chain: Sequence[bytes]  # DER: ours, then those above it
-    authorities: Sequence[bytes]  # DER: the certificates of the mesh's roots
+    authorities: Sequence[bytes]  # DER: the founding keys' own certificates, which sign themselves
 
     def server_context(self, path: str) -> ssl.SSLContext:
         """For the mesh port: both sides show certificates. The key is written to `path`, which `ssl` reads it from."""
