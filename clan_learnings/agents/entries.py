@@ -1,0 +1,256 @@
+"""Our entries in an agent's settings: hooks, servers, rules, put in and taken out of a text. Opens no file.
+
+Every edit is checked: the new text must say what the old one said, and our entries more or less. One that would say anything
+else is not made, whatever the text looks like. All of them may be repeated.
+"""
+
+import json
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from clan_learnings.agents import jsonc
+
+SERVER = "clan-mesh"
+_PROGRAM = "mesh"
+
+
+class CannotEdit(Exception):
+    """The text has to be left as it is; the message says why."""
+
+
+def put_hooks(text: str, wanted: dict[str, dict[str, Any]]) -> str:
+    """One handler of ours an event. One that is there in another form is brought up to date where it stands."""
+    for event in [*_hook_events(text), *wanted]:
+        handler = wanted.get(event)
+        for group, place in reversed(_our_hooks(text, event)):
+            node = _at(text, ("hooks", event, group, "hooks", place))
+            is_surplus = handler is None or len(_our_hooks(text, event)) > 1
+            if is_surplus:
+                text = _take_hook(text, event, group, place)
+            elif node.value != handler:
+                text = _checked(
+                    text, ("hooks", event, group, "hooks", place), handler, jsonc.replace(text, node, handler)
+                )
+        if handler is not None and not _our_hooks(text, event):
+            text = append(text, ("hooks", event), {"hooks": [handler]})
+    return text
+
+
+def take_hooks(text: str) -> str:
+    """Without our handlers, and without what held nothing else."""
+    for event in _hook_events(text):
+        for group, place in reversed(_our_hooks(text, event)):
+            text = _take_hook(text, event, group, place)
+    return text
+
+
+def put_server(text: str, values: dict[str, Any], path: Sequence[str] = ("mcpServers",)) -> str:
+    """Our MCP server. Of one that is there only what we have to say is changed: a person may have added to it."""
+    server = (*path, SERVER)
+    present = _value(text, server)
+    if present is None:
+        return put(text, server, values)
+    if not is_our_server(present):
+        raise CannotEdit(f"it has another server named {SERVER}")
+    for key, value in values.items():
+        node = _find(text, (*server, key))
+        if node is None:
+            text = put(text, (*server, key), value)
+        elif node.value != value:
+            text = _checked(text, (*server, key), value, jsonc.replace(text, node, value))
+    return text
+
+
+def take_server(text: str, path: Sequence[str] = ("mcpServers",)) -> str:
+    """Without our MCP server."""
+    server = (*path, SERVER)
+    return take(text, server) if is_our_server(_value(text, server)) else text
+
+
+def put_items(text: str, path: Sequence[str], items: Sequence[str]) -> str:
+    """Texts that a list must hold."""
+    for item in items:
+        present = _value(text, path)
+        if not isinstance(present, list) or item not in present:
+            text = append(text, path, item)
+    return text
+
+
+def take_items(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -> str:
+    """A list without those of its items that are ours."""
+    present = _value(text, path)
+    for index in reversed(range(len(present) if isinstance(present, list) else 0)):
+        if is_ours(present[index]):
+            text = take(text, (*path, index))
+    return text
+
+
+def is_our_command(command: object) -> bool:
+    """Whether a command line runs a hook of ours, from wherever it was installed."""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return False
+    return len(words) > 2 and os.path.basename(words[0]) == _PROGRAM and words[1] == "hook"
+
+
+def is_our_server(server: object) -> bool:
+    """Whether an MCP server is the one that we would register."""
+    if not isinstance(server, dict):
+        return False
+    arguments = server.get("args")
+    return (
+        isinstance(server.get("command"), str)
+        and os.path.basename(server["command"]) == _PROGRAM
+        and isinstance(arguments, list)
+        and arguments[:1] == ["mcp"]
+    )
+
+
+def put(text: str, path: Sequence[str | int], value: Any) -> str:
+    """A text with a member more; objects around it are made where they are missing."""
+    text = text if text.removeprefix("\ufeff").strip() else text + "{}\n"
+    for depth in range(len(path)):
+        parent = _at(text, path[:depth])
+        if parent.kind != "object":
+            raise CannotEdit(f"{_name(path[:depth])} is not an object")
+        key = str(path[depth])
+        if parent.get(key) is None:
+            for outer in reversed(path[depth + 1 :]):
+                value = {str(outer): value}
+            return _checked(text, path[: depth + 1], value, jsonc.add(text, parent, key, value))
+    raise CannotEdit(f"{_name(path)} is there already")
+
+
+def append(text: str, path: Sequence[str | int], item: Any) -> str:
+    """A text with an item more at the end of a list; the list is made where it is missing."""
+    node = _find(text, path)
+    if node is None:
+        return put(text, path, [item])
+    if node.kind != "array":
+        raise CannotEdit(f"{_name(path)} is not a list")
+    return _checked(text, (*path, len(node.entries)), item, jsonc.add(text, node, "", item))
+
+
+def take(text: str, path: Sequence[str | int]) -> str:
+    """A text without a member or an item, and without the containers that are empty then."""
+    expected = parsed(text).value
+    holder = expected
+    for step in path[:-1]:
+        holder = holder[step]
+    del holder[path[-1]]
+    while True:
+        places = [n for n, entry in enumerate(_at(text, path[:-1]).entries) if path[-1] in (entry.key, n)]
+        for index in reversed(places):
+            text = jsonc.remove(text, _at(text, path[:-1]), index)
+        parent = _at(text, path[:-1])
+        if len(path) == 1 or text[parent.start + 1 : parent.end - 1].strip():
+            break
+        path = path[:-1]
+    return _said(text, expected, _full)
+
+
+def _take_hook(text: str, event: str, group: int, place: int) -> str:
+    handlers = _at(text, ("hooks", event, group, "hooks"))
+    if len(handlers.entries) == 1:  # the group was for us alone, whatever matcher it has
+        return take(text, ("hooks", event, group))
+    return take(text, ("hooks", event, group, "hooks", place))
+
+
+def parsed(text: str) -> jsonc.Node:
+    """The tree of a settings file, whose outermost value must be an object. An empty file is one."""
+    try:
+        root = jsonc.parse(text if text.removeprefix("\ufeff").strip() else "{}")
+    except jsonc.Broken as error:
+        raise CannotEdit(f"it is not JSON: {error}") from error
+    if root.kind != "object":
+        raise CannotEdit("its outermost value is not an object")
+    return root
+
+
+def is_empty(text: str) -> bool:
+    """Whether nothing is said in a text, not even in a comment."""
+    return not text.removeprefix("\ufeff").strip() or "".join(text.removeprefix("\ufeff").split()) == "{}"
+
+
+def _hook_events(text: str) -> list[str]:
+    hooks = _value(text, ("hooks",))
+    if hooks is not None and not isinstance(hooks, dict):
+        raise CannotEdit("hooks is not an object")
+    return list(hooks or {})
+
+
+def _our_hooks(text: str, event: str) -> list[tuple[int, int]]:
+    """Where our handlers of an event stand: the group's number, and the handler's in it."""
+    groups = _value(text, ("hooks", event))
+    if not isinstance(groups, list):
+        return []
+    return [
+        (number, place)
+        for number, group in enumerate(groups)
+        if isinstance(group, dict) and isinstance(group.get("hooks"), list)
+        for place, handler in enumerate(group["hooks"])
+        if isinstance(handler, dict) and is_our_command(handler.get("command"))
+    ]
+
+
+def _find(text: str, path: Sequence[str | int]) -> jsonc.Node | None:
+    node: jsonc.Node | None = parsed(text)
+    for step in path:
+        if node is None:
+            return None
+        if isinstance(step, int):
+            node = node.entries[step].node if step < len(node.entries) else None
+        else:
+            node = node.get(step) if node.kind == "object" else None
+    return node
+
+
+def _at(text: str, path: Sequence[str | int]) -> jsonc.Node:
+    node = _find(text, path)
+    assert node is not None
+    return node
+
+
+def _value(text: str, path: Sequence[str | int]) -> Any:
+    node = _find(text, path)
+    return None if node is None else node.value
+
+
+def _checked(before: str, path: Sequence[str | int], value: Any, after: str) -> str:
+    """The new text, if it says what the old one said with one value set."""
+    expected = parsed(before).value
+    inner = expected
+    for step in path[:-1]:
+        inner = inner[step]
+    if isinstance(inner, list) and path[-1] == len(inner):
+        inner.append(value)
+    else:
+        inner[path[-1]] = value
+    return _said(after, expected)
+
+
+def _said(text: str, expected: Any, shape: Callable[[Any], Any] = lambda value: value) -> str:
+    try:
+        said = jsonc.parse(text).value
+    except jsonc.Broken:
+        said = None
+    # As text, so that 1, 1.0 and true are told apart.
+    if json.dumps(shape(said), sort_keys=True) != json.dumps(shape(expected), sort_keys=True):
+        raise CannotEdit("it is written in a way that we cannot edit safely")
+    return text
+
+
+def _full(value: Any) -> Any:
+    """A value without its empty lists and objects: which of them go with what they held is a matter of looks."""
+    if isinstance(value, dict):
+        return {key: full for key, inner in value.items() if (full := _full(inner)) not in ({}, [])}
+    if isinstance(value, list):
+        return [full for inner in value if (full := _full(inner)) not in ({}, [])]
+    return value
+
+
+def _name(path: Sequence[str | int]) -> str:
+    return ".".join(map(str, path)) or "its outermost value"

@@ -1,0 +1,65 @@
+"""Gemini CLI: which of its files have a part of ours, and what stands there. Edits nothing itself."""
+
+import json
+import os
+import shlex
+from typing import Any
+
+from clan_learnings.agents import entries
+from clan_learnings.agents.own_file import own_file, skill_file
+from clan_learnings.agents.part import Part
+from clan_learnings.agents.skill import CALLS, MARK
+from clan_learnings.agents.target import Target
+
+NAME = "gemini"
+
+_MILLISECONDS = 10_000
+
+
+def parts(target: Target) -> list[Part]:
+    """Settings with hooks and the MCP server, the skill; and a policy, if it may call us without asking."""
+    base = target.project or target.environ.get("GEMINI_CLI_HOME") or target.user_home
+    folder = os.path.join(base, ".gemini")
+    made = [
+        Part(
+            os.path.join(folder, "settings.json"),
+            lambda text: _put(text, target),
+            lambda text: entries.take_server(entries.take_hooks(text)),
+            entries.is_empty,
+            base,
+        ),
+        skill_file(os.path.join(folder, "skills"), target, base),
+    ]
+    policy_file = os.path.join(folder, "policies", "clan-mesh.toml")
+    if target.allow or os.path.exists(policy_file):
+        made.append(own_file(policy_file, policy(target), base))
+    return made
+
+
+def hooks(target: Target) -> dict[str, dict[str, Any]]:
+    """The same three moments under Gemini's names, with its milliseconds."""
+    return {
+        event: {
+            "type": "command",
+            "name": entries.SERVER,
+            "command": target.hook(event, NAME),
+            "timeout": _MILLISECONDS,
+        }
+        for event in ("SessionStart", "PreCompress", "AfterAgent")
+    }
+
+
+def policy(target: Target) -> str:
+    """The tools of our server and everyday calls of the program run without asking."""
+    programs = dict.fromkeys((shlex.quote(target.mesh), "mesh"))
+    prefixes = [f"{program} {call}" for program in programs for call in CALLS]
+    return (
+        f'# {MARK}\n\n[[rule]]\nmcpName = "{entries.SERVER}"\ntoolName = "*"\ndecision = "allow"\npriority = 100\n\n'
+        f'[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = {json.dumps(prefixes)}\n'
+        'decision = "allow"\npriority = 100\n'
+    )
+
+
+def _put(text: str, target: Target) -> str:
+    text = entries.put_hooks(text, hooks(target))
+    return entries.put_server(text, {"command": target.mesh, "args": target.server()})

@@ -1,0 +1,247 @@
+"""Which pattern a correction belongs to: its slug from its own words, and the best of the patterns that are there.
+
+Decided by the writer and stored in the record, so that the fold never guesses; nothing here reads the store.
+Pure and deterministic: no clock, no order of arrival, the same on every node. Everyday commands import this.
+"""
+
+from _blake2 import blake2b  # what hashlib hands out, without its import of OpenSSL
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from clan_learnings.stance import AGAINST, FIRST, FOR, LATER, RULE, STATED, read_stances
+from clan_learnings.vocabulary import UNDOING, concept
+from clan_learnings.wording import COMMON, NAME, STRICT, Token, tokens
+
+# Share of the weight of all hard tokens that two corrections must have in common. The rules have to agree in every
+# word ("run tests" is not "run tests in parallel"); this is about how differently long the story of the mistake may be.
+ENOUGH = 0.5
+# What a token weighs. Numbers, flags and names tell corrections apart, common words hardly do.
+WEIGHT = {STRICT: 2.0, NAME: 1.0, COMMON: 0.25}
+# Less than sure unless the forms are equal.
+ALMOST_SURE = 0.99
+# What `compare` gives where the two exclude each other, rather than merely differ.
+CONTRADICTION = -1.0
+
+_SLUG_WORDS = 4
+_SLUG_WORD_LENGTH = 16
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+_SLUG_HASH_LENGTH = 6  # 30 bits, on top of the words
+
+
+class Candidate:
+    """A pattern in scope: the (wrong, right) texts already counted under it, its rule, and when it began (any number)."""
+
+    __slots__ = ("rule", "since", "slug", "texts")
+
+    def __init__(self, slug: str, texts: Sequence[tuple[str, str]] = (), rule: str = "", since: int = 0) -> None:
+        self.slug = slug
+        self.texts = texts
+        self.rule = rule
+        self.since = since
+
+
+class Match:
+    """The pattern found, how sure that is (above 0, up to 1), and why, in words for a person."""
+
+    __slots__ = ("slug", "sureness", "why")
+
+    def __init__(self, slug: str, sureness: float, why: str) -> None:
+        self.slug = slug
+        self.sureness = sureness
+        self.why = why
+
+    def __repr__(self) -> str:
+        return f"Match({self.slug!r}, {self.sureness:.2f}, {self.why!r})"
+
+
+class Reading:
+    """A correction as it is compared: hard tokens with their stances, soft ones, and the form that is hashed."""
+
+    __slots__ = ("_stream", "form", "hard", "soft", "tokens")
+
+    def __init__(self, wrong: str, right: str) -> None:
+        stances: dict[str, int] = {}
+        kept: dict[str, Token] = {}
+        self._stream = read_stances(wrong, -1, stances, kept) + read_stances(right, 1, stances, kept)
+        self.tokens = kept
+        # Where there is nothing but common words, these are what it says.
+        self.hard = {text: bits for text, bits in stances.items() if _is_hard(kept[text], bits)} or stances
+        self.soft = frozenset(stances) - self.hard.keys()
+        self.form = " ".join(sorted(_sign(bits) + text for text, bits in self.hard.items()))
+
+    def only(self, side: int) -> set[str]:
+        """The hard tokens that are named on this side alone."""
+        return {text for text, bits in self.hard.items() if bits & (FOR | AGAINST) == side}
+
+    def compounds(self) -> dict[str, tuple[str, str]]:
+        """What neighbouring words would be as one: time zone -> timezone."""
+        found = {}
+        for one, other in pairwise(self._stream):
+            if one.raw.isalpha() and other.raw.isalpha():
+                found[concept(one.raw + other.raw)] = (one.text, other.text)
+        return found
+
+
+def _is_hard(token: Token, bits: int) -> bool:
+    """Of a reason only numbers and identifiers count. Not told by capitals: case must not change the form."""
+    return token.kind == STRICT or (token.kind == NAME and (bits & STATED != 0 or not token.text.isalpha()))
+
+
+def _sign(bits: int) -> str:
+    """Two characters, so that no sign can be taken for the first letter of a token."""
+    side = bits & (FOR | AGAINST)
+    order = bits & (FIRST | LATER)
+    return ("+" if side == FOR else "-" if side == AGAINST else "=") + {FIRST: "<", LATER: ">"}.get(order, "_")
+
+
+def slug_of(wrong: str, right: str) -> str:
+    """The name of the pattern a correction founds: the same normalised text has the same slug on every node.
+
+    What it is for, then what it is against, then a hash of the whole form: `pnpm-not-npm-k3x7qa`.
+    """
+    reading = Reading(wrong, right)
+    good, bad = sorted(reading.only(FOR)), sorted(reading.only(AGAINST))
+    context = sorted(set(reading.hard).difference(good, bad))
+    words = _readable(good + context)[: _SLUG_WORDS - 1]
+    against = _readable(bad)[: _SLUG_WORDS - len(words)]
+    if against:
+        words += ["not", *against]
+    data = reading.form.encode("utf-8", "surrogatepass")
+    number = int.from_bytes(blake2b(data, digest_size=8, person=b"clan-mesh slug 1").digest(), "big")
+    letters = "".join(_BASE32[number >> 5 * at & 31] for at in range(_SLUG_HASH_LENGTH))
+    return "-".join([*(words or ["correction"]), letters])
+
+
+def _readable(texts: list[str]) -> list[str]:
+    """Tokens as they can stand in a slug: a few ASCII letters and digits; the others are left to the hash."""
+    words = []
+    for text in texts:
+        kept = "".join(char if char.isascii() and char.isalnum() else " " for char in text.lower())
+        word = "-".join(kept.split())[:_SLUG_WORD_LENGTH].strip("-")
+        if word:
+            words.append(word)
+    return words
+
+
+def similarity(one: str, other: str) -> float:
+    """How much two texts share, 0 to 1, by words and identifiers, whole and in parts. Symmetric; knows no negation."""
+    mine, theirs = _weights(one), _weights(other)
+    total = sum(mine.values()) + sum(theirs.values())
+    if not total:
+        return 0.0
+    return 2 * sum(min(mine[text], theirs[text]) for text in mine.keys() & theirs.keys()) / total
+
+
+def _weights(text: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for token in tokens(text):
+        if token.kind in WEIGHT:
+            found[token.text] = WEIGHT[token.kind]
+            for part in token.parts:
+                found.setdefault(part, WEIGHT[COMMON])
+    return found
+
+
+def compare(one: Reading, other: Reading) -> tuple[float, str]:
+    """How sure it is that two corrections mean the same, 0 for no, below 0 for a contradiction; and why. Symmetric."""
+    if one.form == other.form:
+        return (1.0, "the same words") if one.form else (0.0, "no words")
+    shared = one.hard.keys() & other.hard.keys()
+    for text in sorted(shared):
+        if _opposed(one.hard[text], other.hard[text]):
+            return CONTRADICTION, f"opposite about {one.tokens[text].raw}"
+    mine, theirs = _leftovers(one, other)
+    strict = _unexcused(mine, one, other) | _unexcused(theirs, other, one)
+    if strict:
+        return CONTRADICTION, f"only one has {min(strict)}"
+    if mine and theirs:
+        return 0.0, f"{min(mine)} is not {min(theirs)}"
+    if not any(_sign(one.hard[text])[0] == _sign(other.hard[text])[0] for text in shared):
+        return 0.0, "no word on the same side"
+    extra = {text for text in mine if _tells_apart(one, text)} | {text for text in theirs if _tells_apart(other, text)}
+    if extra:
+        return 0.0, f"only one rule has {min(extra)}"
+    if _is_for_more(one, other, mine) and _is_for_more(other, one, theirs):
+        return 0.0, "other right ways"
+    found = (one.hard.keys() | other.hard.keys()) - shared - mine - theirs  # there in parts
+    for side in (FOR, AGAINST):
+        ours, its = one.only(side), other.only(side)
+        if ours and its and ours.isdisjoint(its) and found.isdisjoint(ours | its):
+            return 0.0, f"{min(ours)} is not {min(its)}"
+    weight = sum(WEIGHT[one.tokens[text].kind] for text in one.hard.keys() - mine)
+    weight = max(weight, sum(WEIGHT[other.tokens[text].kind] for text in other.hard.keys() - theirs))
+    rest = sum(WEIGHT[one.tokens[text].kind] for text in mine) + sum(WEIGHT[other.tokens[text].kind] for text in theirs)
+    if weight < ENOUGH * (weight + rest):
+        return 0.0, "too little in common"
+    weight += WEIGHT[COMMON] * len(one.soft & other.soft)
+    names = sorted(one.tokens[text].raw or text for text in shared)
+    return min(ALMOST_SURE, weight / (weight + rest)), "both say " + ", ".join(names[:5])
+
+
+def _tells_apart(reading: Reading, text: str) -> bool:
+    """A word that only one has belongs to its rule, rather than to the story of the mistake or to both."""
+    bits = reading.hard[text]
+    rule = bits & STATED and (bits & (FOR | AGAINST) == FOR or bits & (RULE | FOR) == RULE)
+    return bool(rule) or text in UNDOING
+
+
+def _opposed(mine: int, theirs: int) -> bool:
+    return any(
+        mine & (a | b) == a and theirs & (a | b) == b
+        for a, b in ((FOR, AGAINST), (AGAINST, FOR), (FIRST, LATER), (LATER, FIRST))
+    )
+
+
+def _is_for_more(one: Reading, other: Reading, leftover: set[str]) -> bool:
+    """One is for something that the other is not for, be it that it never names it or is only against it."""
+    return any(one.hard[text] & FOR for text in leftover) or any(
+        one.hard[text] & FOR and not other.hard[text] & FOR for text in (one.hard.keys() & other.hard.keys())
+    )
+
+
+def _unexcused(leftover: set[str], one: Reading, other: Reading) -> set[str]:
+    """The numbers and flags that only one has; one that it is merely against is excused if both are for the same other."""
+    strict = {text for text in leftover if one.tokens[text].kind == STRICT}
+    agreed = any(one.tokens[text].kind == STRICT for text in one.only(FOR) & other.only(FOR))
+    return {text for text in strict if not agreed or text in one.only(FOR)}
+
+
+def _leftovers(one: Reading, other: Reading) -> tuple[set[str], set[str]]:
+    """The hard tokens of each that the other lacks, also as a soft word, an aside, a compound or in parts."""
+    mine = {text for text in one.hard if text not in other.tokens}
+    theirs = {text for text in other.hard if text not in one.tokens}
+    found: set[str] = set()
+    for here, there, its, reading in ((mine, theirs, one, other), (theirs, mine, other, one)):
+        compounds = reading.compounds() if here else {}
+        for text in here:
+            parts = its.tokens[text].parts
+            if text in compounds:
+                parts = compounds[text]
+            elif text.rpartition(".")[2] in there:  # datetime.utcnow, if the other has utcnow
+                parts = (text.rpartition(".")[2],)
+            elif not parts or not all(part in reading.tokens for part in parts):  # userId, if it has user and id
+                continue
+            if not any(_opposed(its.hard[text], reading.hard.get(part, 0)) for part in parts):
+                found.update(parts)
+                found.add(text)
+    return mine - found, theirs - found
+
+
+def best_match(wrong: str, right: str, patterns: Iterable[Candidate]) -> Match | None:
+    """The pattern a correction belongs to, if any; of equally sure ones the oldest, then the first by name.
+
+    One text of a pattern is enough, unless most of the others contradict: so a pattern cannot drift by small steps.
+    """
+    reading = Reading(wrong, right)
+    best: tuple[float, int, str] | None = None
+    match: Match | None = None
+    for candidate in patterns:
+        texts = [*candidate.texts, ("", candidate.rule)] if candidate.rule else candidate.texts
+        verdicts = [compare(reading, Reading(*text)) for text in texts]
+        sureness, why = max(verdicts, default=(0.0, ""))
+        if sureness <= 0 or 2 * sum(verdict[0] < 0 for verdict in verdicts) > len(verdicts):
+            continue
+        rank = (-sureness, candidate.since, candidate.slug)
+        if best is None or rank < best:
+            best, match = rank, Match(candidate.slug, sureness, why)
+    return match

@@ -1,0 +1,73 @@
+"""All rules over one text, again and again until they find nothing. The rules themselves are in the other modules.
+
+Repeating is what makes redaction idempotent: a text is handed out only after a pass that found nothing in it. Two passes
+are usual, the second of them the one that finds nothing. A text made to need many is given up as a whole, so that the
+work stays linear.
+"""
+
+from clan_learnings.redaction import keyblocks, logins, mail, names, services
+from clan_learnings.redaction.patterns import BLANK, compiled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re import Match
+
+    from clan_learnings.redaction.patterns import Span
+
+PASSES = 6
+UNSETTLED = "text with entangled secrets"
+
+# In the order of precedence: where two overlap, both go, under the name of the first. Mail comes last and alone: the
+# host after a password in a URL is no address.
+_TOGETHER = (keyblocks, services, logins, names)
+SORTS = frozenset({UNSETTLED}).union(mail.SORTS, *(finder.SORTS for finder in _TOGETHER))
+MARK_OPENS = "[redacted: "
+
+
+def mark(sort: str) -> str:
+    """What stands in the place of a secret."""
+    return f"{MARK_OPENS}{sort}]"
+
+
+def without_secrets(text: str, counts: dict[str, int]) -> str:
+    """The text with marks for secrets; adds what it found to `counts`."""
+    for _ in range(PASSES):
+        before = text
+        blank = _blanked(text)
+        text = _marked(text, [span for finder in _TOGETHER for span in finder.find(blank)], counts)
+        text = _marked(text, mail.find(_blanked(text)), counts)
+        if text is before:
+            return text
+    counts[UNSETTLED] = counts.get(UNSETTLED, 0) + 1
+    return mark(UNSETTLED)
+
+
+def _blanked(text: str) -> str:
+    """The text with our own marks hidden from the rules. Only the marks we make: no secret hides by looking like one."""
+    if MARK_OPENS not in text:
+        return text
+    return compiled(r"\[redacted: ([a-z][a-z0-9 -]{1,40})\]").sub(_blank_mark, text)
+
+
+def _blank_mark(found: "Match[str]") -> str:
+    return BLANK * len(found[0]) if found[1] in SORTS else found[0]
+
+
+def _marked(text: str, spans: "list[Span]", counts: dict[str, int]) -> str:
+    """The text with a mark for each span; overlapping spans are one."""
+    if not spans:
+        return text
+    merged: list[list[int]] = []  # start, end, the rule with precedence
+    for start, end, rule in sorted((start, end, rule) for rule, (start, end, _) in enumerate(spans)):
+        if merged and start < merged[-1][1]:
+            merged[-1][1:] = max(end, merged[-1][1]), min(rule, merged[-1][2])
+        else:
+            merged.append([start, end, rule])
+    parts: list[str] = []
+    done = 0
+    for start, end, rule in merged:
+        sort = spans[rule][2]
+        counts[sort] = counts.get(sort, 0) + 1
+        parts += text[done:start], mark(sort)
+        done = end
+    return "".join((*parts, text[done:]))

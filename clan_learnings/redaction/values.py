@@ -1,0 +1,133 @@
+"""Is this value a secret, or the name of one, or a place to put one? Judges values only; where they stand is for others.
+
+Chance is measured by how often the sort of character changes: words change it once every four or five letters, what a
+generator made about every second character. Shannon's entropy cannot tell `getUserAccessToken` from a key of that length.
+"""
+
+from clan_learnings.redaction.patterns import compiled
+
+# Mean length of a run of one sort of character. Base 62 has 1.8, hex 2.1, base 36 2.5; identifiers have 4 and more.
+_RUN_CHARS = 3.2
+# Small letters and digits only change less often; names rarely have so many numbers in one word.
+_NUMBERS = 3
+_DISTINCT = 6
+_PART = 10
+
+_RUNS = r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
+_HEX = r"(?i)(?:0x)?[0-9a-f]+"
+_UUID = r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+
+# Filled in by something else later: variables, templates, calls of a secret store.
+_REFERENCE = (
+    r"(?i)(?:\$[a-z_]\w*$|\$[0-9@*#?]$|\$[{(\[]|\$env:|\{\{|\{[a-z_]\w*[}.:!\[]|\{\}|%[sdr(]|%[a-z_]\w*%$|#\{|@\{|<|\[|&lt;|"
+    r"\.{2,}|…|[*x•.#_-]+$|env[.:(]|os\.|process\.|secrets?[.:]|vault[:.]|ref\+|op://|!\w|@[\w./-]+$|\\[nrt\"']|arn:)"
+)
+# A call, an index, a path of attributes, as code has them.
+_CODE = r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:[(\[{<]|!\(|\?\.|$)"
+_DOTTED = r"[A-Za-z_]\w*(?:(?:\.|::|->)\w+)+$"
+_FILE = r"(?:~|\.{0,2})/|[A-Za-z]:\\|(?:[\w.-]{1,60}/){1,9}[\w.-]{1,60}\.[a-z]{1,5}$|[\w-]{1,80}\.(?:pem|key|json|ya?ml|txt|env|crt|py|ts|js|toml|md)$"
+_TEMPLATE = r"\$?\{[^{}]{0,80}\}|\$\w{1,40}|%\(\w{1,40}\)s"
+
+# Names of algorithms and encodings have digits, too.
+_ALGORITHM = (
+    r"(?i)(?:(?:sha|md|base|utf|aes|rsa|hs|rs|es|ps|ed|x|blake|argon|pbkdf|oauth|http|ipv|bcrypt|scrypt|ascii|iso|rfc|tls|win|"
+    r"latin|hmac|crc|ripemd|pkcs)[-_]?[0-9][\w.:/-]{0,12}|v[0-9][\w.-]{0,12}|s3|k8s|p(?:256|384|521)|(?:hmac|pbkdf2|ecdsa|aes|rsa)[-_][\w-]{1,16})$"
+)
+_PLACEHOLDER = (
+    r"(?i)(?:your|my|the|some|any|new|old|insert|enter|change|replace|put|add|use|set|paste)[-_ ]?(?:own[-_ ])?\w*[-_ ]?"
+    r"(?:password|passwd|secret|token|key|here|me|this|it|value|credentials?)(?:[-_]?(?:here|goes|value))*$|"
+    r".*(?:placeholder|redacted|dummy|changeme|change[-_]me|not[-_]?a[-_]?real|to[-_]?be[-_]?set|fill[-_]?me)"
+)
+_LISTED = """
+    none null nil undefined true false yes no on off empty required optional invalid missing incorrect wrong
+    hidden masked text input field string str bytes int number boolean bool object any type value default unset
+    unknown expired valid todo tbd n/a na str? string? secretstr char varchar text? password passwd pass pwd
+    secret token key apikey api_key api-key auth login user username example sample test bcrypt argon2 plaintext
+    plain prompt ask stdin file env environment keyring keychain vault basic bearer digest inherit reset changed
+    disabled enabled weak strong
+"""
+_WORDS = frozenset(_LISTED.split())
+_NOT_KEYS = r"(?i)(?:sha\d{1,3}|md5|blake\w{1,3}|git|commit|rev|npm|pkg|urn|data|ssh)[-:]|AAAA[A-E]\w|[0-9-]+T[0-9:.]+Z?$|i?VBORw|R0lGOD|/9j/"
+
+
+def is_stand_in(value: str) -> bool:
+    """Whether the value only holds a secret's place: a variable, a template, `your-token-here`, `****`, `None`."""
+    if value.lower() in _WORDS or compiled(_REFERENCE).match(value) or compiled(_PLACEHOLDER).match(value):
+        return True
+    return ("{" in value or "$" in value) and len(compiled(_TEMPLATE).sub("", value)) < 6
+
+
+def is_uuid(value: str) -> bool:
+    """Whether the value has the form of a UUID."""
+    return compiled(_UUID).fullmatch(value) is not None
+
+
+def is_hex(value: str) -> bool:
+    """Whether the value is hexadecimal and nothing else: a hash, as a rule."""
+    return compiled(_HEX).fullmatch(value) is not None
+
+
+def is_random(value: str, least_chars: int = 16) -> bool:
+    """Whether chance made the value, as far as one can see."""
+    if len(value) < least_chars or compiled(_NOT_KEYS).match(value):
+        return False
+    if is_uuid(value):
+        return True
+    if is_hex(value) and not value.isdigit() and not value.isalpha():
+        return len(set(value)) >= _DISTINCT
+    longest = max(compiled(r"[^A-Za-z0-9]+").split(value), key=len)
+    if len(longest) < min(_PART, least_chars) or len(set(longest)) < _DISTINCT:
+        return False
+    if not _has_digit(value) and (len(longest) < 20 or longest.islower() or longest.isupper()):
+        return False
+    if longest.isdigit():
+        return False
+    runs = compiled(_RUNS).findall(longest)
+    return len(longest) / len(runs) <= _RUN_CHARS or sum(run.isdigit() for run in runs) >= _NUMBERS
+
+
+def is_mixed(value: str) -> bool:
+    """Whether it has small letters, capitals and digits, as hashes and ids of ours have not."""
+    return value.lower() != value and value.upper() != value and _has_digit(value)
+
+
+def _has_digit(value: str) -> bool:
+    return compiled("[0-9]").search(value) is not None
+
+
+def is_secret(value: str, *, is_literal: bool) -> bool:
+    """Whether the value of something called secret, token or API key is one."""
+    if len(value) < 8 or ((value.islower() or value.isupper()) and not _has_digit(value)):
+        return False  # most values: a word
+    if is_stand_in(value) or "://" in value or compiled(_FILE).match(value) or compiled(_ALGORITHM).match(value):
+        return False
+    if not is_literal and compiled(_CODE).match(value) and not is_random(value):
+        return False
+    if compiled(_DOTTED).match(value) and not is_random(value, 20):
+        return False
+    if is_random(value):
+        return True
+    # Short ones that people make up: s3cr3t-K3y.
+    return is_literal and len(value) >= 8 and len(compiled(r"[0-9]+|[^0-9]+").findall(value)) >= 4
+
+
+def is_password(value: str, *, is_literal: bool) -> bool:
+    """Whether the value of something called password is one. People choose words, so chance is no measure here."""
+    bare = value.rstrip(".,;:!?)]}")
+    if len(bare) < 4 or is_stand_in(bare) or compiled(_ALGORITHM).match(bare):
+        return False
+    named = compiled(r"(?i)pass(?:word|wd|phrase)").search(bare)
+    if named and compiled(r"[A-Za-z_.:-]+").fullmatch(bare):
+        return False  # new-password, user.password: what it is called, not what it is
+    if is_literal:
+        return not compiled(_FILE).match(bare)
+    if compiled(_CODE).match(bare) and not compiled(r"\w*[0-9]\w*$").match(bare):
+        return False
+    if compiled(_DOTTED).match(bare) or compiled(_FILE).match(bare) or "://" in bare:
+        return False
+    if bare.isdigit():
+        return len(bare) >= 6
+    has_digit = any(char.isdigit() for char in bare)
+    has_letter = any(char.isalpha() for char in bare)
+    has_special = any(char in "!@#$%^&*+?~|" for char in bare)
+    return len(bare) >= 6 and has_letter and (has_digit or has_special)

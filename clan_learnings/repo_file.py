@@ -1,0 +1,117 @@
+"""`.clan-mesh.toml`, which a repository may have at its root: another name, sharing, categories. Decides nothing by itself.
+
+The file comes with the repository, so it is untrusted: what is not understood is said in `problem`, and counts as not written.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+from clan_learnings.git_config import read_text
+from clan_learnings.remote import IDENTITY_CHARS, identity_of
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    class _RepoFile(NamedTuple):
+        repo: str  # empty: not written
+        share: bool | None
+        categories: tuple[str, ...]
+        problem: str  # one sentence, empty if all is well
+
+else:
+    _RepoFile = namedtuple("_RepoFile", ("repo", "share", "categories", "problem"))  # noqa: PYI024
+
+NAME = ".clan-mesh.toml"
+_BYTES = 64 * 1024
+_CATEGORIES, _CATEGORY_CHARS = 64, 64
+
+
+class RepoFile(_RepoFile):
+    """What a repository says of itself."""
+
+    __slots__ = ()
+
+
+ABSENT = RepoFile("", None, (), "")
+
+
+def read_repo_file(path: str) -> RepoFile:
+    """The file's settings; those of no file if there is none."""
+    text = read_text(path, _BYTES)
+    return ABSENT if text is None else parse_repo_file(text)
+
+
+def parse_repo_file(text: str) -> RepoFile:
+    """The settings in a text. One that is wrong does not take the others with it."""
+    values = _plain_lines(text)
+    if values is None:
+        import tomllib  # with `re` and datetime: only for what the few lines below do not understand
+
+        try:
+            values = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            return ABSENT._replace(problem=f"{NAME} is not TOML: {error}")
+    problems = []
+    repo = ""
+    if "repo" in values:
+        repo = _repo(values["repo"])
+        if not repo:
+            problems.append("repo is not host/owner/name")
+    share = values.get("share")
+    if share is not None and type(share) is not bool:
+        share = None
+        problems.append("share is not true or false")
+    categories = values.get("categories", [])
+    if not _is_categories(categories):
+        categories = []
+        problems.append(f"categories is not a list of at most {_CATEGORIES} short words")
+    return RepoFile(repo, share, tuple(dict.fromkeys(categories)), f"{NAME}: {', '.join(problems)}" if problems else "")
+
+
+def _repo(value: object) -> str:
+    """A name as it was written, or the name of an address."""
+    if type(value) is not str or not value.isprintable() or len(value) > IDENTITY_CHARS:
+        return ""
+    identity = identity_of(value)
+    return identity or identity_of("ssh://" + value)
+
+
+def _is_categories(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) <= _CATEGORIES
+        and all(type(word) is str and word and word.isprintable() and len(word) <= _CATEGORY_CHARS for word in value)
+    )
+
+
+def _plain_lines(text: str) -> dict[str, object] | None:
+    """The file read without a TOML parser, if it is as simple as most are; None if it may say anything more."""
+    values: dict[str, object] = {}
+    for line in text.splitlines():
+        written = line.strip()
+        if not written or written.startswith("#"):
+            continue
+        key, equals, value = written.partition("=")
+        key = key.strip()
+        found = _plain_value(value.strip())
+        if not equals or not key.isidentifier() or not key.isascii() or key in values or found is None:
+            return None
+        values[key] = found
+    return values
+
+
+def _plain_value(text: str) -> object:
+    if text in ("true", "false"):
+        return text == "true"
+    if text.startswith("[") and text.endswith("]"):
+        words = [_plain_string(word.strip()) for word in text[1:-1].split(",")] if text[1:-1].strip() else []
+        return None if None in words else words
+    return _plain_string(text)
+
+
+def _plain_string(text: str) -> str | None:
+    inner = text[1:-1]
+    quoted = len(text) > 1 and text[0] == text[-1] == '"' and inner.isprintable()
+    return inner if quoted and not any(char in inner for char in '"\\,') else None

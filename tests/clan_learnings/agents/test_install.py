@@ -1,0 +1,454 @@
+"""Installing into the settings of agents, as people have them: with comments, other hooks, links, read-only, broken."""
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clan_learnings.agents import jsonc
+from clan_learnings.agents.install import AGENTS, install, uninstall
+from clan_learnings.agents.part import Outcome
+from clan_learnings.agents.target import Target
+
+MESH = "/opt/clan/bin/mesh"
+EVERY = tuple(AGENTS)
+
+CLAUDE = """\
+{
+    // mine, and older than anybody's
+    "$schema": "https://json.schemastore.org/claude-code-settings.json",
+    "model": "opus", // the best
+    "permissions": {
+        "allow": [
+            "Bash(npm run lint)",
+        ],
+        "deny": ["Read(./.env)"]
+    },
+    "hooks": {
+        "Stop": [
+            { "hooks": [{ "type": "command", "command": "say done" }] } /* loud */
+        ],
+        "Future": [{ "unknown": true }]
+    },
+    "unknownKey": { "a": [1, 2.0, null] }
+}
+"""
+
+CODEX = """\
+# my Codex
+model = "gpt-5"   # good enough
+notify = ["notify-send", "done"]
+
+[mcp_servers.docs]
+command = "npx"
+args = [
+  "-y",  # yes
+  "docs",
+]
+
+[projects."/home/ada/a b"]
+trust_level = "trusted"
+"""
+
+
+def user(home: Path, **more: Any) -> Target:
+    return Target(MESH, {"HOME": str(home)}, **more)
+
+
+def tree(folder: Path) -> dict[str, bytes | str]:
+    """Every file of a folder with its bytes, every link with where it leads."""
+    return {
+        str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_symlink() or path.is_file()
+    }
+
+
+def did(outcomes: list[Outcome]) -> dict[str, str]:
+    return {os.path.basename(outcome.path): outcome.did for outcome in outcomes}
+
+
+def commands(settings: Any) -> dict[str, list[str]]:
+    """The command lines in the hooks of a settings file."""
+    return {
+        event: [handler["command"] for group in groups for handler in group.get("hooks", [])]
+        for event, groups in settings["hooks"].items()
+    }
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A user who has used agents for a while."""
+    folder = tmp_path / "ada"
+    for path, text in (
+        (".claude/settings.json", CLAUDE),
+        (".claude.json", '{"numStartups":7,"mcpServers":{"docs":{"command":"npx"}},"projects":{}}'),
+        (".codex/config.toml", CODEX),
+        (".gemini/settings.json", '{\n  "theme": "GitHub",\n  "hooks": {}\n}'),
+    ):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+def test_claude_code_gets_hooks_server_and_skill(home: Path) -> None:
+    """Beside what was there, in its own style."""
+    assert did(install(["claude-code"], user(home))) == {
+        "settings.json": "changed",
+        ".claude.json": "changed",
+        "SKILL.md": "created",
+    }
+    text = (home / ".claude/settings.json").read_text()
+    settings = jsonc.parse(text).value
+    assert commands(settings) == {
+        "Stop": ["say done", f"{MESH} hook Stop"],
+        "Future": [],
+        "SessionStart": [f"{MESH} hook SessionStart"],
+        "PreCompact": [f"{MESH} hook PreCompact"],
+    }
+    assert settings["hooks"]["Stop"][1]["hooks"][0]["async"] is True
+    assert settings["permissions"] == {"allow": ["Bash(npm run lint)"], "deny": ["Read(./.env)"]}
+    assert all(line in text.splitlines() for line in CLAUDE.splitlines() if "//" in line)
+    assert '            { "hooks": [{ "type": "command", "command": "say done" }] }, /* loud */\n' in text
+    servers = json.loads((home / ".claude.json").read_text())
+    assert servers["mcpServers"] == {"docs": {"command": "npx"}, "clan-mesh": {"command": MESH, "args": ["mcp"]}}
+    assert servers["numStartups"] == 7
+    skill = (home / ".claude/skills/clan-mesh/SKILL.md").read_text()
+    assert skill.startswith("---\nname: clan-mesh\ndescription: ")
+    assert f"{MESH} correct" in skill
+
+
+def test_codex_gets_hooks_server_and_skill(home: Path) -> None:
+    """Hooks in a file of their own, the server as one more table."""
+    install(["codex"], user(home))
+    hooks = json.loads((home / ".codex/hooks.json").read_text())
+    assert commands(hooks) == {
+        event: [f"{MESH} hook {event} --agent codex"] for event in ("SessionStart", "PreCompact", "Stop")
+    }
+    text = (home / ".codex/config.toml").read_text()
+    assert text.startswith(CODEX)
+    assert tomllib.loads(text)["mcp_servers"]["clan-mesh"] == {"command": MESH, "args": ["mcp"]}
+    assert (home / ".agents/skills/clan-mesh/SKILL.md").exists()
+    assert not (home / ".codex/rules").exists()
+
+
+def test_gemini_gets_hooks_server_and_skill(home: Path) -> None:
+    """With its own names of events, and milliseconds."""
+    install(["gemini"], user(home))
+    settings = json.loads((home / ".gemini/settings.json").read_text())
+    assert commands(settings) == {
+        event: [f"{MESH} hook {event} --agent gemini"] for event in ("SessionStart", "PreCompress", "AfterAgent")
+    }
+    assert settings["hooks"]["SessionStart"][0]["hooks"][0]["timeout"] == 10_000
+    assert settings["mcpServers"] == {"clan-mesh": {"command": MESH, "args": ["mcp"]}}
+    assert settings["theme"] == "GitHub"
+    assert (home / ".gemini/skills/clan-mesh/SKILL.md").exists()
+
+
+def test_allow_writes_each_agents_own_rules(home: Path) -> None:
+    """For everyday calls and the tools of our server; never for the commands that admit, revoke or erase."""
+    install(EVERY, user(home, allow=True))
+    allow = jsonc.parse((home / ".claude/settings.json").read_text()).value["permissions"]["allow"]
+    assert allow[:2] == ["Bash(npm run lint)", "mcp__clan-mesh"]
+    assert f"Bash({MESH} correct:*)" in allow
+    assert "Bash(mesh search:*)" in allow
+    config = tomllib.loads((home / ".codex/config.toml").read_text())
+    assert config["mcp_servers"]["clan-mesh"]["default_tools_approval_mode"] == "approve"
+    rules = (home / ".codex/rules/clan-mesh.rules").read_text()
+    assert f'pattern = ["{MESH}", ["context", "correct", ' in rules
+    policy = tomllib.loads((home / ".gemini/policies/clan-mesh.toml").read_text())
+    assert {rule["decision"] for rule in policy["rule"]} == {"allow"}
+    assert f"{MESH} correct" in policy["rule"][1]["commandPrefix"]
+    written = json.dumps(allow) + rules + json.dumps(policy)
+    assert not any(f"{word}" in written for word in ("erase", "revoke", "admit", "invite"))
+
+
+@pytest.mark.parametrize("allow", [False, True])
+def test_twice_is_once_and_out_gives_every_byte_back(home: Path, allow: bool) -> None:  # noqa: FBT001
+    """Files, backups, folders: as if we had never been there."""
+    before = tree(home)
+    folders = {path for path in home.rglob("*") if path.is_dir()}
+    target = user(home, allow=allow)
+    install(EVERY, target)
+    once = tree(home)
+    assert {outcome.did for outcome in install(EVERY, target)} == {"same"}
+    assert tree(home) == once
+    assert before != once
+    uninstall(EVERY, user(home))
+    assert tree(home) == before
+    assert {path for path in home.rglob("*") if path.is_dir()} == folders
+    assert {outcome.did for outcome in uninstall(EVERY, target)} == {"same"}
+
+
+def test_nothing_before_is_nothing_after(tmp_path: Path) -> None:
+    """On a machine without any agent's settings, all files and folders that were made are taken away."""
+    (tmp_path / "new").mkdir()
+    outcomes = install(EVERY, user(tmp_path / "new", allow=True))
+    assert {outcome.did for outcome in outcomes} == {"created"}
+    assert {outcome.did for outcome in uninstall(EVERY, user(tmp_path / "new"))} == {"removed"}
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["", "{}", "{ }\n", '{"hooks": {}}', '{\n\t"hooks": {"Stop": []}\n}', "\ufeff{}\r\n"])
+def test_empty_settings_come_back_as_they_were(tmp_path: Path, text: str) -> None:
+    """An empty container that we filled is empty again, and not gone."""
+    file = tmp_path / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_bytes(text.encode())
+    install(["claude-code"], user(tmp_path))
+    install(["claude-code"], user(tmp_path, allow=True))
+    assert len(list(file.parent.glob("settings.json.*"))) == 1
+    uninstall(["claude-code"], user(tmp_path))
+    assert file.read_bytes() == text.encode()
+    assert list(file.parent.glob("settings.json.*")) == []
+
+
+def test_the_backup_holds_the_file_without_us(home: Path) -> None:
+    """Beside the file, one at a time, for the eyes of those who could read the file."""
+    settings = home / ".claude/settings.json"
+    settings.chmod(0o600)
+    (first,) = [outcome for outcome in install(["claude-code"], user(home)) if outcome.path == str(settings)]
+    assert first.note.startswith(f"backup: {settings}.clan-mesh-")
+    (backup,) = settings.parent.glob("settings.json.*.bak")
+    assert backup.read_text() == CLAUDE
+    assert backup.stat().st_mode & 0o777 == 0o600
+    assert settings.stat().st_mode & 0o777 == 0o600
+    edited = settings.read_text().replace('"opus"', '"sonnet"')
+    settings.write_text(edited)
+    install(["claude-code"], user(home, allow=True))
+    (backup,) = settings.parent.glob("settings.json.*.bak")
+    assert backup.read_text() == CLAUDE.replace('"opus"', '"sonnet"')
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_root_leaves_a_file_to_its_owner(home: Path) -> None:
+    """Neither the file nor its backup is root's afterwards."""
+    settings = home / ".claude/settings.json"
+    os.chown(settings, 12345, 54321)
+    install(["claude-code"], user(home))
+    owners = {(path.stat().st_uid, path.stat().st_gid) for path in settings.parent.glob("settings.json*")}
+    assert owners == {(12345, 54321)}
+    uninstall(["claude-code"], user(home))
+    assert (settings.stat().st_uid, settings.stat().st_gid) == (12345, 54321)
+
+
+def test_changes_made_since_stay(home: Path) -> None:
+    """What people and agents wrote after us is theirs; only our entries go."""
+    install(EVERY, user(home, allow=True))
+    settings = home / ".claude/settings.json"
+    text = settings.read_text().replace('"opus"', '"sonnet"').replace('"Bash(npm run lint)"', '"Bash(make)"')
+    settings.write_text(text)
+    config = home / ".codex/config.toml"
+    config.write_text(config.read_text() + '\n[hooks.state]\ntrusted = "abc"\n')
+    servers = home / ".claude.json"
+    servers.write_text(servers.read_text().replace('"numStartups":7', '"numStartups":8'))
+    uninstall(EVERY, user(home))
+    assert settings.read_text() == CLAUDE.replace('"opus"', '"sonnet"').replace("npm run lint", "make")
+    assert config.read_text() == CODEX + '\n[hooks.state]\ntrusted = "abc"\n'
+    assert servers.read_text() == '{"numStartups":8,"mcpServers":{"docs":{"command":"npx"}},"projects":{}}'
+
+
+def test_an_upgrade_from_another_place_leaves_one_hook(home: Path) -> None:
+    """The program moved: its hooks and server move along, and uninstalling still gives every byte back."""
+    before = tree(home)
+    install(EVERY, Target("/old/place/mesh", {"HOME": str(home)}))
+    install(EVERY, user(home))
+    text = "".join(data.decode() for data in tree(home).values() if isinstance(data, bytes))
+    assert "/old/place" not in text
+    uninstall(EVERY, user(home))
+    assert tree(home) == before
+
+
+def test_links_stay_links(home: Path, tmp_path: Path) -> None:
+    """Settings kept in a folder of dotfiles are written there, through a linked file and a linked folder."""
+    dotfiles = tmp_path / "dotfiles"
+    dotfiles.mkdir()
+    (home / ".claude/settings.json").rename(dotfiles / "claude.json")
+    (home / ".claude/settings.json").symlink_to("../../dotfiles/claude.json")
+    (home / ".codex").rename(dotfiles / "codex")
+    (home / ".codex").symlink_to(dotfiles / "codex")
+    before = tree(tmp_path)
+    install(EVERY, user(home))
+    assert os.readlink(home / ".claude/settings.json") == "../../dotfiles/claude.json"
+    assert f"{MESH} hook SessionStart" in (dotfiles / "claude.json").read_text()
+    assert (dotfiles / "codex/hooks.json").exists()
+    assert sorted(path.name for path in dotfiles.glob("*.json*")) == ["claude.json"]
+    uninstall(EVERY, user(home))
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "why"),
+    [
+        (".claude/settings.json", '{"hooks": {', "it is not JSON: line 1: a key in double quotes is missing"),
+        (".claude/settings.json", "<<<<<<< HEAD\n{}\n", "it is not JSON: line 1: no JSON value"),
+        (".claude/settings.json", "[]", "its outermost value is not an object"),
+        (".claude/settings.json", '{"hooks": "none"}', "hooks is not an object"),
+        (".claude.json", '{"mcpServers": {"clan-mesh": {"url": "x"}}}', "it has another server named clan-mesh"),
+        (".codex/config.toml", "model = \n", "it is not TOML: Invalid value (at line 1, column 9)"),
+        (
+            ".codex/config.toml",
+            "mcp_servers = {}\n",
+            "mcp_servers.clan-mesh is written in a way that we cannot edit safely",
+        ),
+        (".gemini/settings.json", "\x00", "it is not JSON: line 1: no JSON value"),
+    ],
+)
+def test_a_broken_file_is_left_alone_with_the_text_to_add(home: Path, file: str, text: str, why: str) -> None:
+    """The others are installed all the same."""
+    (home / file).write_text(text)
+    outcomes = install(EVERY, user(home))
+    (refused,) = [outcome for outcome in outcomes if outcome.did == "refused"]
+    assert (refused.path, refused.note) == (str(home / file), why)
+    assert MESH in refused.by_hand
+    assert (home / file).read_text() == text
+    assert list((home / file).parent.glob("*.bak")) == [
+        path for path in (home / file).parent.glob("*.bak") if not path.name.startswith((home / file).name)
+    ]
+    assert f"{MESH} hook" in (home / ".codex/hooks.json").read_text()
+
+
+def test_a_broken_file_without_our_entries_needs_no_uninstall(home: Path) -> None:
+    """One with them is said, as only a person can mend it."""
+    (home / ".gemini/settings.json").write_text('{"hooks": {')
+    assert did(uninstall(["gemini"], user(home)))["settings.json"] == "same"
+    (home / ".gemini/settings.json").write_text(f'{{"hooks": "{MESH} hook Stop"')
+    (refused,) = [outcome for outcome in uninstall(["gemini"], user(home)) if outcome.did == "refused"]
+    assert refused.note.startswith("it is not JSON: line 1: ")
+
+
+def test_bytes_that_are_no_text_a_folder_and_a_pipe_are_left_alone(home: Path) -> None:
+    """Nothing hangs, nothing is lost."""
+    (home / ".claude/settings.json").write_bytes(b'{"a": "\xff"}')
+    (home / ".claude.json").unlink()
+    (home / ".claude.json").mkdir()
+    (home / ".gemini/settings.json").unlink()
+    os.mkfifo(home / ".gemini/settings.json")
+    outcomes = install(EVERY, user(home))
+    assert [(os.path.basename(o.path), o.note) for o in outcomes if o.did == "refused"] == [
+        ("settings.json", "it is not UTF-8"),
+        (".claude.json", "it is no plain file"),
+        ("settings.json", "it is no plain file"),
+    ]
+    assert (home / ".claude/settings.json").read_bytes() == b'{"a": "\xff"}'
+
+
+def test_read_only_settings_are_left_alone(home: Path) -> None:
+    """A file or a folder that may not be written is not replaced behind its owner's back."""
+    (home / ".claude/settings.json").chmod(0o444)
+    (home / ".gemini").chmod(0o555)
+    before = tree(home / ".claude") | tree(home / ".gemini")
+    outcomes = install(["claude-code", "gemini"], user(home))
+    (home / ".gemini").chmod(0o755)
+    refused = {os.path.relpath(o.path, home): o.note for o in outcomes if o.did == "refused"}
+    assert refused == {
+        ".claude/settings.json": "it is read-only",
+        ".gemini/settings.json": f"the folder {home}/.gemini is read-only",
+        ".gemini/skills/clan-mesh/SKILL.md": f"the folder {home}/.gemini is read-only",
+    }
+    after = tree(home / ".claude") | tree(home / ".gemini")
+    assert {path: data for path, data in after.items() if "SKILL" not in path} == before
+
+
+def test_a_file_that_changes_meanwhile_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that writes its settings between our look and our write keeps what it wrote."""
+    from clan_learnings.agents import settings_file
+
+    file = home / ".claude/settings.json"
+    back_up = settings_file.back_up
+
+    def slow(path: str, without_us: bytes, written: bytes) -> str:
+        if path == str(file):
+            file.write_text('{"model": "haiku"}')
+        return back_up(path, without_us, written)
+
+    monkeypatch.setattr(settings_file, "back_up", slow)
+    outcomes = install(["claude-code"], user(home))
+    assert outcomes[0].note == "another program changed it just now"
+    assert file.read_text() == '{"model": "haiku"}'
+    assert list(file.parent.glob("*.bak")) == []
+
+
+def test_a_skill_without_our_mark_is_a_persons(home: Path) -> None:
+    """It is neither overwritten nor taken away; one with the mark is written anew."""
+    install(["claude-code"], user(home))
+    skill = home / ".claude/skills/clan-mesh/SKILL.md"
+    text = skill.read_text()
+    skill.write_text(text + "more\n")
+    install(["claude-code"], user(home))
+    assert skill.read_text() == text
+    own = "".join(line for line in text.splitlines(keepends=True) if "<!-- clan-mesh" not in line) + "mine\n"
+    skill.write_text(own)
+    install(["claude-code"], user(home))
+    uninstall(["claude-code"], user(home))
+    assert skill.read_text() == own
+
+
+def test_a_dry_run_says_it_all_and_does_nothing(home: Path) -> None:
+    """Only the lines that would come or go are shown: the others may hold secrets."""
+    before = tree(home)
+    outcomes = install(EVERY, user(home, allow=True), dry_run=True)
+    assert tree(home) == before
+    assert did(outcomes)["hooks.json"] == "created"
+    (settings,) = [outcome for outcome in outcomes if outcome.path.endswith(".claude/settings.json")]
+    assert f'+                        "command": "{MESH} hook SessionStart",' in settings.diff.splitlines()
+    assert "unknownKey" not in settings.diff
+    install(EVERY, user(home))
+    installed = tree(home)
+    assert did(uninstall(EVERY, user(home), dry_run=True))["config.toml"] == "restored"
+    assert tree(home) == installed
+
+
+def test_a_projects_settings_are_in_its_folder(home: Path, tmp_path: Path) -> None:
+    """Nothing of the user's is touched; texts that others read name the program without a path."""
+    before, project = tree(home), tmp_path / "tool"
+    project.mkdir()
+    install(EVERY, user(home, project=str(project), allow=True))
+    assert sorted(tree(project)) == [
+        ".agents/skills/clan-mesh/SKILL.md",
+        ".claude/settings.json",
+        ".claude/skills/clan-mesh/SKILL.md",
+        ".codex/config.toml",
+        ".codex/hooks.json",
+        ".codex/rules/clan-mesh.rules",
+        ".gemini/policies/clan-mesh.toml",
+        ".gemini/settings.json",
+        ".gemini/skills/clan-mesh/SKILL.md",
+        ".mcp.json",
+    ]
+    assert MESH not in (project / ".claude/skills/clan-mesh/SKILL.md").read_text()
+    assert tree(home) == before
+    uninstall(EVERY, user(home, project=str(project)))
+    assert list(project.iterdir()) == []
+
+
+def test_agents_may_keep_their_settings_elsewhere(tmp_path: Path) -> None:
+    """Each agent's own variable is followed."""
+    environ = {
+        "HOME": str(tmp_path / "ada"),
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
+        "CODEX_HOME": str(tmp_path / "codex"),
+        "GEMINI_CLI_HOME": str(tmp_path / "gemini"),
+    }
+    install(EVERY, Target(MESH, environ))
+    found = set(tree(tmp_path))
+    assert {"claude/settings.json", "claude/.claude.json", "codex/hooks.json", "gemini/.gemini/settings.json"} <= found
+    uninstall(EVERY, Target(MESH, environ))
+    assert tree(tmp_path) == {}
+
+
+def test_a_path_with_spaces_and_another_home_are_quoted(tmp_path: Path) -> None:
+    """The shell reads one word where we mean one."""
+    target = Target("/opt/my tools/mesh", {"HOME": str(tmp_path)}, home="/srv/my node", allow=True)
+    install(["claude-code"], target)
+    settings = json.loads((tmp_path / ".claude/settings.json").read_text())
+    assert commands(settings)["Stop"] == ["'/opt/my tools/mesh' hook Stop --home '/srv/my node'"]
+    servers = json.loads((tmp_path / ".claude.json").read_text())["mcpServers"]
+    assert servers["clan-mesh"] == {"command": "/opt/my tools/mesh", "args": ["mcp", "--home", "/srv/my node"]}
+    assert "Bash('/opt/my tools/mesh' search:*)" in settings["permissions"]["allow"]
+    (tmp_path / ".claude/settings.json").write_text(json.dumps(settings))
+    uninstall(["claude-code"], Target(MESH, {"HOME": str(tmp_path)}))
+    assert tree(tmp_path) == {}

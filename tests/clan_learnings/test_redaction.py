@@ -1,0 +1,343 @@
+"""What redaction finds, what it leaves alone, and what it never does. The examples are in `redaction_examples`."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from clan_learnings.redaction import Finding, Redacted, describe, redact, redact_value
+from clan_learnings.redaction.passes import SORTS, UNSETTLED, mark
+from clan_learnings.redaction.services import TABLE
+from clan_learnings.redaction.values import is_random
+from tests.clan_learnings.redaction_examples import (
+    BASE32,
+    BASE62,
+    HEX,
+    NAMED,
+    UPPER,
+    URLSAFE,
+    block,
+    fake,
+    fake_jwt,
+    fake_lines,
+    fake_uuid,
+    harmless,
+    secrets,
+)
+
+SECRETS = secrets()
+HARMLESS = harmless()
+
+# Known and accepted; ADR 0029 says why. A miss that is not listed here fails.
+MISSED = {
+    "sentence: letters only",
+    "held out: logged in as admin / {}",
+    "held out: MINIO_SECRET_KEY: {}",
+    "held out: the login is admin:{}",
+    "held out: mot de passe: {}",
+    "held out: My creds: bob / {}",
+    "held out: Fernet(b'{}')",
+}
+
+SIGNS = [*"@.:='\"`\\\n/,;&|([{}])$<>\0 éİ", "\\n", "//", "://", "--", "\x1b[31m"]
+WORDS = [
+    "password",
+    "passphrase",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "api_key",
+    "key",
+    "authorization: bearer",
+    "cookie",
+]
+# Pieces that rules look for, to be put together into texts that no person would write.
+PIECES = st.sampled_from(
+    [
+        *(word for _, words, _ in TABLE for word in words),
+        *(example.secret for example in SECRETS),
+        *(mark(sort) for sort in sorted(SORTS)),
+        *SIGNS,
+        *WORDS,
+        "-----BEGIN RSA PRIVATE" + " KEY-----",
+        "-----END RSA PRIVATE" + " KEY-----",
+        "[redacted: ",
+        "AKIA",
+        "A" * 20,
+    ]
+)
+TEXTS = st.one_of(st.text(), st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=12).map("".join))
+# Shapes that make a careless pattern go over the same characters again and again.
+HOSTILE = [
+    "a",
+    "=",
+    "@",
+    "a@",
+    "@a.b",
+    "a@b.",
+    "key=",
+    "key='",
+    'key="',
+    "token:",
+    "password=",
+    "://",
+    "://a:",
+    "://a:b@",
+    "-",
+    "\\",
+    "\\n",
+    "eyJ",
+    "eyJa.",
+    "ghp_",
+    "sk-",
+    "pat",
+    "$",
+    "{",
+    "${",
+    'passphrase="a ',
+    "-----BEGIN PRIVATE" + " KEY-----",
+    "-----END PRIVATE" + " KEY-----",
+    "-----BEGIN PRIVATE" + " KEY-----\nAaa: ",
+    "-----BEGIN PRIVATE" + " KEY-----\\n" + "A" * 20,
+    "the token is ",
+    " is the token",
+    "login a password ",
+    "curl -u ",
+    "authorization: bearer ",
+    "<password>",
+    "[redacted: ",
+    "[redacted: aws key]a1",
+    "a1B2c3D4e5",
+    "x@y.com,",
+    "İkey=",
+]
+
+
+def test_recall_and_false_alarms_on_the_examples() -> None:
+    """At least 95 % of the secrets go, and nothing harmless does. `pytest -s` prints the table."""
+    rows: dict[str, Counter[str]] = {}
+    missed, alarms = set(), []
+    for example in SECRETS:
+        kept = example.secret in redact(example.text).text
+        rows.setdefault(example.group.split(":")[0], Counter())["missed" if kept else "found"] += 1
+        missed |= {example.group} if kept else set()
+    for text in HARMLESS:
+        changed = redact(text.text).text != text.text
+        rows.setdefault("harmless: " + text.group, Counter())["false alarm" if changed else "left alone"] += 1
+        alarms += [text] if changed else []
+    recall = 1 - len(missed) / len(SECRETS)
+    print(f"\n{'group':<24} {'examples':>8}  outcome")
+    for group, row in rows.items():
+        print(f"{group:<24} {row.total():>8}  {', '.join(f'{count} {name}' for name, count in row.items())}")
+    print(
+        f"recall {recall:.3f} of {len(SECRETS)}, false alarms {len(alarms)} of {len(HARMLESS)}; missed: {sorted(missed)}"
+    )
+    assert len(SECRETS) >= 60
+    assert len(HARMLESS) >= 200
+    assert {text.group for text in HARMLESS} >= set(NAMED)
+    assert alarms == []
+    assert recall >= 0.95
+    assert missed == MISSED
+
+
+@pytest.mark.parametrize("example", [pytest.param(each, id=each.group) for each in SECRETS if each.group not in MISSED])
+def test_a_secret_is_gone_and_its_sort_is_told(example: tuple[str, str, str]) -> None:
+    """Also in the middle of other text, and no finding holds a part of it."""
+    _, text, secret = example
+    for around in (text, f"Grüße ✓\n{text}\nend", json.dumps({"output": text}, ensure_ascii=False)):
+        result = redact(around)
+        told = describe(result.findings)
+        assert secret not in result.text
+        assert result.findings
+        assert {finding.sort for finding in result.findings} <= SORTS
+        assert all(mark(finding.sort) in result.text for finding in result.findings)
+        assert secret not in told
+        assert redact(result.text) == Redacted(result.text, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("password = 'hunter2'", "password = '[redacted: password]'"),
+        ("postgres://app:hunter2@db/x", "postgres://app:[redacted: password in url]@db/x"),
+        ("ask bob@example.com.", "ask [redacted: e-mail address]."),
+        ('{"password":"hunter2","user":"bob"}', '{"password":"[redacted: password]","user":"bob"}'),
+        ("GET /x?token=" + fake("t", 32) + "&page=2", "GET /x?token=[redacted: secret]&page=2"),
+        ("a\\nbob@example.com\\nb", "a\\n[redacted: e-mail address]\\nb"),
+        ("postgres://u:p@ss@db.example.com/x", "postgres://u:[redacted: password in url]@db.example.com/x"),
+    ],
+)
+def test_what_stands_around_a_secret_stays(text: str, clean: str) -> None:
+    """A record is worth something only with the words around the mark."""
+    assert redact(text).text == clean
+
+
+def test_findings_are_sorted_counted_and_described() -> None:
+    """One finding a sort, in the order of the alphabet."""
+    result = redact("bob@example.com, eve@example.com: password='hunter2'")
+    assert result.findings == (Finding("e-mail address", 2), Finding("password", 1))
+    assert describe(result.findings) == "2 x e-mail address, 1 password"
+    assert describe(()) == ""
+
+
+def test_the_name_of_the_service_wins_over_the_name_of_the_variable() -> None:
+    """Two rules see the same secret; one mark, the more telling."""
+    assert redact("GITHUB_TOKEN=ghp_" + fake("g", 36)).text == "GITHUB_TOKEN=[redacted: github token]"
+
+
+def test_a_mark_hides_nothing_but_itself() -> None:
+    """Only the marks we make are passed over: writing one around a secret does not save it."""
+    key = "AKIA" + fake("aws", 16, UPPER)
+    assert redact(f"[redacted: {key}]").text == "[redacted: [redacted: aws key]]"
+    assert redact("password=[redacted: password] x").findings == ()
+
+
+def test_several_keys_in_one_text_are_several_findings() -> None:
+    """What stands between two keys is not taken for key, also if the first has no end."""
+    whole, cut = block("PRIVATE" + " KEY", fake_lines("a", 3)), block("PRIVATE" + " KEY", fake_lines("b", 3))[:120]
+    result = redact(f"one\n{cut}\n\ntwo is here\n{whole}\nthree")
+    assert result.text == "one\n[redacted: private key]\n\ntwo is here\n[redacted: private key]\nthree"
+    assert result.findings == (Finding("private key", 2),)
+
+
+def test_values_are_redacted_at_every_depth() -> None:
+    """Strings in lists and dicts, also judged by the key above them; numbers and the rest stay."""
+    value = {
+        "login": [{"password": "swordfish"}, {"token": ["ghp_" + fake("v", 36)]}],
+        "n": 1,
+        "none": None,
+        "t": (True, 1.5),
+    }
+    clean, findings = redact_value(value)
+    assert clean == {
+        "login": [{"password": "[redacted: password]"}, {"token": ["[redacted: github token]"]}],
+        "n": 1,
+        "none": None,
+        "t": [True, 1.5],
+    }
+    assert findings == (Finding("github token", 1), Finding("password", 1))
+    assert value["login"][0] == {"password": "swordfish"}  # type: ignore[index]  # what was given is not changed
+
+
+def test_keys_are_redacted_and_none_is_lost() -> None:
+    """Two addresses as keys stay two keys, and a key that looks like a numbered mark keeps its name."""
+    taken = "[redacted: e-mail address] (2)"
+    clean, findings = redact_value({"bob@example.com": 1, "eve@example.com": 2, taken: 3, 4: "x"})
+    assert clean == {"[redacted: e-mail address]": 1, "[redacted: e-mail address] (3)": 2, taken: 3, 4: "x"}
+    assert findings == (Finding("e-mail address", 2),)
+    assert redact_value(clean) == (clean, ())
+
+
+def test_a_value_under_a_harmless_key_is_left_alone() -> None:
+    """Settings, counts and types stand under such names, too."""
+    value = {
+        "token_count": "128000",
+        "key": fake("k", 40, HEX),
+        "password": "",
+        "secret": "true",
+        "session": fake_uuid("s"),
+    }
+    assert redact_value(value) == (value, ())
+
+
+def test_nesting_has_no_limit() -> None:
+    """A hostile value cannot end the process by its depth."""
+    value: list[object] = ["bob@example.com"]
+    for _ in range(50_000):
+        value = [value]
+    clean, findings = redact_value(value)
+    while isinstance(clean, list):
+        clean = clean[0]
+    assert clean == "[redacted: e-mail address]"
+    assert findings == (Finding("e-mail address", 1),)
+
+
+@given(TEXTS)
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    """Whatever the text, a second time finds nothing, and nothing raises."""
+    once = redact(text)
+    assert redact(once.text) == Redacted(once.text, ())
+    assert redact(text) == once
+
+
+@given(TEXTS)
+def test_no_text_of_pieces_is_given_up(text: str) -> None:
+    """Giving up a whole text is for texts made to that end; not even nonsense gets there."""
+    assert UNSETTLED not in {finding.sort for finding in redact(text).findings}
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=8
+    )
+)
+def test_values_are_redacted_once(value: object) -> None:
+    """The same for values, and they keep their shape."""
+    clean, _ = redact_value(value)
+    assert redact_value(clean) == (clean, ())
+    assert json.loads(json.dumps(clean)) == clean
+    assert not isinstance(value, dict | list) or len(clean) == len(value)
+
+
+@given(st.sampled_from([each for each in SECRETS if each.group not in MISSED]), TEXTS, TEXTS)
+def test_a_secret_on_its_own_lines_is_found_in_any_text(example: tuple[str, str, str], before: str, after: str) -> None:
+    """What stands on other lines cannot hide a secret."""
+    _, text, secret = example
+    assume(secret not in before + after)
+    assert secret not in redact(f"{before}\n\n{text}\n\n{after}").text
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_work_grows_with_the_length_only(unit: str) -> None:
+    """A megabyte of a bad shape ends. Work that grew with the square would not, within the time a test has."""
+    text = (unit * (1_000_000 // len(unit)))[:1_000_000]
+    clean = redact(text)
+    assert clean.findings or clean.text == text
+
+
+@pytest.mark.parametrize(
+    ("value", "is_chance"),
+    [
+        *((fake(str(number), 24, alphabet), True) for number in range(20) for alphabet in (BASE62, URLSAFE)),
+        *((fake(str(number), 40, HEX), True) for number in range(20)),
+        (fake_uuid("x"), True),
+        ("getUserAccessTokenFromRequest", False),
+        ("x86_64-unknown-linux-gnu", False),
+        ("us-east-1-prod-db-2-replica-3", False),
+        ("2024-10-12T09:30:00.123456Z", False),
+        ("aaaaaaaaaaaaaaaaaaaaaaaa1111", False),
+        ("123456789012345678901234", False),
+        ("sha256-" + fake("s", 43), False),
+    ],
+)
+def test_chance_is_told_from_words(value: str, *, is_chance: bool) -> None:
+    """Keys of every alphabet against names, dates and numbers."""
+    assert is_random(value) is is_chance
+
+
+def test_ids_of_the_mesh_are_not_taken_for_secrets() -> None:
+    """Node ids and tags are public keys and hashes; records cite them."""
+    for text in (f"node key: {fake('n', 52, BASE32)}", f"see {fake('t', 52, BASE32)}", f"tag={fake('t', 12, BASE32)}"):
+        assert redact(text).text == text
+
+
+def test_every_sort_makes_a_mark_that_is_known_again() -> None:
+    """The mark of every sort is passed over, beside any name."""
+    for sort in SORTS:
+        assert redact(f"password={mark(sort)} token: '{mark(sort)}' {fake_jwt('x')[:20]}").findings == ()
+
+
+def test_importing_it_loads_no_patterns() -> None:
+    """Everyday commands import this: `re` waits for the first text that has anything in it."""
+    script = (
+        "import sys; from clan_learnings.redaction import redact\n"
+        "assert redact('a plain note').findings == ()\n"
+        "print([name for name in ('re', 'typing', 'dataclasses', 'functools') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
