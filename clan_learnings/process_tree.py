@@ -28,7 +28,7 @@ _DEPTH = 32
 def ancestors(proc: str = "/proc") -> tuple[Process, ...]:
     """The parent first, then its parent, and so on. Without /proc only the parent is known."""
     parent = os.getppid()
-    found = []
+    found: list[Process] = []
     while parent > 1 and len(found) < _DEPTH:
         process, parent = _look(proc, parent)
         if process is None:

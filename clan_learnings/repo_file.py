@@ -67,6 +67,7 @@ def parse_repo_file(text: str) -> RepoFile:
     if not _is_categories(categories):
         categories = []
         problems.append(f"categories is not a list of at most {_CATEGORIES} short words")
+    assert isinstance(categories, list)
     return RepoFile(repo, share, tuple(dict.fromkeys(categories)), f"{NAME}: {', '.join(problems)}" if problems else "")
 
 

@@ -153,6 +153,8 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     for place, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(place, name)
+            if not os.path.isfile(path):  # a sidecar's socket
+                continue
             with open(path, "rb") as file:
                 found[os.path.relpath(path, folder)] = file.read()
     return found
