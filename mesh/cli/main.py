@@ -14,8 +14,6 @@ COMMANDS = {
     "invite": ("invite", "Let another machine join: make a token."),
     "join": ("join", "Become a member of a mesh with a token."),
     "leave": ("leave", "Say goodbye to the mesh."),
-    "install": ("install", "Put hooks, tools and a skill of ours into coding agents."),
-    "uninstall": ("uninstall", "Take them out of coding agents again."),
     "peers": ("peers", "Say who is there, who is in step and who lacks what."),
     "status": ("status", "Say who this node is, what it holds and what waits."),
     "doctor": ("doctor", "Say what is not as it should be, and what to do about it."),

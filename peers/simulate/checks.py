@@ -49,13 +49,17 @@ class Checker:
         """See Watcher."""
         self._signed.setdefault(feed, {}).setdefault(seq, set()).add(head)
 
+    def handled(self, node: SimNode) -> None:
+        """See Watcher. What a notebook holds is looked at when it changes; queues change with every event."""
+        self.checks += 1
+        self.anytime_queues_are_bounded(node)
+
     def changed(self, node: SimNode, changes: Changes) -> None:
         """See Watcher."""
         self.checks += 1
         self.anytime_the_mirror_agrees_with_the_notebook(node)
         self.anytime_only_authors_extend_their_feeds(node, changes.feeds)
         self.anytime_what_counts_only_shrinks_by_statements(node, changes)
-        self.anytime_queues_are_bounded(node)
 
     def lost_disk(self, node: SimNode) -> None:
         """A node is back to an old backup. What it alone knew since then is gone, and nobody can be blamed."""

@@ -159,6 +159,7 @@ class SimNode:
         self._around.meter.handled += 1
         for effect in engine.handle(event, now):
             _PERFORM[type(effect)](self, effect)
+        self._around.watcher.handled(self)
         wake_at = engine.wake_at
         if wake_at < self._tick_at:
             self._tick_at = wake_at

@@ -33,6 +33,9 @@ class Watcher(Protocol):
     def signed(self, feed: Feed, seq: int, head: bytes) -> None:
         """An honest author has signed a chain up to here."""
 
+    def handled(self, node: "SimNode") -> None:
+        """A node has handled an event."""
+
     def changed(self, node: "SimNode", changes: Changes) -> None:
         """A node's notebook is another, and its engine has been told."""
 
