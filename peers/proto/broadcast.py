@@ -112,7 +112,10 @@ class Broadcast:
             if parcel.last <= reach:
                 station.observe("redundant", neighbour.node, len(data))
             elif parcel.first > reach + 1:
-                self._fetching.want(parcel.feed, parcel.last, neighbour)
+                if neighbour.may_ask(station.now):
+                    self._fetching.want(parcel.feed, parcel.last, neighbour)
+                else:
+                    station.blame(neighbour, 0.2, "more gaps than anyone has")
             else:
                 fresh.append(parcel)
                 self._coming[parcel.feed] = parcel.last
@@ -157,7 +160,7 @@ class Broadcast:
                 on.append(parcel)
             elif verdict is Verdict.REFUSED:
                 neighbour.has.pop(parcel.feed, None)
-                self._fetching.want_from_others(parcel.feed, parcel.last, neighbour)
+                self._fetching.want_from_others(parcel.feed, neighbour)
                 station.blame(neighbour, 1, f"a pushed range was refused: {' '.join(result.reasons[:1])}")
             elif verdict is Verdict.GAP:
                 self._fetching.want(parcel.feed, parcel.last, neighbour)

@@ -102,6 +102,7 @@ class CardBook:
         self._stale: set[int] = set()  # buckets whose digest is to be computed anew
         self._whole: bytes | None = None
         self._count = 0
+        self._copies: set[bytes] = set()  # digests of the cards that are kept
 
     def put(self, card: Card) -> bool:
         """Keep a card if it is newer. Says whether it was."""
@@ -111,10 +112,18 @@ class CardBook:
         if not card.replaces(known):
             return False
         bucket[card.key] = card
-        self._count += known is None
+        self._copies.add(digest(card.data))
+        if known is None:
+            self._count += 1
+        else:
+            self._copies.discard(digest(known.data))
         self._stale.add(number)
         self._whole = None
         return True
+
+    def has_copy(self, data: bytes) -> bool:
+        """Whether these very bytes are a card that is kept: checked once, it need not be again."""
+        return digest(data) in self._copies
 
     def get(self, kind: int, subject: bytes) -> Card | None:
         """The card of a kind about a subject."""

@@ -147,6 +147,7 @@ class Engine:
         station.now = max(now, station.now)
         self._dispatch(event)
         station.run_due()
+        self._fetching.stir()
         effects, station.effects = station.effects, []
         return effects
 
@@ -286,7 +287,7 @@ class Engine:
         station = self._station
 
         def run() -> None:
-            action()
             station.at(station.now + station.spread(seconds), run)
+            action()
 
         station.at(station.now + (station.spread(seconds) if first is None else first), run)

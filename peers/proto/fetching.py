@@ -18,6 +18,7 @@ from peers.proto.station import Station
 _TRIES = 3  # for one want before the repair path has to find it again
 _SHARE = 8  # feeds that are not worth dividing among neighbours
 _EXPANSION = 4  # about what zstd makes of records
+_LATE_SECONDS = 60.0  # a large answer on a slow link may take so long; until then its silence is not held against it
 
 
 class Want:
@@ -41,53 +42,59 @@ class Want:
 
 
 class Fetching:
-    """All wants and all questions under way."""
+    """All wants and all questions under way. Branches have wants of their own, in nobody's way."""
 
     def __init__(self, station: Station) -> None:
         self._station = station
         self.pulled: Callable[[Sequence[Feed], Neighbour], None] = lambda _feeds, _source: None  # who passes it on
         self._wants: dict[Feed, Want] = {}
-        self._asked: dict[int, tuple[Neighbour, list[Feed]]] = {}
+        self._branches: dict[Feed, Want] = {}
+        self._asked: dict[int, tuple[Neighbour, list[Want]]] = {}
         self._late: dict[int, Neighbour] = {}  # questions given up: a late answer is still welcome
         self._number = 0
+        self._stirred = False  # there may be something to ask
 
     def __len__(self) -> int:
-        return len(self._wants)
+        return len(self._wants) + len(self._branches)
 
     def want(self, feed: Feed, seq: int, neighbour: Neighbour) -> None:
         """A neighbour has a feed up to `seq`, and we do not."""
         neighbour.learn_has(feed, seq)
         self._add(feed, seq)
 
-    def want_from_others(self, feed: Feed, seq: int, neighbour: Neighbour) -> None:
+    def want_from_others(self, feed: Feed, neighbour: Neighbour) -> None:
         """What this neighbour sent was bad; someone else may have it."""
-        if any(other.has.get(feed, 0) >= seq for other in self._station.ready() if other is not neighbour):
-            self._add(feed, seq)
+        others = [item.has.get(feed, 0) for item in self._station.ready() if item is not neighbour]
+        self._add(feed, max(others, default=0))
 
     def want_branch(self, feed: Feed, head: Head, neighbour: Neighbour) -> None:
         """A neighbour has another history of a feed: get it, so that the fork can be proved."""
-        if feed in self._wants:
+        if feed in self._branches:
             return
         neighbour.learn_has(feed, head.seq)
-        want = self._wants[feed] = Want(feed, head.seq, Head(head.seq, bytes(32)))
+        want = self._branches[feed] = Want(feed, head.seq, Head(head.seq, bytes(32)))
         want.holder = neighbour
         self._ask(neighbour, [want])  # no chain has this hash, so the answer will list points
 
     def _add(self, feed: Feed, seq: int) -> None:
         held = self._station.mirror.held(feed)
         want = self._wants.get(feed)
-        if want is None:
-            if seq <= held.seq:
-                return
-            self._wants[feed] = Want(feed, seq, held)
-        else:
+        if want is not None:
             want.target = max(want.target, seq)
-        self.pump()
+        elif seq > held.seq:
+            self._wants[feed] = Want(feed, seq, held)
+        self._stirred = True
+
+    def stir(self) -> None:
+        """At the end of an event: ask for what it showed to be lacking, all at once."""
+        if self._stirred:
+            self.pump()
 
     def pump(self) -> None:
         """Ask every neighbour that is free for some of what it has."""
         station = self._station
-        if not self._wants or station.merging_bytes > station.config.merge_bytes:
+        self._stirred = False
+        if not len(self) or station.merging_bytes > station.config.merge_bytes:
             return
         free = [item for item in station.ready() if not item.pulls and item.busy_until <= station.now]
         station.random.shuffle(free)
@@ -96,7 +103,7 @@ class Fetching:
             has = neighbour.has
             idle = [
                 want
-                for want in self._wants.values()
+                for want in (*self._wants.values(), *self._branches.values())
                 if want.is_idle and has.get(want.feed, 0) > want.after.seq and want.holder in (None, neighbour)
             ]
             if idle:
@@ -110,7 +117,7 @@ class Fetching:
         for want in wants:
             want.asked = neighbour
         neighbour.pulls.add(number)
-        self._asked[number] = (neighbour, [want.feed for want in wants])
+        self._asked[number] = (neighbour, wants)
         station.send(neighbour, Pull(number, neighbour.room, [(want.feed, want.after) for want in wants]))
         station.at(station.now + neighbour.patience(station.config.answer_seconds), lambda: self._give_up(number))
 
@@ -118,140 +125,161 @@ class Fetching:
 
     def answered(self, neighbour: Neighbour, message: Ranges) -> None:
         """Ranges came for a question of ours."""
-        asked, feeds = self._asked.get(message.pull, (None, []))
+        asked, wants = self._asked.get(message.pull, (None, []))
         if asked is not neighbour:
             if self._late.get(message.pull) is neighbour:
                 del self._late[message.pull]
+                neighbour.late_until = 0.0
                 self._merge(neighbour, [], message.blob)
             else:
                 self._station.blame(neighbour, 5, "ranges came that nobody asked for")
             return
         del self._asked[message.pull]
         neighbour.pulls.discard(message.pull)
+        neighbour.late_until = 0.0
         neighbour.grow()
-        self._free(feeds)
-        reached = []
+        self._free(wants)
+        by_feed = {want.feed: want for want in wants if self._is_current(want)}
+        claims: list[tuple[Want, int]] = []
         for ending in message.endings:
-            want = self._wants.get(ending.feed)
-            if want is not None and ending.feed in feeds and self._reached(neighbour, want, ending):
-                reached.append(want)
-        self._merge(neighbour, reached, message.blob)
-        for want in reached:
-            self._conclude(want)
-        self.pump()
+            want = by_feed.pop(ending.feed, None)
+            if want is not None and self._reached(neighbour, want, ending, brings=bool(message.blob)):
+                claims.append((want, ending.end.seq))
+        self._merge(neighbour, claims, message.blob)
+        self._stirred = True
 
-    def _reached(self, neighbour: Neighbour, want: Want, ending: Ending) -> bool:
-        """Go on behind the end of an answer. Says whether it brought something."""
+    def _reached(self, neighbour: Neighbour, want: Want, ending: Ending, *, brings: bool) -> bool:
+        """Go on behind the end of an answer. Says whether it claims to have brought something."""
         if ending.points:
             self._find_common(neighbour, want, ending.points)
             return False
-        if not ending.more and ending.end.seq < want.target:
-            neighbour.has[want.feed] = ending.end.seq  # it has less than it said, or than we thought
-        if ending.end.seq <= want.after.seq:
+        if ending.end.seq <= want.after.seq or not brings:
+            neighbour.has[want.feed] = min(
+                neighbour.has.get(want.feed, 0), want.after.seq
+            )  # it has no more, whatever it says
             self._prune(want)
             return False
+        if not ending.more and ending.end.seq < want.target:
+            neighbour.has[want.feed] = ending.end.seq  # it has less than it said, or than we thought
         want.after = ending.end
         return True
 
     def _find_common(self, neighbour: Neighbour, want: Want, points: Sequence[Head]) -> None:
         want.tries += 1
         if want.tries > _TRIES:
-            del self._wants[want.feed]
+            self._forget(want)
             return
         want.asked = neighbour  # nobody else until we know where to begin
 
         def found(head: Head) -> None:
-            if self._wants.get(want.feed) is want:
+            if self._is_current(want):
                 want.asked = None
                 want.after = head
                 want.holder = neighbour
                 want.target = max(want.target, points[0].seq)
-                self.pump()
+                self._stirred = True
 
         job = self._station.job(found)
         self._station.effects.append(FindCommon(job, want.feed, points))
 
-    def _merge(self, neighbour: Neighbour, wants: list[Want], blob: bytes) -> None:
+    def _merge(self, neighbour: Neighbour, claims: list[tuple[Want, int]], blob: bytes) -> None:
         if not blob:
             return
-        for want in wants:
+        for want, _ in claims:
             want.merging += 1
         size = min(_EXPANSION * len(blob), ANSWER_BYTES)
-        job = self._station.job(lambda result: self._merged(neighbour, wants, result), size, neighbour)
+        job = self._station.job(lambda result: self._merged(neighbour, claims, result), size, neighbour)
         self._station.effects.append(MergeThis(job, (), (), blob))
 
-    def _merged(self, neighbour: Neighbour, wants: list[Want], result: Merge) -> None:
+    def _merged(self, neighbour: Neighbour, claims: list[tuple[Want, int]], result: Merge) -> None:
+        """The notebook has judged. Where an answer brought less than it said, we begin again where we really are."""
         bad = sum(verdict is Verdict.REFUSED for verdict in result.ranges)
-        for want in wants:
+        full = Verdict.FULL in result.ranges
+        for want, claimed in claims:
             want.merging -= 1
-            if bad:
+            held = self._station.mirror.held(want.feed)
+            if want.holder is None and held.seq < claimed:
                 neighbour.has.pop(want.feed, None)
-                want.after = self._station.mirror.held(want.feed)
+                want.after = held
+                if full:
+                    self._forget(want)
+                else:
+                    bad += 1
             self._conclude(want)
         if bad:
-            self._station.blame(neighbour, 2 * bad, f"pulled ranges were refused: {' '.join(result.reasons[:1])}")
+            why = " ".join(result.reasons[:1]) or "it brought less than it said"
+            self._station.blame(neighbour, 2, f"pulled ranges were refused: {why}")
         self.pulled([state.feed for state in result.changes.feeds], neighbour)
-        self.pump()
+        self._stirred = True
 
     def _conclude(self, want: Want) -> None:
-        """Forget a want that is done; begin again where an answer had claimed more than it brought."""
-        if want.merging or want.asked or self._wants.get(want.feed) is not want or want.after.seq < want.target:
-            self._prune(want)
-            return
-        held = self._station.mirror.held(want.feed)
-        want.tries += 1
-        if want.holder is not None or held.seq >= want.target or want.tries > _TRIES:
-            del self._wants[want.feed]
+        """Forget a want that is done."""
+        if not want.merging and want.asked is None and want.after.seq >= want.target:
+            self._forget(want)
         else:
-            want.after = held
+            self._prune(want)
 
     def _prune(self, want: Want) -> None:
         """Forget a want that nobody can serve: the repair path will hear of it again."""
-        if want.merging or want.asked or self._wants.get(want.feed) is not want:
+        if want.merging or want.asked is not None:
             return
         holders = self._station.ready() if want.holder is None else [want.holder]
         if not any(item.has.get(want.feed, 0) > want.after.seq for item in holders):
-            del self._wants[want.feed]
+            self._forget(want)
+
+    def _forget(self, want: Want) -> None:
+        for wants in (self._wants, self._branches):
+            if wants.get(want.feed) is want:
+                del wants[want.feed]
+
+    def _is_current(self, want: Want) -> bool:
+        return self._wants.get(want.feed) is want or self._branches.get(want.feed) is want
 
     # Questions that end otherwise
 
     def busy(self, neighbour: Neighbour, message: Busy) -> None:
-        """They cannot answer now."""
-        asked, feeds = self._asked.get(message.pull, (None, []))
+        """They cannot answer now. The next beat asks again, or someone else."""
+        asked, wants = self._asked.get(message.pull, (None, []))
         if asked is neighbour:
             del self._asked[message.pull]
             neighbour.pulls.discard(message.pull)
-            self._free(feeds)
-        self._station.at(neighbour.busy_until, self.pump)
+            self._drop(wants)
 
     def lost(self, neighbour: Neighbour) -> None:
         """A link is gone."""
         for number in neighbour.pulls:
-            _, feeds = self._asked.pop(number, (None, []))
-            self._free(feeds)
+            _, wants = self._asked.pop(number, (None, []))
+            self._free(wants)
         self._late = {number: other for number, other in self._late.items() if other is not neighbour}
-        for want in list(self._wants.values()):
-            if want.holder is neighbour:
-                del self._wants[want.feed]
-                continue
+        for want in [*self._wants.values(), *self._branches.values()]:
             if want.asked is neighbour:
                 want.asked = None
-            self._prune(want)
-        self.pump()
+            if want.holder is neighbour:
+                self._forget(want)
+            else:
+                self._prune(want)
+        self._stirred = True
 
     def _give_up(self, number: int) -> None:
-        asked, feeds = self._asked.pop(number, (None, []))
+        asked, wants = self._asked.pop(number, (None, []))
         if asked is None:
             return
         asked.pulls.discard(number)
         asked.shrink()
+        asked.late_until = self._station.now + _LATE_SECONDS
         self._late[number] = asked
-        self._free(feeds)
+        self._drop(wants)
         self._station.observe("unanswered", asked.node)
-        self.pump()
+        self._stirred = True
 
-    def _free(self, feeds: Iterable[Feed]) -> None:
-        for feed in feeds:
-            want = self._wants.get(feed)
-            if want is not None:
-                want.asked = None
+    def _drop(self, wants: Iterable[Want]) -> None:
+        """A question was not answered. Others can be asked, but not for a branch: who wants it has to ask again."""
+        self._free(wants)
+        for want in wants:
+            if want.holder is not None:
+                self._forget(want)
+
+    def _free(self, wants: Iterable[Want]) -> None:
+        """A question is over."""
+        for want in wants:
+            want.asked = None

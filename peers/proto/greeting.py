@@ -1,7 +1,7 @@
 """How a link begins: both sides say who they are; a link that is one too many ends at once."""
 
 from mesh.core.errors import Malformed
-from peers.proto.cards import parse_contact
+from peers.proto.cards import parse_contact, read_contact
 from peers.proto.events import LinkUp
 from peers.proto.membership import Membership
 from peers.proto.messages import Hello
@@ -48,6 +48,8 @@ class Greeting:
             raise Malformed("the greeting is from another mesh, or from someone else")
         if neighbour.greeted:
             raise Malformed("a second greeting")
+        if not self._membership.is_known(message.contact):
+            read_contact(station.mesh, message.contact)  # a forged one is no way to begin
         if parse_contact(message.contact).node != neighbour.node:
             raise Malformed("the greeting brings someone else's contact")
         neighbour.passing = neighbour.passing or message.passing

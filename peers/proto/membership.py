@@ -24,13 +24,15 @@ from peers.proto.neighbour import Neighbour
 from peers.proto.station import Station
 
 STOPPING = "stopping"  # what a node says that will come back
+_REFUTE_SECONDS = 5.0
+_CARD_SECONDS = 1.0
 _SUSPICIOUS_FAILURES = 2  # dials in a row
 
 
 class Acquaintance:
     """What we know of a member that we may or may not have a link with."""
 
-    __slots__ = ("failures", "last_seen", "retry_at", "suspected", "suspected_at")
+    __slots__ = ("card_at", "card_before", "failures", "last_seen", "retry_at", "suspected", "suspected_at")
 
     def __init__(self) -> None:
         self.failures = 0
@@ -38,6 +40,7 @@ class Acquaintance:
         self.last_seen: float | None = None
         self.suspected: int | None = None  # the time of the contact that is doubted
         self.suspected_at = 0.0
+        self.card_at = self.card_before = float("-inf")  # when its last two contacts came
 
 
 class Membership:
@@ -48,6 +51,8 @@ class Membership:
         self._own = own
         self._sign = sign
         self._read_certificate = read_certificate
+        self._refuted_at = float("-inf")
+        self._refuting = False
         self._known: dict[bytes, Acquaintance] = {}
         self._contacts: dict[bytes, Contact] = {}  # those that were needed so far; all are in the cards
 
@@ -99,7 +104,7 @@ class Membership:
     def card_given(self, neighbour: Neighbour, data: bytes) -> None:
         """A card came from a neighbour: keep it if it is authentic, about a member and newer, and pass it on."""
         station = self._station
-        if self._is_known(data):
+        if self.is_known(data):
             return
         try:
             card, contact = self._read(data)
@@ -113,29 +118,36 @@ class Membership:
             if card.replaces(known):  # of an earlier life of ours: speak up again
                 self.announce_self(card.at + 1)
             return
-        if contact is not None and not station.mirror.roster.allows(card.subject):
-            return  # perhaps its member statement is still to come: cards are compared again
         self._take(card, contact, neighbour)
 
     def issue(self, card: Card) -> None:
         """A card that was made here."""
         self._take(card, None, None)
 
-    def _is_known(self, data: bytes) -> bool:
-        """Whether this very contact is kept: copies of it come over every link, and were checked once."""
-        try:
-            known = self._station.mirror.cards.get(CONTACT, parse_contact(data).node)
-        except RemoteError:
-            return False
-        return known is not None and known.data == data
+    def is_known(self, data: bytes) -> bool:
+        """Whether this very card is kept: copies of it come over every link, and were checked once."""
+        return self._station.mirror.cards.has_copy(data)
 
     def _read(self, data: bytes) -> tuple[Card | None, Contact | None]:
         kind, certificate = card_kind(data)
         if kind == CONTACT:
+            if not self._is_news(parse_contact(data)):
+                return None, None
             return read_contact(self._station.mesh, data)
         if kind == CERTIFICATE and self._read_certificate is not None:
             return self._read_certificate(certificate), None
         return None, None  # of a later version
+
+    def _is_news(self, contact: Contact) -> bool:
+        """Whether a contact is worth checking: of a member, and not the third within a second, which nobody needs.
+
+        What is passed over here the next comparison brings: a member statement may have come by then.
+        """
+        station = self._station
+        if contact.node == station.node:
+            return True
+        soon = station.now - self.acquaintance(contact.node).card_before < _CARD_SECONDS
+        return station.mirror.roster.allows(contact.node) and (not soon or contact.left)
 
     def _take(self, card: Card, contact: Contact | None, source: Neighbour | None) -> None:
         station = self._station
@@ -145,6 +157,7 @@ class Membership:
         if contact is not None:
             self._contacts[card.subject] = contact
             known = self.acquaintance(card.subject)
+            known.card_at, known.card_before = station.now, known.card_at
             if known.suspected is not None and known.suspected < contact.at:
                 known.suspected = None
                 station.observe("refuted", card.subject)
@@ -187,7 +200,7 @@ class Membership:
         station = self._station
         if message.node == station.node:
             if message.at == self._own.at:  # about any other contact there is nothing to refute, or it is a lie
-                self.announce_self(message.at + 1)
+                self._refute()
             return
         known, contact = self.acquaintance(message.node), self.contact(message.node)
         if contact is None or contact.at != message.at or known.suspected == message.at:
@@ -199,6 +212,20 @@ class Membership:
         known.suspected, known.suspected_at = message.at, station.now
         station.observe("suspected", message.node)
         station.send_frame([item for item in station.ready() if item is not source], message)
+
+    def _refute(self) -> None:
+        """Say that we are there; not more often than anyone needs to hear it."""
+        station = self._station
+        if station.now - self._refuted_at >= _REFUTE_SECONDS:
+            self._refuted_at = station.now
+            self.announce_self(self._own.at + 1)
+        elif not self._refuting:
+            self._refuting = True
+            station.at(self._refuted_at + _REFUTE_SECONDS, self._refute_late)
+
+    def _refute_late(self) -> None:
+        self._refuting = False
+        self._refute()
 
     def appeared(self, neighbour: Neighbour) -> None:
         """A link was greeted: the node is there. If it was thought dead it should tell everyone otherwise."""

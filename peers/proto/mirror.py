@@ -24,6 +24,7 @@ class Mirror:
         self._statement_digests: list[bytes | None] = [None] * BUCKETS
         self._statement_digest: bytes | None = None
         self._statement_count = 0
+        self._turn = 0
         self._root: bytes | None = None
         self.cards = CardBook()
         self.roster = Roster({})
@@ -71,11 +72,6 @@ class Mirror:
         state = self._feeds.get(feed)
         return Head(0, first_prev(self._mesh, feed)) if state is None else state.accepted
 
-    @property
-    def feed_count(self) -> int:
-        """How many feeds there are."""
-        return len(self._feeds)
-
     def feeds(self) -> Iterator[FeedState]:
         """Every feed."""
         return iter(self._feeds.values())
@@ -121,10 +117,18 @@ class Mirror:
         found: list[Entry] = []
         for index, number in enumerate(range(BUCKETS) if covers is None else covers):
             bucket = self._entries(kind, number)
-            if found and len(found) + len(bucket) > most:
-                return bytes(range(number)) if covers is None else covers[:index], found
+            if len(found) + len(bucket) > most:
+                if found:
+                    return bytes(range(number)) if covers is None else covers[:index], found
+                return b"", self._part(bucket, most)
             found += bucket
-        return covers, found[:most]
+        return covers, found
+
+    def _part(self, bucket: Sequence[Entry], most: int) -> list[Entry]:
+        """Of a bucket too large for one message, another part each time: it claims to be complete for nothing."""
+        start = self._turn % len(bucket)
+        self._turn += most
+        return [*bucket[start : start + most], *bucket[: max(0, start + most - len(bucket))]][:most]
 
     def _everything(self, kind: int) -> list[Entry]:
         if kind == STATEMENTS:

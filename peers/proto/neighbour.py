@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 from mesh.core.ids import Feed
 from peers.proto.liveness import Arrivals
 
+HAS_MOST = 65_536  # feeds a neighbour may claim to have: epochs cost an author nothing, remembering them costs us
 _SMOOTH = 0.2  # weight of the newest round trip
 _HALF_LIFE_SECONDS = 60.0  # of a penalty
 _ROOM_LEAST, _ROOM_MOST = 65_536, 1_048_576
@@ -36,7 +37,6 @@ class Neighbour:
         self.root = b""
         self.statements = b""
         self.cards = b""
-        self.heard_root_at = now
         self.differs_since: float | None = None
         # How it goes
         self.arrivals = Arrivals(now)
@@ -50,6 +50,8 @@ class Neighbour:
         # What is being asked
         self.comparing: dict[int, Comparison] = {}  # by set
         self.pulls: set[int] = set()
+        self.late_until = 0.0  # an answer may still be on its way
+        self.looking: set[Feed] = set()  # feeds whose heads are being compared
         self.misses = 0
         self.room = _ROOM_LEAST * 4
         self._penalty = 0.0
@@ -59,7 +61,7 @@ class Neighbour:
 
     def learn_has(self, feed: Feed, seq: int) -> None:
         """The other side has at least this much of a feed."""
-        if seq > self.has.get(feed, 0):
+        if seq > self.has.get(feed, 0) and (feed in self.has or len(self.has) < HAS_MOST):
             self.has[feed] = seq
 
     def answered(self, sent: tuple[float, int], now: float, clock_ms: int) -> None:

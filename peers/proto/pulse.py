@@ -68,7 +68,9 @@ class Pulse:
         """Once a second: let go of who is silent, ping who is due."""
         station, config = self._station, self._station.config
         for neighbour in station.ready():
-            if neighbour.arrivals.phi(station.now, config.ping_seconds, config.pause_seconds) > config.phi_dead:
+            waits = neighbour.pulls or neighbour.late_until > station.now  # a large answer may hold everything up
+            phi = neighbour.arrivals.phi(station.now, config.ping_seconds, config.pause_seconds)
+            if phi > config.phi_dead and not waits:
                 station.observe("silent", neighbour.node)
                 station.close(neighbour, "silent for too long")
                 self._membership.suspect(neighbour.node)

@@ -13,13 +13,12 @@ from peers.proto.events import FindCommon
 from peers.proto.fetching import Fetching
 from peers.proto.messages import CARDS, FEEDS, STATEMENTS, CardEntry, Compare, Entry, FeedEntry, Fetch, Have, Ping, Pong
 from peers.proto.mirror import card_entry
-from peers.proto.neighbour import Comparison, Neighbour
+from peers.proto.neighbour import HAS_MOST, Comparison, Neighbour
 from peers.proto.replica import FeedState
 from peers.proto.station import Station
 
 _RECALL_SECONDS = 120.0
 _TELL_SECONDS = 1800.0
-_HAS_LEAST = 65_536  # feeds a neighbour may claim to have: epochs cost an author nothing, remembering them costs us
 
 
 class Repair:
@@ -33,7 +32,6 @@ class Repair:
     def heard(self, neighbour: Neighbour, message: Ping | Pong) -> None:
         """Note what the other side's state is called. A pong that differs from ours begins a comparison."""
         neighbour.root, neighbour.statements, neighbour.cards = message.root, message.statements, message.cards
-        neighbour.heard_root_at = self._station.now
         self.note_step(neighbour)
         if isinstance(message, Pong):
             self.consider(neighbour)
@@ -166,7 +164,8 @@ class Repair:
             listed.add(entry.feed)
             if not mirror.roster.knows(entry.feed.node):
                 continue  # of nobody we have heard of: its statement has to come first
-            neighbour.has[entry.feed] = max(entry.accepted.seq, entry.held.seq)
+            neighbour.has.pop(entry.feed, None)
+            neighbour.learn_has(entry.feed, max(entry.accepted.seq, entry.held.seq))
             held, accepted = mirror.held(entry.feed), mirror.accepted(entry.feed)
             mine = entry.feed.node == self._station.node
             theirs = entry.held if mine else entry.accepted  # of our own we want also what no longer counts
@@ -176,7 +175,7 @@ class Repair:
                 theirs.seq > accepted.seq or (theirs.seq == accepted.seq and theirs.hash != accepted.hash) or mine
             ):
                 self._look_for_branch(neighbour, entry, theirs, held)
-        if len(neighbour.has) > max(_HAS_LEAST, 4 * mirror.feed_count):
+        if len(neighbour.has) >= HAS_MOST:
             self._station.close(neighbour, "it claims more feeds than there can be", shun=True)
         if message.covers is None or message.covers:
             for feed in mirror.unlisted(message.covers, listed):
@@ -184,10 +183,12 @@ class Repair:
 
     def _look_for_branch(self, neighbour: Neighbour, entry: FeedEntry, theirs: Head, held: Head) -> None:
         """They have operations that we hold too, but do not count: waiting here, or another history?"""
-        if theirs == held:
+        if theirs == held or entry.feed in neighbour.looking:
             return
+        neighbour.looking.add(entry.feed)
 
         def found(head: Head) -> None:
+            neighbour.looking.discard(entry.feed)
             if head != theirs and neighbour.link in self._station.links:
                 self._fetching.want_branch(entry.feed, theirs, neighbour)
 

@@ -42,7 +42,8 @@ class Serving:
     def fetch(self, neighbour: Neighbour, message: Fetch) -> None:
         """Send statements or cards."""
         station = self._station
-        if neighbour.queued > station.config.link_bytes or not neighbour.may_ask(station.now):
+        overloaded = neighbour.queued > station.config.link_bytes or self._reading.get(neighbour.link, 0) > 1
+        if overloaded or not neighbour.may_ask(station.now):
             station.observe("busy", neighbour.node)
             return  # they compare again after a while
         if message.kind == CARDS:
@@ -55,7 +56,7 @@ class Serving:
             if self._finished(neighbour):
                 self._give(neighbour, STATEMENTS, statements)
 
-        station.effects.append(ReadStatements(station.job(answer), message.keys, ANSWER_BYTES))
+        station.effects.append(ReadStatements(station.job(answer), list(dict.fromkeys(message.keys)), ANSWER_BYTES))
 
     def lost(self, neighbour: Neighbour) -> None:
         """A link is gone."""

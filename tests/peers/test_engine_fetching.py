@@ -192,7 +192,7 @@ def test_who_is_busy_is_left_alone_for_as_long_as_it_says() -> None:
     desk.receive(1, Busy(5000, only_pull(desk, 1).pull))
     desk.wait(4.9)
     assert len(desk.sent(1, Pull)) == 1
-    desk.wait(0.5)
+    desk.wait(1.5)  # the next beat
     assert len(desk.sent(1, Pull)) == 2
     desk.receive(1, Busy(60_000, desk.sent(1, Pull)[-1].pull))
     desk.link(2, 2)
