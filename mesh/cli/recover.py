@@ -55,7 +55,7 @@ def main(argv: list[str]) -> int:
         print(
             f"the mesh has a new root key, in {path}\n"
             f"{len(kept)} statements of earlier roots still count; nothing they sign from now on does\n"
-            "next: mesh admin list, and mesh revoke whom a thief has named; then mesh export FILE for the other nodes"
+            "next: mesh admin list, and mesh revoke whom a thief has named; a running sidecar tells the others"
         )
     if lost:
         tell(

@@ -77,7 +77,7 @@ def main(argv: list[str]) -> int:
         print(f"revoked {name}: {stopped} operations of it stop counting, {after.own} are kept")
         if others:
             print(f"{others} operations of nodes that it had admitted wait; admit those nodes anew: mesh status")
-        print("next: mesh export FILE, and import FILE on the other nodes")
+        print("next: mesh peers; a running sidecar tells the others (without one: mesh export FILE, and import it there)")
     return 0
 
 

@@ -1,8 +1,10 @@
 """`mesh up`: the node, in the foreground or in the background."""
 
 import asyncio
+import logging
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 from mesh.cli.arguments import parser
@@ -53,6 +55,10 @@ def main(argv: list[str]) -> int:
     in_background = os.environ.pop("MESH_DETACHED", None) is not None
     start_logs(home.file(_LOG) if in_background else None)
     asyncio.run(run_node(home, chosen, lambda node: _announce(node, as_json=given.json)))
+    if threading.active_count() > 1:  # a name being looked up, or a lock being waited for: Python would wait for it
+        sys.stdout.flush()
+        logging.shutdown()
+        os._exit(0)
     return 0
 
 

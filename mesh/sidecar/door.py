@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import TypeVar
 
-from mesh.core.errors import HomeError, UsageError
+from mesh.core.errors import HomeError, MeshError, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.trust import Founders
 from mesh.sidecar.librarian import Librarian
@@ -66,8 +66,8 @@ class FrontDoor:
                 self._changed.clear()
                 try:
                     await self._adjust()
-                except UsageError as error:
-                    log.warning("%s", error)
+                except (MeshError, OSError) as error:
+                    log.warning("the join port cannot be looked after: %s", error)
                 try:
                     async with asyncio.timeout(_LOOK_SECONDS):
                         await self._changed.wait()
@@ -114,8 +114,10 @@ class FrontDoor:
     async def use(self, invite: bytes, node: bytes) -> joining.Refusal | None:
         """Record a use; on disk before this returns."""
         used = await self._on_shelf(lambda: self._book.use(invite, node, self._author.store.clock()))
+        if isinstance(used, Refusal):
+            return joining.Refusal(used.reason)
         self._used_at = time.monotonic()
-        return joining.Refusal(used.reason) if isinstance(used, Refusal) else None
+        return None
 
     async def publish(self, admission: Admission) -> None:
         """Keep what admits a node, and let gossip have it: the certificate first, or another would be made for it."""
@@ -132,7 +134,8 @@ class FrontDoor:
 
     async def _open_or_close(self) -> None:
         recently = self._used_at is not None and time.monotonic() - self._used_at < _GRACE_SECONDS
-        wanted = bool(await self.outstanding()) or recently or any(item.busy for item in self._listeners)
+        asked_for = bool(await self.outstanding()) or recently or any(item.busy for item in self._listeners)
+        wanted = asked_for and bool(self._settings.listen)
         if wanted and not self._listeners:
             credentials = self._notary.credentials()
             assert credentials is not None

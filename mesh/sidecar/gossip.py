@@ -45,6 +45,8 @@ from peers.proto.replica import Verdict
 from peers.transport import links
 
 _MERGING_BYTES = 8 * 1024 * 1024  # being merged: above it links are not read from, and TCP slows the senders
+_GOODBYE_SECONDS = 0.5
+_LAST_BYTES = 16_384  # a goodbye, and what was to be said before it: a contact, a statement
 _LATE_SECONDS = 1.0  # a timer this late means that our own loop stood still
 _SLEPT_SECONDS = 30.0  # the wall clock ahead of the steady one by this: the machine slept
 _LOGGED = {
@@ -158,8 +160,7 @@ class Gossip:
                 case Close(link=number, reason=reason):
                     talk = self._conversations.pop(number, None)
                     if talk is not None:
-                        talk.closing = reason
-                        talk.wake.set()
+                        self._end(talk, reason)
                 case Dial(node=node, addresses=addresses):
                     self._spawn(self._dial(node, addresses))
                 case Correct(offset_ms=offset_ms):
@@ -233,18 +234,24 @@ class Gossip:
             link = await self._transport.dial(node, addresses)
         except links.DialFailed as error:
             self.handle(DialFailed(node, str(error)))
+        except Exception as error:  # whatever it is, the engine waits for an answer
+            log.exception("a dial went wrong")
+            self.handle(DialFailed(node, str(error)))
         else:
-            self._converse(link)
+            if not self._converse(link):
+                self.handle(DialFailed(node, "its certificate has expired, or is not valid yet"))
 
-    def _converse(self, link: links.Link) -> None:
+    def _converse(self, link: links.Link) -> bool:
+        """Talk over a link, unless it is not welcome."""
         if self._stopped or not self._owner.welcomes(link):
             self._spawn(link.close("stopping" if self._stopped else "the certificate has expired"))
-            return
+            return False
         self._numbers += 1
         talk = _Conversation(self._numbers, link)
         self._conversations[talk.number] = talk
         self._spawn(self._talk(talk))
         self.handle(LinkUp(talk.number, link.peer, link.dialed, link.address))
+        return True
 
     async def _talk(self, talk: _Conversation) -> None:
         sending = self._loop.create_task(self._send(talk))
@@ -267,17 +274,23 @@ class Gossip:
             self._conversations.pop(talk.number, None)
             self.handle(LinkDown(talk.number, reason))
 
+    def _end(self, talk: _Conversation, reason: str) -> None:
+        """Close a link now: of what is queued only the last words still go out, if the other side reads them soon."""
+        while sum(map(len, talk.outbox)) > _LAST_BYTES:
+            talk.outbox.popleft()
+        talk.closing = reason
+        talk.wake.set()
+        self._loop.call_later(_GOODBYE_SECONDS, lambda: self._spawn(talk.link.close(reason)))
+
     async def _send(self, talk: _Conversation) -> None:
         try:
             while True:
                 await talk.wake.wait()
                 talk.wake.clear()
-                sent = 0
                 while talk.outbox:
                     frame = talk.outbox.popleft()
                     await talk.link.send(frame)
-                    sent += len(frame)
-                self.handle(Flushed(talk.number, sent))
+                    self.handle(Flushed(talk.number, len(frame)))
                 if talk.closing is not None and not talk.outbox:
                     await talk.link.close(talk.closing)
                     return

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from mesh.core.errors import HomeError, Malformed
+from mesh.core.errors import HomeBusy, HomeError, Malformed
 from mesh.sidecar.library import Library
 from mesh.store.cards import Cards
 from peers.proto.events import (
@@ -31,6 +31,8 @@ from peers.proto.parcels import pack_ranges, unpack_ranges
 from peers.proto.replica import Changes, Merge, Verdict
 
 WATCH_SECONDS = 0.5  # how soon what a command wrote is noticed, if its poke was lost
+_STOP_SECONDS = 1.0  # what was not merged by then is fetched again
+_FAILURES = 5  # in a row, then the process should end and say so
 _BATCH = 512  # jobs taken from the queue at once: bounds how long a question may wait behind merges
 
 T = TypeVar("T")
@@ -62,6 +64,7 @@ class Librarian:
     def __init__(self, library: Library, cards: Cards, version: Callable[[], int]) -> None:
         """`version`: changes when another process has written."""
         self.answer: Callable[[list[Event]], None] = lambda _events: None  # called in the thread; set by who asks
+        self.broken: Callable[[Exception], object] = lambda _error: None  # called in the thread when it gives up
         self._library = library
         self._cards = cards
         self._version = version
@@ -78,7 +81,12 @@ class Librarian:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._queue.put(None)
-        self._thread.join()
+        self._thread.join(_STOP_SECONDS)
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the thread still runs: it may wait for a lock that a command holds."""
+        return self._thread.is_alive()
 
     @property
     def waiting(self) -> int:
@@ -100,12 +108,42 @@ class Librarian:
         return item.future
 
     def _work(self) -> None:
-        while True:
-            batch = self._next()
-            if None in batch:
+        """Until told to stop. A damaged database can make anything fail: said, answered, and given up if it goes on."""
+        failures = 0
+        stopping = False
+        while not stopping:
+            batch: list[_Item | None] = []
+            try:
+                batch = self._next()
+                stopping = None in batch
                 self._do([item for item in batch if item is not None])
-                return
-            self._do([item for item in batch if item is not None])
+                failures = 0
+            except Exception as error:
+                log.exception("the store failed")
+                failures += 1
+                for item in batch:
+                    self._excuse(item)
+                if failures >= _FAILURES:
+                    self.broken(error)
+                    return
+
+    def _excuse(self, item: _Item | None) -> None:
+        """Answer a job that could not be done, so that nobody waits for it for ever."""
+        match item:
+            case MergeThis(job=job, statements=statements, ranges=ranges, blob=blob):
+                full = [Verdict.FULL]
+                result = Merge(full * len(statements), full * (1 if blob else len(ranges)), Changes())
+                self.answer([MergeDone(job, result)])
+            case ReadThis(job=job):
+                self.answer([ReadDone(job, (), b"")])
+            case ReadStatements(job=job):
+                self.answer([StatementsRead(job, ())])
+            case FindCommon(job=job, points=points):
+                self.answer([CommonFound(job, points[0])])
+            case _Call(future=future) if not future.done():
+                future.set_exception(HomeBusy("the store failed", "see the log, then run: mesh verify"))
+            case _:
+                pass
 
     def _next(self) -> list[_Item | None]:
         try:
@@ -202,9 +240,4 @@ class Librarian:
                     self._cards.keep(*card)
         except HomeError as error:
             log.warning("the store could not answer a peer: %s", error)
-            if isinstance(item, ReadThis):
-                self.answer([ReadDone(item.job, (), b"")])
-            elif isinstance(item, ReadStatements):
-                self.answer([StatementsRead(item.job, ())])
-            elif isinstance(item, FindCommon):
-                self.answer([CommonFound(item.job, item.points[0])])
+            self._excuse(item)

@@ -119,7 +119,7 @@ class Library(Replica):
         ranges: list[bytes] = []
         end = head
         while end.seq < row.held.seq:
-            data, reached = feeds.encoded_after(row, end)
+            data, reached = feeds.encoded_after(row, end, room)
             if len(data) > room and not (first and not ranges):
                 break
             ranges.append(data)

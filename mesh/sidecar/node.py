@@ -6,7 +6,7 @@ import random
 import signal
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -39,9 +39,16 @@ from peers.transport.websocket import WebSocketTransport
 from peers.trust.tls import Credentials, peer_leaf, peer_node
 
 DUE_SECONDS = 30  # how often what waits for the clock, for a reader to go away, or for a certificate, is looked at
-_PARTING_SECONDS = 1.2  # how long one that leaves waits for a neighbour to have everything
+_PARTING_SECONDS = 0.8  # how long one that leaves waits for a neighbour to have everything
 _LEAVING_SECONDS = 10.0  # how long `mesh leave` looks for someone to tell
 log = logging.getLogger("mesh.sidecar")
+
+
+class _Hasty(ThreadPoolExecutor):
+    """Looks up names. One that hangs must not keep a node that is to stop."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        super().shutdown(wait=False, cancel_futures=True)
 
 
 class _Clock:
@@ -63,6 +70,7 @@ async def run_node(home: Home, settings: Settings, ready: Callable[["Node"], Non
     """Run until SIGTERM or SIGINT; `ready` is called once the home is ours and everything listens."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_default_executor(_Hasty(thread_name_prefix="mesh-lookup"))
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     with only_sidecar(home):
@@ -79,6 +87,7 @@ class Node:
         self._settings = settings
         self._stop = stop
         self._left = settings.leave
+        self._is_stuck = False
         self.told = False  # whether some neighbour had everything when we left
         self._clock = _Clock()
         self._tally = Tally()
@@ -97,7 +106,8 @@ class Node:
             self._refuse_left(author.store)
             await self._run(author, ready)
         finally:
-            author.store.close()
+            if not self._is_stuck:  # a merge that waits for a command's lock ends with the process, and changes nothing
+                author.store.close()
         log.info("stopped")
 
     async def _run(self, author: Author, ready: Callable[["Node"], None]) -> None:
@@ -109,6 +119,7 @@ class Node:
         cards = [card for card in (Card(*kept) for kept in shelf.all()) if is_sound(card)]
         self._notary = Notary(self.home, cards, lambda: library.trust, self._clock.now_ms)
         for card in self._notary.due():
+            self._notary.keep(card)
             shelf.keep(*card)
             cards.append(card)
         self._librarian = Librarian(library, shelf, lambda: _version(store))
@@ -123,6 +134,7 @@ class Node:
             log.info("up node=%s root=%s listen=%s", name, self.engine.root.hex()[:16], ",".join(self.addresses) or "-")
             ready(self)
             await self._until_stopped(author)
+        self._is_stuck = self._librarian.is_working
 
     def _start(self, author: Author, state: Changes, cards: list[Card], transport: WebSocketTransport | None) -> None:
         """Nothing awaits between listening and this: no link can come before there is an engine for it."""
@@ -159,7 +171,10 @@ class Node:
         return self._engine
 
     async def _until_stopped(self, author: Author) -> None:
-        tasks = [
+        broken: asyncio.Future[None] = self._loop.create_future()
+        self._librarian.broken = lambda error: self._loop.call_soon_threadsafe(broken.set_exception, error)
+        tasks: list[asyncio.Future[Any]] = [
+            broken,
             asyncio.create_task(self._stop.wait()),
             asyncio.create_task(self._look_after(author)),
             asyncio.create_task(self._door.run()),
@@ -198,9 +213,7 @@ class Node:
             self._gossip.handle(AddressesChanged(found))
 
     def _pay(self, store: Store) -> None:
-        _due(store)
-        if self._clock.is_known:
-            store.remember_offset(self._clock.offset_ms, wall_clock())
+        _due(store, self._clock)
 
     async def _tell_goodbye(self) -> None:
         await self._parted(_LEAVING_SECONDS)
@@ -318,8 +331,10 @@ class Node:
             )
 
 
-def _due(store: Store) -> None:
+def _due(store: Store, clock: _Clock | None = None) -> None:
     try:
+        if clock is not None and clock.is_known:
+            store.remember_offset(clock.offset_ms, wall_clock())
         came = store.settle()
         if came:
             log.info("%d operations that waited count now", came)

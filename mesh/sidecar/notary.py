@@ -27,7 +27,7 @@ from peers.trust.certificates import (
 )
 from peers.trust.tls import Credentials
 
-_AHEAD_MS = 86_400_000  # a certificate that begins later than this is nobody's honest one
+_AHEAD_MS = 600_000  # certificates begin an hour before they are made: one that begins later is nobody's honest one
 
 
 class _Issuer(NamedTuple):
@@ -70,8 +70,8 @@ class Notary:
         if certificate.issuer in (certificate.subject, trust.recovery):
             return None  # of a root whose statement is still to come, or of nobody
         above = chain_for(certificate.issuer, self._certificates)
-        if not above:
-            return None
+        if not above or not (certificate.issuer in trust.roots or trust.may_certify(certificate.issuer)):
+            return None  # its issuer is not known yet, or no longer one: another issues anew
         check_chain([data, *above], trust.roots, trust.recovery)
         return card_of(certificate)
 
@@ -89,26 +89,40 @@ class Notary:
         return trust.roots if trust.recovery is None else trust.roots | {trust.recovery}
 
     def due(self) -> Iterator[Card]:
-        """Certificates that we may make and that are missing, about to expire, or no longer say what is so."""
-        trust, now = self._trust(), self._clock()
+        """Certificates that we may make and that are missing, about to expire, or no longer say what is so.
+
+        Keep each before asking for the next: later ones may be issued with it.
+        """
+        trust = self._trust()
         root = self._root(trust)
-        if root is not None:
-            if root.identity.public not in self._certificates:
-                yield self._made(root.certificate)
-            for node in sorted(trust.admins):
-                if trust.may_certify(node) and self._is_due(node, now, may_issue=True):
-                    yield self._issue(root, node, trust, now, may_issue=True)
-        own = self._certificates.get(self._home.node)
-        if own is None or not trust.may_certify(self._home.node) or not read(own).may_issue:
-            return
-        issuer = _Issuer(self._identity, own)
-        for node in sorted(trust.members):
-            if node not in trust.admins and node not in trust.revoked and self._is_due(node, now, may_issue=False):
-                yield self._issue(issuer, node, trust, now, may_issue=False)
+        if root is not None and root.identity.public not in self._certificates:
+            yield card_of(read(root.certificate))
+        for node in (*sorted(trust.admins), *sorted(set(trust.members) - trust.admins)):
+            card = self.renewal(node)
+            if card is not None:
+                yield card
 
     def renewal(self, node: bytes) -> Card | None:
-        """A new certificate for a node that shows an expired one and has proved its key, if we may make one."""
-        return next((card for card in self.due() if card.subject == node), None)
+        """A new certificate for a member, if it needs one and we may make it."""
+        trust, now = self._trust(), self._clock()
+        may_issue = trust.may_certify(node)
+        if (
+            node not in trust.members
+            or node in trust.revoked
+            or not self._is_due(node, trust, now, may_issue=may_issue)
+        ):
+            return None
+        issuer = self._root(trust) if may_issue else self._own_issuer(trust)
+        if issuer is None:
+            return None
+        name = trust.members[node].name
+        return card_of(read(issue(issuer.identity, issuer.certificate, node, name, now, may_issue=may_issue)))
+
+    def _own_issuer(self, trust: Trust) -> _Issuer | None:
+        own = self._certificates.get(self._home.node)
+        if own is None or not trust.may_certify(self._home.node) or not read(own).may_issue:
+            return None
+        return _Issuer(self._identity, own)
 
     def has_good(self, node: bytes) -> bool:
         """Whether a certificate of a node is known that links can rest on: it may have slept through its renewal."""
@@ -128,20 +142,13 @@ class Notary:
         known = self._certificates.get(identity.public)
         return _Issuer(identity, known or authority(identity, self._home.mesh, self._clock()))
 
-    def _is_due(self, node: bytes, now: int, *, may_issue: bool) -> bool:
+    def _is_due(self, node: bytes, trust: Trust, now: int, *, may_issue: bool) -> bool:
         known = self._certificates.get(node)
         if known is None or not chain_for(node, self._certificates):
             return True
         certificate = read(known)
-        return certificate.may_issue != may_issue or needs_renewal(certificate, now)
-
-    def _issue(self, issuer: _Issuer, node: bytes, trust: Trust, now: int, *, may_issue: bool) -> Card:
-        name = trust.members[node].name
-        return self._made(issue(issuer.identity, issuer.certificate, node, name, now, may_issue=may_issue))
-
-    def _made(self, data: bytes) -> Card:
-        self._certificates[read(data).subject] = data
-        return card_of(read(data))
+        issued_well = certificate.issuer in trust.roots or trust.may_certify(certificate.issuer)
+        return not issued_well or certificate.may_issue != may_issue or needs_renewal(certificate, now)
 
 
 def card_of(certificate: Certificate) -> Card:

@@ -4,11 +4,13 @@ import socket
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mesh.core.errors import UsageError
 from peers.transport.address import format_address, parse_address
 
 _ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}  # addresses for examples: no packet is sent
 
 
+_LAST_PORT = 65_535
 _EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 (asked for by the person who starts the node)
 
 
@@ -24,6 +26,11 @@ def settings(listen: Sequence[str], advertise: Sequence[str], *, leave: bool = F
     """Parsed and checked; raises UsageError."""
     for address in advertise:
         parse_address(address)
+    if advertise and not listen:
+        raise UsageError(
+            "a node that listens nowhere has no address to advertise",
+            "add --listen HOST:PORT, or leave --advertise out",
+        )
     return Settings(tuple(map(_listening, listen)), tuple(advertise), leave)
 
 
@@ -42,7 +49,10 @@ def _listening(text: str) -> tuple[str, int]:
     """An address of our own: port 0 is any free one."""
     if text.endswith(":0"):
         return parse_address(text.removesuffix("0") + "1")[0], 0
-    return parse_address(text)
+    host, port = parse_address(text)
+    if port == _LAST_PORT:
+        raise UsageError(f"{text} leaves no port for joining, which is the next one", "listen on a lower port")
+    return host, port
 
 
 def _own_hosts(wildcard: str) -> list[str]:

@@ -246,8 +246,11 @@ class Feeds:
         signature = points[after + best][1]
         return Range(row.feed, after + 1, prev, links, chain(prev, links), signature)
 
-    def encoded_after(self, row: FeedRow, after: Head) -> tuple[bytes, Head]:
-        """The same range as `next_range`, as it travels, and where it ends. Nothing is hashed: the point says its hash."""
+    def encoded_after(self, row: FeedRow, after: Head, room: int = RANGE_BYTES) -> tuple[bytes, Head]:
+        """The same range as `next_range`, as it travels, and where it ends; to the nearest point if `room` is less.
+
+        Nothing is hashed: the point says its hash.
+        """
         points = {seq: (head, sign) for seq, head, sign in self._points_behind(row.number, after.seq, nearest=False)}
         if not points:
             raise _no_point(row, after.seq)
@@ -255,7 +258,7 @@ class Feeds:
         best, heavy = 0, ENVELOPE_WEIGHT
         for op in self.rows(row.number, after.seq + 1, min(max(points), after.seq + RANGE_OPERATIONS)):
             heavy += weight(op.body)
-            if heavy > RANGE_BYTES:
+            if heavy > RANGE_BYTES or (best and heavy > room):
                 break
             flat += (op.hlc, op.kind, [self.erased_hash(op.op)] if op.body is None else op.body)
             if op.seq in points:

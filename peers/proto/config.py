@@ -12,7 +12,7 @@ KEYS_PER_FETCH = 1024
 
 
 class Config(NamedTuple):
-    """Frozen for the life of an engine. The defaults are for machines on the Internet; `LAN` is for one site."""
+    """Frozen for the life of an engine. The defaults are for machines on the Internet."""
 
     neighbours: int = 6  # more reach everyone in fewer hops and cost as many more copies of each small write
     most_neighbours: int = (
@@ -39,6 +39,3 @@ class Config(NamedTuple):
     merge_bytes: int = 4 * 1024 * 1024  # being merged: above it nothing more is pulled, and pushes are answered `busy`
     penalty_limit: float = 10.0  # refused ranges and other faults, one each, before a link is closed
     shun_seconds: float = 60.0  # how long a node that broke the protocol is not spoken to
-
-
-LAN = Config(ping_seconds=2.0, quick_seconds=0.1, answer_seconds=0.5)

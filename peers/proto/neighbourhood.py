@@ -66,7 +66,9 @@ class Neighbourhood:
         if reachable and station.random.uniform(0.0, 1.0) < chance:
             self._dial(station.random.choice(reachable), passing=True)
             return
-        for node in self._candidates(1):
+        for node in self._candidates(
+            1, wary=False
+        ):  # also who is thought dead: two halves that were apart must meet again
             self._dial(node, passing=True)
 
     def renew(self) -> None:
@@ -96,8 +98,8 @@ class Neighbourhood:
         self.dialing[node] = passing
         self._station.effects.append(Dial(node, self._membership.addresses(node)))
 
-    def _candidates(self, count: int) -> list[bytes]:
-        """Whom we could dial now, at random; those thought dead only if there are no others."""
+    def _candidates(self, count: int, *, wary: bool = True) -> list[bytes]:
+        """Whom we could dial now, at random; `wary`: those thought dead only if there are no others."""
         station = self._station
         linked = {item.node for item in station.links.values()} | set(self.dialing) | {station.node}
         nodes = [card.subject for card in station.mirror.cards.of_kind(CONTACT) if card.subject not in linked]
@@ -108,7 +110,8 @@ class Neighbourhood:
             if len(found) == count:
                 break
             if self._may_dial(node):
-                (found if self._membership.acquaintance(node).suspected is None else doubtful).append(node)
+                doubted = wary and self._membership.acquaintance(node).suspected is not None
+                (doubtful if doubted else found).append(node)
         return (found + doubtful)[:count]
 
     def _may_dial(self, node: bytes) -> bool:

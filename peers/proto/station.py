@@ -118,11 +118,14 @@ class Station:
 
     def source_of(self, number: int) -> Neighbour | None:
         """Who sent what a job is about."""
-        return self._jobs[number].source
+        job = self._jobs.get(number)
+        return None if job is None else job.source
 
     def finish(self, number: int, answer: object) -> None:
         """An answer came."""
-        job = self._jobs.pop(number)
+        job = self._jobs.pop(number, None)
+        if job is None:
+            return  # it was excused before
         self.merging_bytes -= job.size
         job.done(answer)
 

@@ -4,6 +4,7 @@ Open it only while an invitation is outstanding.
 """
 
 import asyncio
+import logging
 import os
 import socket
 import ssl
@@ -20,6 +21,7 @@ from mesh.core.identity import Identity
 from peers.trust.joining import HEAD_BYTES, NONCE_BYTES, REQUEST_BYTES, Refusal, Request, encode
 from peers.trust.reception import Admission, Reception, Standing
 
+log = logging.getLogger("mesh.peers")
 _MINUTE = 60.0
 _ADDRESSES = 4096  # remembered at most; beyond that the one that failed longest ago is forgotten
 _CLOSING_SECONDS = 2.0
@@ -180,6 +182,8 @@ class JoinListener:
                     await writer.wait_closed()
         except (OSError, EOFError, RemoteError):  # TLS's errors and a timeout are an OSError
             self._tries.note(address, loop.time())
+        except Exception:  # of our own, a full disk for one: nobody else's conversation ends by it
+            log.exception("a newcomer could not be answered")
         finally:
             if transport is not None:
                 transport.abort()

@@ -274,3 +274,50 @@ def test_a_neighbour_cannot_make_us_remember_feeds_without_end() -> None:
             break
     assert desk.noticed("shunned") == 1
     assert desk.engine.fetching == 0
+
+
+def test_a_claimed_end_without_ranges_blocks_no_feed() -> None:
+    """Whoever claims to have sent what it has not is not believed, and an honest neighbour is asked instead."""
+    library = Library(chain_of(5, 20))
+    desk = desk_with(1, 2)
+    far = Head(2**40, bytes([2]) * 32)
+    desk.receive(1, Have(FEEDS, b"", answer=False, entries=[FeedEntry(chain_of(5, 20).feed, far, far)]))
+    claim = Ending(chain_of(5, 20).feed, Head(2**39, bytes([1]) * 32), more=True, points=[])
+    desk.receive(1, Ranges(only_pull(desk, 1).pull, [claim], b""))
+    desk.receive(2, library.have())
+    serve(desk, {2: library})
+    assert desk.engine.root == library_root(desk, library)
+
+
+def test_an_unanswered_question_about_a_branch_is_in_nobodys_way() -> None:
+    """A neighbour claims another history and falls silent; the feed is fetched from an honest one all the same."""
+    short, full = chain_of(5, 3), chain_of(5, 20)
+    desk = Desk()
+    desk.hold(short)
+    desk.link(1, 1)
+    desk.link(2, 2)
+    other = Head(3, bytes([7]) * 32)
+    desk.receive(1, Have(FEEDS, b"", answer=False, entries=[FeedEntry(short.feed, other, other)]))
+    desk.forget()
+    library = Library(full)
+    desk.receive(2, library.have())
+    serve(desk, {2: library})
+    assert desk.engine.root == library_root(desk, library)
+
+
+def test_an_empty_answer_that_promises_more_is_not_asked_for_again() -> None:
+    """A neighbour that says there is more and sends nothing has nothing."""
+    chain = chain_of(5, 3)
+    desk = desk_with(1)
+    head = Head(9, bytes([1]) * 32)
+    desk.receive(1, Have(FEEDS, b"", answer=False, entries=[FeedEntry(chain.feed, head, head)]))
+    pull = only_pull(desk, 1)
+    desk.receive(1, Ranges(pull.pull, [Ending(chain.feed, pull.wants[0][1], more=True, points=[])], b""))
+    assert len(desk.sent(1, Pull)) == 1
+
+
+def library_root(desk: Desk, library: Library) -> bytes:
+    """The root that a node has once it holds all of a library."""
+    other = Desk()
+    other.hold(*library.chains)
+    return other.engine.root

@@ -6,7 +6,7 @@ import pytest
 
 from mesh.core.errors import RemoteError
 from mesh.core.identity import Identity
-from mesh.core.statement import ADMIN, MEMBER, Member, sign
+from mesh.core.statement import ADMIN, MEMBER, Member, Revoke, sign
 from mesh.sidecar.notary import Notary, card_of, founding_cards, recovery_cards
 from mesh.store import keyfile
 from mesh.store.home import Home, create_home
@@ -35,7 +35,11 @@ class Office:
         self.store.merge_statements([sign(self.home.mesh, root, fact).encode()])
 
     def issue_due(self) -> set[bytes]:
-        return {card.subject for card in self.notary.due()}
+        made = set()
+        for card in self.notary.due():
+            self.notary.keep(card)
+            made.add(card.subject)
+        return made
 
 
 @pytest.fixture
@@ -95,6 +99,35 @@ def test_a_member_that_becomes_an_admin_gets_a_certificate_that_may_issue(office
     assert read(office.notary.certificates[MEMBER_NODE.public]).may_issue
 
 
+def test_a_renewal_for_one_node_takes_none_from_the_others(office: Office) -> None:
+    """Asking for one certificate makes that one and no other: the rest stays due."""
+    office.issue_due()
+    office.admit(MEMBER_NODE, "builder")
+    office.admit(ADMIN_NODE, "second")
+    renewed = office.notary.renewal(ADMIN_NODE.public)
+    assert renewed is not None
+    assert renewed.subject == ADMIN_NODE.public
+    office.notary.keep(renewed)
+    assert office.issue_due() == {MEMBER_NODE.public}
+
+
+def test_what_a_revoked_admin_issued_is_believed_no_more_and_made_anew(office: Office) -> None:
+    """Its certificates are not taken from others, and whoever has one is given another."""
+    office.issue_due()
+    office.admit(ADMIN_NODE, "second", ADMIN)
+    office.admit(MEMBER_NODE, "builder")
+    office.issue_due()
+    above = office.notary.certificates[ADMIN_NODE.public]
+    theirs = issue(ADMIN_NODE, above, MEMBER_NODE.public, "builder", NOW_MS + 1000, may_issue=False)
+    office.notary.keep(card_of(read(theirs)))
+    assert office.issue_due() == set()
+    root = office.home.root_identity()
+    fact = Revoke(root.public, NOW_MS + 1, ADMIN_NODE.public, (), (), "stolen")
+    office.store.merge_statements([sign(office.home.mesh, root, fact).encode()])
+    assert office.notary.read(theirs) is None
+    assert office.issue_due() == {MEMBER_NODE.public}
+
+
 def test_a_node_that_may_not_issue_makes_nothing(office: Office, tmp_path: Path) -> None:
     """Without the root key, and without being an admin, nothing is ever due."""
     plain = create_home(str(tmp_path / "plain"), "plain", office.home.mesh)
@@ -105,7 +138,7 @@ def test_a_node_that_may_not_issue_makes_nothing(office: Office, tmp_path: Path)
 
 
 def test_certificates_from_elsewhere_are_believed_by_their_chain_only(office: Office) -> None:
-    """A forged one and one from the future are refused; one whose root or issuer is unknown waits."""
+    """A forged one and one from the future are refused; one whose root or issuer is unknown, or no issuer, waits."""
     office.issue_due()
     own = office.notary.certificates[office.home.node]
     identity, root = office.home.identity(), office.home.root_identity()
@@ -117,8 +150,10 @@ def test_certificates_from_elsewhere_are_believed_by_their_chain_only(office: Of
     assert office.notary.read(foreign) is None
     forged = issue(stranger, foreign, MEMBER_NODE.public, "builder", NOW_MS, may_issue=False)
     office.notary.keep(card_of(read(foreign)))
-    with pytest.raises(RemoteError):
-        office.notary.read(forged)
+    assert office.notary.read(forged) is None
+    with pytest.raises(RemoteError):  # it names an admin as its issuer, who has not signed it
+        office.notary.read(forged.replace(stranger.public, office.home.node))
+    office.admit(ADMIN_NODE, "second", ADMIN)
     above = issue(root, office.notary.certificates[root.public], ADMIN_NODE.public, "second", NOW_MS, may_issue=True)
     below = issue(ADMIN_NODE, above, MEMBER_NODE.public, "builder", NOW_MS, may_issue=False)
     assert office.notary.read(below) is None
