@@ -77,7 +77,9 @@ def main(argv: list[str]) -> int:
         print(f"revoked {name}: {stopped} operations of it stop counting, {after.own} are kept")
         if others:
             print(f"{others} operations of nodes that it had admitted wait; admit those nodes anew: mesh status")
-        print("next: mesh peers; a running sidecar tells the others (without one: mesh export FILE, and import it there)")
+        print(
+            "next: mesh peers; a running sidecar tells the others (without one: mesh export FILE, and import it there)"
+        )
     return 0
 
 
