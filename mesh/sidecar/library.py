@@ -184,7 +184,6 @@ def roster_of(trust: Trust) -> Roster:
     """Who belongs, by the statements."""
     return Roster(
         {node: member.name for node, member in trust.members.items()},
-        frozenset(node for node in trust.admins if node in trust.members),
         frozenset(trust.revoked),
     )
 

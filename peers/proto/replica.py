@@ -32,7 +32,6 @@ class Roster(NamedTuple):
     """Who belongs, by the statements."""
 
     names: Mapping[bytes, str]
-    admins: frozenset[bytes] = frozenset()
     revoked: frozenset[bytes] = frozenset()
 
     def knows(self, node: bytes) -> bool:

@@ -135,4 +135,4 @@ def known(statement: Statement) -> Known:
 
 def _roster(trust: Trust) -> Roster:
     names = {node: member.name for node, member in trust.members.items()}
-    return Roster(names, trust.admins, frozenset(trust.revoked))
+    return Roster(names, frozenset(trust.revoked))

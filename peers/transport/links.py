@@ -13,8 +13,8 @@ from typing import Protocol, Self
 
 from mesh.core.errors import MeshError
 from mesh.core.ids import short
+from peers.proto.config import FRAME_BYTES
 
-FRAME_BYTES = 1_310_720  # 1.25 MiB: a range of 256 KB with room, and small enough to hold a few for every link
 REASON_BYTES = 120  # what fits a WebSocket close frame beside its code
 
 

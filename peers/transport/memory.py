@@ -14,9 +14,10 @@ from random import Random
 from types import TracebackType
 from typing import Self
 
+from peers.proto.config import FRAME_BYTES
 from peers.transport.conditions import Conditions, Lane
 from peers.transport.dialing import NoWay, first_link
-from peers.transport.links import FRAME_BYTES, Link, LinkClosed, LinkConfig, short_reason, too_large
+from peers.transport.links import Link, LinkClosed, LinkConfig, short_reason, too_large
 
 WINDOW_BYTES = 262_144  # sent and not yet received, for one direction of a link; then `send` waits
 _FRAME_OVERHEAD = 128  # what any frame counts beside its bytes: a window full of empty ones is full too

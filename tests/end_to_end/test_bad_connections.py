@@ -22,9 +22,10 @@ from mesh.store.home import Home, open_home
 from mesh.store.store import wall_clock
 from peers.proto.cards import CONTACT, Card, Contact, write_contact
 from peers.proto.codec import decode, encode
+from peers.proto.config import FRAME_BYTES
 from peers.proto.messages import Bye, Hello
 from peers.transport.gate import Admission
-from peers.transport.links import FRAME_BYTES, Link, LinkClosed
+from peers.transport.links import Link, LinkClosed
 from peers.transport.websocket import WebSocketTransport
 from peers.trust.certificates import authority, issue
 from peers.trust.tls import Credentials, peer_node

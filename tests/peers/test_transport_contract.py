@@ -8,7 +8,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from mesh.core.ids import short
-from peers.transport.links import FRAME_BYTES, DialFailed, Link, LinkClosed, LinkConfig
+from peers.proto.config import FRAME_BYTES
+from peers.transport.links import DialFailed, Link, LinkClosed, LinkConfig
 from tests.peers.links import MemoryWorld, WebSocketWorld, World, joined, passes, soon, standstill
 
 

@@ -14,8 +14,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mesh.core.ids import text_id
+from peers.proto.config import FRAME_BYTES
 from peers.transport.address import parse_address
-from peers.transport.links import FRAME_BYTES, DialFailed, Link, LinkClosed, LinkConfig, ListenFailed
+from peers.transport.links import DialFailed, Link, LinkClosed, LinkConfig, ListenFailed
 from peers.transport.websocket import WebSocketTransport
 from peers.transport.websocket_link import WebSocketLink
 from tests.peers.links import BRISK, Authority, Node, Started, WebSocketWorld, joined, passes, peer_of, soon, standstill
