@@ -14,7 +14,7 @@ up: $(STAMP)
 
 # The whole test suite.
 test: $(STAMP)
-	$(BIN)/python -m pytest -q -n auto -m "not soak"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not soak"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
