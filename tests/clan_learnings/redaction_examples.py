@@ -131,7 +131,7 @@ def _of_services() -> Iterator[Secret]:
         "azure sas": (fake("sas", 43) + "%3D", "https://x.blob.core.example/c?sv=2022-11-02&sr=c&sig={}"),
         "aws signed": (fake("sig", 64, HEX), "https://b.s3.example/o?X-Amz-Date=20240101T000000Z&X-Amz-Signature={}"),
         "digitalocean": ("dop_v1_" + fake("do", 64, HEX), "doctl auth init -t {}"),
-        "npm": ("npm_" + fake("npm", 36), "//registry.npmjs.org/:_authToken={}"),
+        "npm": ("npm_" + fake("npm", 36), "//registry.example.org/:_authToken={}"),
         "pypi": ("pypi-AgEIcHlwaS5vcmc" + fake("pypi", 120, URLSAFE), "twine upload -p {}"),
         "hugging face": ("hf_" + fake("hf", 34), "huggingface-cli login --token {}"),
         "docker": ("dckr_pat_" + fake("dk", 27, URLSAFE), "echo {} | docker login --password-stdin"),
@@ -470,7 +470,7 @@ def harmless() -> list[Harmless]:
             secret: projects/p1/secrets/s2/versions/3
             src/auth/token_store.py
             C:\\Users\\bob\\AppData\\Local\\token.json
-            PWD=/home/runner/work/app
+            PWD=/home/runner/app
             OLDPWD=/tmp/x1y2z3
             pwd: /srv/app/v2
             node_modules/.pnpm/react@18.2.0/node_modules/react/index.js

@@ -93,7 +93,7 @@ def remote(url: str, name: str = "origin") -> str:
         ("/srv/git/tool.git", ""),
         ("../tool.git", ""),
         ("./a:b", ""),
-        ("C:/work/tool", ""),
+        ("C:/src/tool", ""),
         ("file:///srv/git/tool.git", ""),
         ("https://github.com", ""),
         ("https://github.com/", ""),
@@ -311,7 +311,7 @@ def test_includes_are_followed(tmp_path: Path) -> None:
     (home / "rules").write_text('[url "https://github.com/"]\n\tinsteadOf = gh:\n[include]\n\tpath = rules\n')
     (home / "wrong").write_text('[url "https://wrong.example.org/"]\n\tinsteadOf = gh:acme\n')
     (home / ".config" / "git" / "config").write_text(
-        f'[includeIf "gitdir:{tmp_path}/work/"]\n\tpath = ~/rules\n'
+        f'[includeIf "gitdir:{tmp_path}/src/"]\n\tpath = ~/rules\n'
         '[includeIf "gitdir:other/"]\n\tpath = ~/wrong\n[includeIf "onbranch:side"]\n\tpath = ~/wrong\n'
     )
     root = repository(tmp_path / "work" / "tool", "[include]\n\tpath = ../../../home/remote\n\tpath = pipe\n")

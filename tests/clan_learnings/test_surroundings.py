@@ -137,13 +137,13 @@ def test_without_a_process_tree_the_folder_decides_if_it_can(tmp_path: Path) -> 
     """Where the system shows no processes, one session in a folder is found, and of two neither."""
     notes = str(tmp_path / "notes")
     unknown = (Process(os.getppid(), 0, ""),)
-    sessions.leave(notes, "claude-code:one", "/work/tool", unknown)
-    assert sessions.find(notes, "/work/tool", unknown) == "claude-code:one"
-    assert sessions.find(notes, "/work/other", unknown) == ""
-    sessions.leave(notes, "claude-code:two", "/work/tool", (Process(os.getpid(), 0, ""),))
-    assert sessions.find(notes, "/work/tool", unknown) == ""
+    sessions.leave(notes, "claude-code:one", "/src/tool", unknown)
+    assert sessions.find(notes, "/src/tool", unknown) == "claude-code:one"
+    assert sessions.find(notes, "/src/other", unknown) == ""
+    sessions.leave(notes, "claude-code:two", "/src/tool", (Process(os.getpid(), 0, ""),))
+    assert sessions.find(notes, "/src/tool", unknown) == ""
     os.utime(os.path.join(notes, f"{os.getppid()}-0"), (0, 0))
-    assert sessions.find(notes, "/work/tool", unknown) == "claude-code:two"
+    assert sessions.find(notes, "/src/tool", unknown) == "claude-code:two"
 
 
 def test_notes_of_processes_that_ended_are_swept(tmp_path: Path) -> None:

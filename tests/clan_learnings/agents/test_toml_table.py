@@ -18,7 +18,7 @@ OTHERS = [
     'model = "x" # why\n\n\n[mcp_servers.other] # mine\ncommand = "y"\n\n# at the end\n',
     '[mcp_servers]\n[mcp_servers.other]\ncommand = "y"',
     '[[hooks.Stop]]\nmatcher = """\n[mcp_servers.clan-mesh]\n"""\n',
-    'list = [\n  "[mcp_servers.clan-mesh]",\n  "]",\n]\n[projects."/work/a b"]\ntrust_level = "trusted"\n',
+    'list = [\n  "[mcp_servers.clan-mesh]",\n  "]",\n]\n[projects."/src/a b"]\ntrust_level = "trusted"\n',
     "at = 2026-11-16T10:00:00Z\nbig = 1_000\nnan = nan\n",
     'a = "x"\r\n[b]\r\nc = 1\r\n',
     "\ufeffa = 1\n",
