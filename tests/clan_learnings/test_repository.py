@@ -314,7 +314,7 @@ def test_includes_are_followed(tmp_path: Path) -> None:
         f'[includeIf "gitdir:{tmp_path}/src/"]\n\tpath = ~/rules\n'
         '[includeIf "gitdir:other/"]\n\tpath = ~/wrong\n[includeIf "onbranch:side"]\n\tpath = ~/wrong\n'
     )
-    root = repository(tmp_path / "work" / "tool", "[include]\n\tpath = ../../../home/remote\n\tpath = pipe\n")
+    root = repository(tmp_path / "src" / "tool", "[include]\n\tpath = ../../../home/remote\n\tpath = pipe\n")
     os.mkfifo(root / ".git" / "pipe")
     environ = ENVIRON | {"HOME": str(home)}
     assert here(root, environ).identity == TOOL
