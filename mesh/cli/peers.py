@@ -29,8 +29,7 @@ def main(argv: list[str]) -> int:
         else:
             if given.watch and sys.stdout.isatty():
                 print("\033[H\033[2J", end="")
-            print("\n".join(_table(report)))
-            print(_verdict(report))
+            print("\n".join([*_table(report), _verdict(report)]))
         if not given.watch:
             return 0 if not report["behind"] else EXIT_WAITING
         sys.stdout.flush()

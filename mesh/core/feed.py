@@ -6,7 +6,7 @@ what comes before it is still missing.
 """
 
 from _blake2 import blake2b
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mesh.core.errors import Forged, Malformed
@@ -101,6 +101,20 @@ def weight(body: bytes | None) -> int:
 def range_weight(links: Sequence[Link]) -> int:
     """The weight of a whole range."""
     return ENVELOPE_WEIGHT + sum(weight(link.body) for link in links)
+
+
+def batches(links: Sequence[Link]) -> Iterator[list[Link]]:
+    """Parts that each fit one range, so that every part ends at a signed point."""
+    batch: list[Link] = []
+    heavy = ENVELOPE_WEIGHT
+    for link in links:
+        heavy += weight(link.body)
+        if batch and (heavy > RANGE_BYTES or len(batch) == RANGE_OPERATIONS):
+            yield batch
+            batch, heavy = [], ENVELOPE_WEIGHT + weight(link.body)
+        batch.append(link)
+    if batch:
+        yield batch
 
 
 def encode_range(item: Range) -> bytes:

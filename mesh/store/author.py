@@ -4,18 +4,16 @@ Append before gossip: when a receipt is given the operations are on disk, and no
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mesh.core import clock, operation
 from mesh.core.errors import UsageError
-from mesh.core.feed import ENVELOPE_WEIGHT, Link, sign_range, weight
+from mesh.core.feed import Link, batches, sign_range
 from mesh.core.identity import Identity, new_epoch
 from mesh.core.ids import Feed, digest, tag_of
 from mesh.core.limits import (
     OPERATION_BYTES,
-    RANGE_BYTES,
-    RANGE_OPERATIONS,
     SALT_BYTES,
     TAGS_PER_BODY,
     TEXT_CHARS,
@@ -132,7 +130,7 @@ class Author:
 
     def _commit(self, row: FeedRow, links: list[Link], trust: Trust) -> FeedRow:
         store = self.store
-        for batch in _batches(links):
+        for batch in batches(links):
             signed = sign_range(store.mesh, self._identity, row.feed, row.held.seq + 1, row.held.hash, batch)
             behind = row.accepted.seq == row.held.seq
             row, fresh = store.feeds.extend(row, signed, trust)
@@ -292,17 +290,3 @@ _HINTS = {
     "not a list of tags": "name at least one record",
     "not a total": f"counters go up to {TOTAL_MAX}",
 }
-
-
-def _batches(links: list[Link]) -> Iterator[list[Link]]:
-    """Parts that each fit one range, so that every part ends at a signed point."""
-    batch: list[Link] = []
-    heavy = ENVELOPE_WEIGHT
-    for link in links:
-        heavy += weight(link.body)
-        if batch and (heavy > RANGE_BYTES or len(batch) == RANGE_OPERATIONS):
-            yield batch
-            batch, heavy = [], ENVELOPE_WEIGHT + weight(link.body)
-        batch.append(link)
-    if batch:
-        yield batch

@@ -8,10 +8,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from mesh.core import clock
-from mesh.core.feed import ENVELOPE_WEIGHT, Link, chain, encode_range, sign_range, weight
+from mesh.core.feed import Link, batches, chain, encode_range, sign_range
 from mesh.core.identity import Identity, new_epoch
 from mesh.core.ids import Feed, digest, tag_of
-from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS, SALT_BYTES
+from mesh.core.limits import SALT_BYTES
 from mesh.core.operation import ADD, Add, Set, encode, parse
 from mesh.core.statement import Fork
 from peers.proto.replica import Parcel
@@ -79,7 +79,7 @@ class Author:
 
     def _append(self, feed: Feed, links: list[Link]) -> None:
         shelf, held = self._shelf, self._shelf.chain(feed)
-        for batch in _batches(links):
+        for batch in batches(links):
             signed = sign_range(shelf.verified.mesh, self._identity, feed, held.held + 1, held.hashes[-1], batch)
             held.extend(signed, lambda link: shelf.statements.is_erased(feed, link))
             shelf.settle(held)
@@ -150,17 +150,3 @@ def _behind(own: Chain, fork: Fork) -> Iterator[Link]:
         seq, link = steps[after]
         if seq >= fork.first:
             yield link
-
-
-def _batches(links: list[Link]) -> Iterator[list[Link]]:
-    """Parts that each fit one range."""
-    batch: list[Link] = []
-    heavy = ENVELOPE_WEIGHT
-    for link in links:
-        heavy += weight(link.body)
-        if batch and (heavy > RANGE_BYTES or len(batch) == RANGE_OPERATIONS):
-            yield batch
-            batch, heavy = [], ENVELOPE_WEIGHT + weight(link.body)
-        batch.append(link)
-    if batch:
-        yield batch
