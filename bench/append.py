@@ -14,9 +14,9 @@ from bench.homes import LOG
 from bench.notes import notes
 from bench.processes import Measures, side
 from bench.table import Report, say
+from mesh.core.draft import NewRecord
 from mesh.core.operation import Add, encode
 from mesh.store.author import Author
-from mesh.store.draft import NewRecord
 from mesh.store.home import create_home
 from mesh.store.writer import Writer
 

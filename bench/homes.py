@@ -12,11 +12,11 @@ from itertools import islice
 from bench.notes import notes
 from bench.processes import Measures, side
 from bench.table import say
+from mesh.core.draft import NewRecord
 from mesh.core.identity import Identity
 from mesh.core.ids import digest
 from mesh.core.statement import Member, sign
 from mesh.store.bundles import export_bundle
-from mesh.store.draft import NewRecord
 from mesh.store.home import create_home
 
 LOG = "discoveries"

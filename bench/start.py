@@ -15,7 +15,7 @@ from bench.merge import load_home
 from bench.notes import notes
 from bench.processes import MESH, Measures, side, side_command, started
 from bench.table import Goal, Report, say
-from mesh.store.draft import NewRecord
+from mesh.core.draft import NewRecord
 from mesh.store.home import open_home
 
 _UP = b" mesh.sidecar up node="

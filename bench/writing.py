@@ -11,8 +11,8 @@ from bench.homes import LOG
 from bench.notes import notes
 from bench.processes import Measures
 from bench.sidecars import accepted
+from mesh.core.draft import NewRecord
 from mesh.store.author import Author, Receipt
-from mesh.store.draft import NewRecord
 from mesh.store.home import open_home
 from mesh.store.reading import open_reading
 from mesh.store.writer import Writer

@@ -6,13 +6,13 @@ from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import print_json, tell
 from mesh.cli.records import locate
+from mesh.core.draft import Removal
 from mesh.core.errors import UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
 from mesh.core.limits import TAGS_PER_BODY, TEXT_CHARS
 from mesh.core.operation import ADD, KIND_NAMES, LASTING
 from mesh.core.statement import Erase, sign
-from mesh.store.draft import Removal
 from mesh.store.home import Home, open_home
 from mesh.store.outcome import Waiting
 from mesh.store.provenance import edits_of

@@ -8,10 +8,10 @@ from typing import Any
 from mesh.cli.arguments import Parser, parser
 from mesh.cli.output import plain, print_json, tell, when
 from mesh.core.clock import milliseconds
+from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.store.author import Author, Receipt
-from mesh.store.draft import Assignment, Draft, Increment, NewRecord, Removal
 from mesh.store.home import open_home
 from mesh.store.reading import Reader
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mesh.core import clock, operation
+from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal, Republished
 from mesh.core.errors import UsageError
 from mesh.core.feed import Link, batches, sign_range
 from mesh.core.identity import Identity, new_epoch
@@ -23,7 +24,6 @@ from mesh.core.operation import Add, Body, Count, Ignored, Remove, Set, encode, 
 from mesh.core.trust import Trust
 from mesh.store.database import Run
 from mesh.store.doorbell import ANYTHING, OWN_FEED
-from mesh.store.draft import Assignment, Draft, Increment, NewRecord, Removal, Republished
 from mesh.store.feeds import FeedRow
 from mesh.store.marker import Marker
 from mesh.store.outcome import Outcome

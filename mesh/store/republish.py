@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import apsw
 
+from mesh.core.draft import Republished
 from mesh.core.feed import Link, chain, decode_range
 from mesh.core.ids import digest, tag_of
 from mesh.core.limits import SALT_BYTES
@@ -17,7 +18,6 @@ from mesh.core.operation import COUNT, Add, Count, Set, counter_key, encode, par
 from mesh.core.statement import Fork
 from mesh.core.trust import Trust
 from mesh.store.database import Run
-from mesh.store.draft import Republished
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.quarantine import Quarantine
 

@@ -10,9 +10,9 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Self
 
+from mesh.core.draft import Draft
 from mesh.core.errors import HomeBusy
 from mesh.store.author import Author, Receipt
-from mesh.store.draft import Draft
 
 QUEUE_LENGTH = 4096  # batches; when it is full a writer waits for room: local writes are never dropped
 GROUP_LENGTH = 1024  # batches in one transaction: bounds what a full disk can take with it

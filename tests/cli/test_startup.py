@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.store.draft import Assignment, NewRecord
+from mesh.core.draft import Assignment, NewRecord
 from mesh.store.home import create_home
 
 # Each of these takes longer to import than the whole command takes to run.

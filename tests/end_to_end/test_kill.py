@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.store.draft import NewRecord
+from mesh.core.draft import NewRecord
 from mesh.store.home import create_home, open_home
 from mesh.store.reading import Reader
 from mesh.store.store import Store

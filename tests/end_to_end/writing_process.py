@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from mesh.core.draft import Assignment, Increment, NewRecord
 from mesh.core.operation import Add
 from mesh.store.author import Author
-from mesh.store.draft import Assignment, Increment, NewRecord
 from mesh.store.outcome import AlreadyKnown, Gap, Merged
 from mesh.store.writer import Writer
 from tests.worlds import Chain, Clan, open_author

@@ -11,10 +11,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.ids import text_id
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, export_bundle, import_bundle
-from mesh.store.draft import Assignment, Increment, NewRecord, Removal
 from mesh.store.marker import Marker
 from mesh.store.reading import Reader
 from mesh.store.verify import verify_store

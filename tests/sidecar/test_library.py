@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from mesh.core.draft import NewRecord
 from mesh.core.feed import decode_range
 from mesh.core.ids import first_prev
 from mesh.core.operation import Add
 from mesh.core.vector import Head
 from mesh.sidecar.library import Library
 from mesh.store.author import Author
-from mesh.store.draft import NewRecord
 from mesh.store.home import create_home
 from peers.proto.replica import Verdict
 from tests.worlds import NOW_MS, Chain, Clan, open_author

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from mesh.core.draft import Increment, NewRecord
 from mesh.core.feed import encode_range
 from mesh.core.identity import Identity
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, export_bundle, import_bundle
-from mesh.store.draft import Increment, NewRecord
 from mesh.store.marker import Marker
 from mesh.store.outcome import Forked
 from mesh.store.reading import Reader

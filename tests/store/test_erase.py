@@ -3,10 +3,10 @@
 import random
 from pathlib import Path
 
+from mesh.core.draft import Assignment, NewRecord
 from mesh.core.feed import encode_range
 from mesh.core.operation import Add, Set
 from mesh.store.author import Author
-from mesh.store.draft import Assignment, NewRecord
 from mesh.store.outcome import AlreadyKnown, Gap, Merged
 from mesh.store.provenance import provenance
 from mesh.store.verify import verify_store

@@ -6,11 +6,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from mesh.core.draft import NewRecord
 from mesh.core.errors import HomeError, NewerHome
 from mesh.core.operation import Add
 from mesh.store import schema
 from mesh.store.database import Database, open_reader
-from mesh.store.draft import NewRecord
 from mesh.store.reading import Reader
 from mesh.store.verify import verify_store
 from tests.worlds import Chain, Clan, open_author, open_store, views

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mesh.core.draft import NewRecord
 from mesh.core.operation import Add
-from mesh.store.draft import NewRecord
 from mesh.store.reading import Reader
 from mesh.store.store import Store
 from tests.store.test_epochs import CERTIFICATES, copy_marker, send

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from mesh.core.draft import Draft, Increment, NewRecord, Removal
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.limits import OPERATION_BYTES
 from mesh.store import writer as writing
 from mesh.store.author import Author, Receipt
-from mesh.store.draft import Draft, Increment, NewRecord, Removal
 from mesh.store.reading import Reader
 from mesh.store.verify import verify_store
 from mesh.store.writer import Writer
