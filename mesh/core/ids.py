@@ -22,6 +22,8 @@ else:  # typing takes longer to import than `mesh tail` has in all
 HASH_BYTES = 32
 KEY_BYTES = 32
 ID_CHARS = 52
+_COPY = "copy it whole, as --json shows it"
+_LIST = "records: mesh tail; nodes: mesh peers"
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _VALUE = {char: index for index, char in enumerate(_ALPHABET)}
 
@@ -89,16 +91,16 @@ def parse_id(text: str, what: str = "id") -> bytes:
     """The 32 bytes of a whole text id."""
     number, _ = prefix_bounds(text, what)
     if len(text) != ID_CHARS:
-        raise UsageError(f"{text!r} is not a whole {what}: {ID_CHARS} characters of a-z and 2-7 are needed")
+        raise UsageError(f"{text!r} is not a whole {what}: {ID_CHARS} characters of a-z and 2-7 are needed", _COPY)
     if number & 15:  # 52 characters hold 260 bits; the last four are padding
-        raise UsageError(f"{text!r} is not a {what}: its last character is wrong")
+        raise UsageError(f"{text!r} is not a {what}: its last character is wrong", _COPY)
     return (number >> 4).to_bytes(HASH_BYTES, "big")
 
 
 def prefix_bounds(text: str, what: str = "id") -> tuple[int, int]:
     """The least and greatest 260-bit number whose text form starts with `text`."""
     if not text or len(text) > ID_CHARS or any(char not in _VALUE for char in text):
-        raise UsageError(f"{text!r} is not a {what}: ids are made of the characters a-z and 2-7")
+        raise UsageError(f"{text!r} is not a {what}: ids are made of the characters a-z and 2-7", _LIST)
     number = 0
     for char in text:
         number = number << 5 | _VALUE[char]

@@ -138,7 +138,11 @@ class Database:
     def _migrate(self) -> None:
         with self.writing(durable=True):
             for number in range(self._version(), schema.VERSION):
-                self.connection.execute(schema.MIGRATIONS[number])
+                migration = schema.MIGRATIONS[number]
+                if isinstance(migration, str):
+                    self.connection.execute(migration)
+                else:
+                    migration(self.connection)
             self.connection.execute(f"PRAGMA user_version={schema.VERSION}")
         # Into the file itself, where `refuse_newer` of an older version looks.
         self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -146,8 +150,10 @@ class Database:
 
 def open_reader(path: str) -> apsw.Connection:
     """A connection that reads, set up with as little as possible: everyday commands wait for it."""
-    refuse_newer(path)
+    version = refuse_newer(path)
     refuse_broken(path, create=False)
+    if 0 < version < schema.VERSION:
+        Database(path).close()  # brings it up to date: the first command after an upgrade may well be one that reads
     with translated(path):
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
         connection.set_busy_timeout(BUSY_SECONDS * 1000)
@@ -156,18 +162,19 @@ def open_reader(path: str) -> apsw.Connection:
         return connection
 
 
-def refuse_newer(path: str) -> None:
-    """Read the version from the file's header, so that a newer home is not touched, not even by a lock."""
+def refuse_newer(path: str) -> int:
+    """Read the version from the file's header, so that a newer home is not touched, not even by a lock. 0: not known."""
     try:
         with open(path, "rb") as file:
             header = file.read(_USER_VERSION_AT + 4)
     except FileNotFoundError:
-        return
+        return 0
     except OSError as error:
         raise HomePermissions(f"{path} cannot be read: {error.strerror}", f"check: ls -l {path}") from error
     version = int.from_bytes(header[_USER_VERSION_AT:], "big") if header.startswith(b"SQLite format 3\0") else 0
     if version > schema.VERSION:
         raise _newer(path, version)
+    return version
 
 
 def refuse_broken(path: str, *, create: bool) -> None:

@@ -46,7 +46,7 @@ class Erasure:
         for stray in list(self._quarantine.everything()):
             gone += self._erase_in_stray(trust, stray)
         if gone:
-            self._fold.drop_unused_logs()
+            self._fold.drop_unused_names()
             self._run("INSERT OR REPLACE INTO meta VALUES('scrub', random())")
         return gone
 

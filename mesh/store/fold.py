@@ -26,6 +26,7 @@ from mesh.core.operation import (
     register_key,
 )
 from mesh.store.database import Run
+from mesh.store.facets import Facets
 from mesh.store.words import Words
 
 FOLD_VERSION = 1  # shown beside a root: equal roots mean equal views at equal fold version
@@ -57,6 +58,8 @@ class Fold:
         self._run: Run = connection.execute
         self._many: Run = connection.executemany
         self._schema = schema
+        self._facets = Facets(connection, schema)
+        self._touched: set[tuple[int, int]] = set()  # patterns, a log each, whose sessions are to be counted again
         self._words = Words(connection) if schema == "main" else None
 
     def apply(self, feed: Feed, number: int, rows: Sequence[FoldRow]) -> None:
@@ -67,6 +70,7 @@ class Fold:
         elements, words = [], []
         again: set[int] = set()
         logs: dict[str, int] = {}
+        facets = self._facets.batch()
         for op, _, tag, parsed in rows:
             if isinstance(parsed, Add):
                 at, name, record = parsed
@@ -76,7 +80,7 @@ class Fold:
                 log = logs.get(name)
                 if log is None:
                     log = logs[name] = self._log(name)
-                elements.append((op, log, at))
+                elements.append((op, log, at, *facets(record, tag)))
                 words.append((op, record))
             elif isinstance(parsed, Set):
                 self._set(op, tag, parsed)
@@ -86,11 +90,13 @@ class Fold:
                 again |= self._remove(op, parsed)
             elif isinstance(parsed, Ignored):
                 self._run(f"INSERT INTO {self._schema}.ignored VALUES(?,?)", (op, parsed.reason))
-        self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?)", elements)
+        self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?)", elements)
+        self._facets.count(number, elements)
         if words and self._words is not None:
             self._words.add(words)
         for doubted in again:
             self._recompute_elements(doubted)
+        self._recount()
 
     def withdraw(self, rows: Iterable[FoldRow]) -> None:
         """Take out operations that no longer count; the feeds table already says so."""
@@ -115,16 +121,21 @@ class Fold:
             self._recompute_register(target, field)
         for key in counters:
             self._recompute_counter(key)
+        self._recount()
 
     def forget_element(self, op: int, record: dict[str, Any]) -> None:
-        """Drop an element while its text is still known: the keyword index needs it."""
-        if self._run(f"DELETE FROM {self._schema}.elements WHERE op=? RETURNING op", (op,)).get is None:
+        """Drop an element while its text is still known: the keyword index needs it. To be followed by `withdraw`."""
+        gone = self._run(f"DELETE FROM {self._schema}.elements WHERE op=? RETURNING pattern, log", (op,)).fetchone()
+        if gone is None:
             return
+        if gone[0] is not None:
+            self._touched.add(gone)
         if self._words is not None:
             self._words.remove(op, record)
 
-    def drop_unused_logs(self) -> None:
-        """A log's name is text too: after an erase, names that only erased records used must go."""
+    def drop_unused_names(self) -> None:
+        """The name of a log, repo or pattern is text too: after an erase, names that only erased records used must go."""
+        self._facets.drop_unused()
         self._run(
             f"DELETE FROM {self._schema}.logs WHERE NOT EXISTS"
             f" (SELECT 1 FROM {self._schema}.elements WHERE elements.log=logs.log)"
@@ -173,6 +184,11 @@ class Fold:
         gone = self._run(f"DELETE FROM {self._schema}.removals WHERE op=? RETURNING key", (op,)).fetchall()
         return {key for (key,) in gone}
 
+    def _recount(self) -> None:
+        if self._touched:
+            self._facets.recount(self._touched)
+            self._touched = set()
+
     def _recompute_elements(self, key: int) -> None:
         """Of each tag under this key: the first accepted, unremoved copy stands, no other."""
         wanted: dict[bytes, int] = {}
@@ -183,13 +199,17 @@ class Fold:
             copies[copy.op] = copy.body
             if copy.accepted and copy.tag not in wanted and not self._is_removed(copy.tag):
                 wanted[copy.tag] = copy.op
-        standing = set(wanted.values())
+        standing = {op: tag for tag, op in wanted.items()}
         for op, body in copies.items():
             known = self._run(f"SELECT 1 FROM {self._schema}.elements WHERE op=?", (op,)).get is not None
             if known and op not in standing:
                 self.forget_element(op, body.record)
             elif not known and op in standing:
-                self._run(f"INSERT INTO {self._schema}.elements VALUES(?,?,?)", (op, self._log(body.log), body.at))
+                log, facet = self._log(body.log), self._facets.batch()(body.record, standing[op])
+                row = (op, log, body.at, *facet)
+                self._run(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?)", row)
+                if facet[1] is not None:
+                    self._touched.add((facet[1], log))
                 if self._words is not None:
                     self._words.add([(op, body.record)])
 

@@ -93,7 +93,7 @@ class Home(NamedTuple):
     def require_private(self) -> None:
         """For who wants to read private records: reading makes no database."""
         if not self.has_private:
-            raise UsageError("there are no private records in this home", "write one: mesh op add LOG TEXT --private")
+            raise UsageError("there are no private records in this home", "write one: mesh discover TEXT --private")
 
     def store(self, *, private: bool = False, clock: Clock = wall_clock) -> Store:
         """The shared records, or the private ones, which have a database and a mesh id of their own."""
@@ -147,11 +147,6 @@ def _create_whole(path: str) -> None:
             if os.path.exists(draft + end):
                 os.unlink(draft + end)
         os.rename(draft, path)
-
-
-def default_path() -> str:
-    """`MESH_HOME`, else `~/.clan-mesh`."""
-    return os.environ.get("MESH_HOME") or os.path.expanduser("~/.clan-mesh")
 
 
 def open_home(path: str) -> Home:

@@ -10,53 +10,124 @@ import os
 
 import apsw
 
+from mesh.core import clock
 from mesh.core.errors import AmbiguousId, HomeDamaged, NewerHome, NoHome, UnknownId, UsageError
 from mesh.core.ids import ID_CHARS, digest, prefix_bounds, tag_of, text_id
 from mesh.core.limits import SALT_BYTES
 from mesh.core.wire import unpack
 from mesh.store.database import FORMAT, Run, open_reader, translated
+from mesh.store.entries import Assigned, Entry, Tally
+from mesh.store.newest import AMONG, keys_of, newest
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
+
+    from mesh.store.matches import Matches
+    from mesh.store.newest import Place, Slice
+
+__all__ = [
+    "SHORT_CHARS",
+    "Assigned",
+    "Entry",
+    "Reader",
+    "Tally",
+    "open_reading",
+    "quoted",
+    "read_errors",
+    "refuse_newer_format",
+]
 
 SHORT_CHARS = 8
 _MATCHES_SHOWN = 20
-_TIES = 64  # records of one stamp looked at beyond those asked for
+_SINCE = 1000
 
 
-class Entry:
-    """A live record."""
-
-    __slots__ = ("at", "log", "node", "record", "tag")
-
-    def __init__(self, tag: bytes, log: str, at: int, node: bytes, record: dict[str, Any]) -> None:
-        self.tag = tag
-        self.log = log
-        self.at = at
-        self.node = node
-        self.record = record
+_REGISTERS = "SELECT target, at, node, body FROM registers JOIN ops USING(op) JOIN feeds USING(feed) WHERE "
 
 
 class Reader:
-    """Reads one database as it is now."""
+    """Reads one database as it is now. Several questions about one state are asked within one transaction."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
         self._run: Run = connection.execute
+        self._searched: Matches | None = None
 
     def tail(self, count: int, log: str | None = None) -> list[Entry]:
         """The newest live records, oldest of them first."""
-        entries: list[Entry] = []
-        for number, name in self._run("SELECT log, name FROM logs").fetchall():
-            if log is None or name == log:
-                newest = "SELECT at, op FROM elements WHERE log=? ORDER BY at DESC LIMIT ?"
-                rows = self._run(newest, (number, count + _TIES)).fetchall()
-                # Of equal stamps the tag decides, not which arrived first: so that equal roots print equal tails.
-                last = rows[count - 1][0] if len(rows) > count else 0
-                entries += [self._entry(op) for at, op in rows if at >= last]
+        names = self._run("SELECT log, name FROM logs").fetchall()
+        found = self._newest([("log=?", (number,)) for number, name in names if log is None or name == log], count)
+        return found[::-1]
+
+    def newest(
+        self,
+        log: str,
+        count: int,
+        repos: Iterable[str] | None = None,
+        before: Place | None = None,
+        *,
+        least: int = 0,
+        also: Iterable[bytes] = (),
+    ) -> list[Entry]:
+        """The newest live records of a log, newest first: those written for one of these repos, from `before` backwards.
+
+        `least`: none with an earlier stamp. `also`: and these, whatever repo they were written for.
+        """
+        return self._newest(self._slices(log, repos, also), count, before, least)
+
+    def since(self, log: str, at: int, repos: Iterable[str] | None = None, limit: int = _SINCE) -> list[Entry]:
+        """The live records of a log with this stamp or a later one, newest first."""
+        return self._newest(self._slices(log, repos), limit, least=at)
+
+    def repos(self) -> list[str]:
+        """Every repo that a live record was written for."""
+        used = "SELECT name FROM scopes WHERE EXISTS(SELECT 1 FROM elements WHERE elements.scope=scopes.scope)"
+        return [name for (name,) in self._run(used + " ORDER BY name")]
+
+    def of_pattern(self, slug: str) -> list[Entry]:
+        """The live records that were written under a pattern, oldest first."""
+        rows = self._run("SELECT op FROM elements WHERE pattern=(SELECT pattern FROM patterns WHERE name=?)", (slug,))
+        entries = [self._entry(op) for (op,) in rows.fetchall()]
         entries.sort(key=lambda entry: (entry.at, entry.tag))
-        return entries[-count:]
+        return entries
+
+    def newest_of(self, slug: str, log: str, count: int) -> list[Entry]:
+        """The newest of a log that were written under a pattern, newest first."""
+        numbers = (self._number("pattern", slug), self._number("log", log))
+        return self._newest([("pattern=? AND log=?", numbers)], count)
+
+    def named_by(self, tags: Iterable[bytes]) -> set[str]:
+        """The patterns that some records were written under, those that are live; hardly ever another one."""
+        rows = f"SELECT DISTINCT name FROM elements JOIN patterns USING(pattern) WHERE {AMONG}"
+        return {name for (name,) in self._run(rows, (keys_of(tags),))}
+
+    def frequent(self, least: int, log: str | None = None) -> list[str]:
+        """The patterns that a log (some log, if none is said) names in at least so many sessions, as they were written."""
+        rows = self._run(
+            "SELECT DISTINCT patterns.name FROM logs CROSS JOIN tallies USING(log) CROSS JOIN patterns USING(pattern)"
+            " WHERE logs.name=ifnull(?, logs.name) AND sessions>=? ORDER BY patterns.name",
+            (log, least),
+        )
+        return [name for (name,) in rows]
+
+    def tallies(self, least: int, log: str) -> list[Tally]:
+        """The same patterns, those of most sessions first, then of the newest record, then by name."""
+        return self._tallies("sessions>=?2 ORDER BY sessions DESC, at DESC, name", log, least)
+
+    def tally(self, slug: str, log: str) -> Tally | None:
+        """How a log names one pattern; None if no live record of it does."""
+        found = self._tallies("tallies.pattern=?2", log, self._number("pattern", slug))
+        return found[0] if found else None
+
+    def sessions(self, slug: str, log: str, after: int = -1) -> int:
+        """In how many sessions a log names a pattern; `after`: by records with a later stamp only."""
+        numbers = (self._number("pattern", slug), self._number("log", log))
+        if after < 0:
+            return self._run("SELECT sessions FROM tallies WHERE pattern=? AND log=?", numbers).get or 0
+        later = "SELECT count(DISTINCT session) FROM elements WHERE pattern=? AND log=? AND at>?"
+        return int(self._run(later, (*numbers, after)).get)
 
     def entry(self, tag: bytes) -> Entry | None:
         """A live record by its tag."""
@@ -72,6 +143,16 @@ class Reader:
         )
         return {field: unpack(body[SALT_BYTES:])[3] for field, body in rows}
 
+    def register(self, target: bytes | str, field: str) -> Assigned | None:
+        """One register of a record or key."""
+        rows = self._run(_REGISTERS + "target=? AND field=?", (target, field)).fetchall()
+        return Assigned(unpack(rows[0][3][SALT_BYTES:])[3], *rows[0][1:3]) if rows else None
+
+    def assigned(self, field: str) -> dict[bytes | str, Assigned]:
+        """Every register of a field, by the record or key it belongs to."""
+        rows = self._run(_REGISTERS + "field=? ORDER BY target", (field,))
+        return {target: Assigned(unpack(body[SALT_BYTES:])[3], at, node) for target, at, node, body in rows}
+
     def total(self, key: str) -> int:
         """The value of a counter."""
         return sum(total for (total,) in self._run("SELECT total FROM counters WHERE key=?", (key,)))
@@ -85,10 +166,51 @@ class Reader:
         """The name of every member."""
         return dict(self._run("SELECT node, name FROM members").fetchall())
 
+    def mesh_ms(self) -> int:
+        """Mesh time: the greatest stamp that counts, rounded down to the hour, in milliseconds."""
+        return clock.hour(self._run("SELECT max(hlc) FROM feeds").get or 0)
+
+    def fingerprint(self) -> tuple[int, ...]:
+        """Another one whenever a record, register, counter or member is another. Only for comparing within one home."""
+        heads = self._run("SELECT feed, seq, hash FROM feeds").fetchall()
+        statements = self._run("SELECT id FROM statements").fetchall()
+        digests = [digest(repr(rows).encode())[:8] for rows in (heads, statements)]
+        return sum(seq for _, seq, _ in heads), len(statements), *(int.from_bytes(part, "big") for part in digests)
+
+    def matching(
+        self,
+        expression: str,
+        count: int,
+        repos: Iterable[str] | None = None,
+        logs: Iterable[str] | None = None,
+        also: Iterable[bytes] = (),
+    ) -> list[tuple[Entry, float]]:
+        """The live records that match an FTS5 expression best, best first, each with its weight (more is better).
+
+        `also`: records that are searched too, whatever repo they were written for.
+        """
+        found = self._matches().best(expression, count, repos, logs, also) if count > 0 else []
+        entries = [(self._entry(op), weight) for op, weight in found]
+        entries.sort(key=lambda item: (-item[1], -item[0].at, item[0].tag))
+        return entries[:count]
+
+    def documents(self, term: str, most: int | None = None) -> int:
+        """In how many live records a word stands; of several words, the rarest. `most`: where to stop counting."""
+        return self._matches().documents(term, most)
+
+    def last_arrived(self) -> int:
+        """The place of the live record that came last to this home: a number of its own, which no other home shares."""
+        return int(self._run("SELECT coalesce(max(op), 0) FROM elements").get)
+
+    def arrived(self, after: int, count: int) -> list[tuple[int, Entry]]:
+        """Live records that came after that place, in the order they came, each with its own place."""
+        rows = self._run("SELECT op FROM elements WHERE op>? ORDER BY op LIMIT ?", (after, count)).fetchall()
+        return [(op, self._entry(op)) for (op,) in rows]
+
     def resolve(self, text: str) -> bytes:
         """The tag that an id, or the beginning of one, stands for. Erased and removed records are found too."""
         text = text.lower()
-        tags = self._matching(text)
+        tags = self._beginning(text)
         if not tags:
             raise UnknownId(f"no record has the id {text}", "list some: mesh tail")
         if len(tags) > 1:
@@ -99,11 +221,11 @@ class Reader:
         """The shortest id, of at least eight characters, that means this record and no other here."""
         text = text_id(tag)
         for chars in range(SHORT_CHARS, ID_CHARS):
-            if len(self._matching(text[:chars])) < 2:
+            if len(self._beginning(text[:chars])) < 2:
                 return text[:chars]
         return text
 
-    def _matching(self, prefix: str) -> list[bytes]:
+    def _beginning(self, prefix: str) -> list[bytes]:
         lowest, highest = prefix_bounds(prefix, "record id")
         bounds = tuple(_signed(number >> 196) for number in (lowest, highest))  # the first 64 of 260 bits
         rows = self._run(
@@ -115,6 +237,46 @@ class Reader:
         )
         tags = {tag_of(node, digest(body) if body is not None else gone) for node, body, gone in rows}
         return sorted(tag for tag in tags if text_id(tag).startswith(prefix))
+
+    def _newest(self, slices: list[Slice], count: int, before: Place | None = None, least: int = 0) -> list[Entry]:
+        return [self._entry(op) for op in newest(self._run, slices, count, before, least)]
+
+    def _slices(self, log: str, repos: Iterable[str] | None, also: Iterable[bytes] = ()) -> list[Slice]:
+        number = self._number("log", log)
+        if repos is None:
+            return [("log=?", (number,))]
+        scopes = [self._number("scope", repo) for repo in sorted(set(repos))]
+        slices: list[Slice] = [("scope=? AND log=?", (scope, number)) for scope in scopes]
+        if keys := [*also]:
+            others = f"+log=? AND ifnull(scope, 0) NOT IN ({','.join('?' * len(scopes))}) AND {AMONG}"
+            slices.append((others, (number, *scopes, keys_of(keys))))
+        return slices
+
+    def _number(self, column: str, name: str) -> int:
+        """The number of a log, scope or pattern; 0, which none has, if it is not known."""
+        return self._run(f"SELECT {column} FROM {column}s WHERE name=?", (name,)).get or 0
+
+    def _tallies(self, which: str, log: str, value: int) -> list[Tally]:
+        mine = "WHERE spread.pattern=tallies.pattern AND spread.log=tallies.log"
+        rows = self._run(
+            "SELECT name, sessions, at,"
+            f" (SELECT count(DISTINCT node) FROM spread JOIN feeds USING(feed) {mine}),"
+            f" (SELECT group_concat(DISTINCT scope) FROM spread {mine})"
+            f" FROM tallies JOIN patterns USING(pattern) WHERE tallies.log=?1 AND {which}",
+            (self._number("log", log), value),
+        ).fetchall()
+        names = {str(number): name for number, name in self._run("SELECT scope, name FROM scopes")} if rows else {}
+        return [
+            Tally(slug, sessions, at, nodes, sorted({names.get(number, "") for number in scopes.split(",")}))
+            for slug, sessions, at, nodes, scopes in rows
+        ]
+
+    def _matches(self) -> Matches:
+        if self._searched is None:
+            from mesh.store.matches import Matches  # who does not search does not load it
+
+            self._searched = Matches(self.connection)
+        return self._searched
 
     def _ops(self, tag: bytes) -> list[tuple[int, bytes]]:
         rows = self._run(
@@ -129,13 +291,18 @@ class Reader:
         return Entry(tag_of(node, digest(body)), log, at, node, record)
 
 
+def quoted(word: str) -> str:
+    """A word, or several, as FTS5 takes them literally: as one phrase, whatever signs are in it."""
+    return '"' + word.replace('"', '""').replace("\0", " ") + '"'
+
+
 def open_reading(home: str, *, private: bool = False) -> Reader:
     """The read side of a home, with nothing else of it opened."""
     path = os.path.join(home, "private.db" if private else "mesh.db")
     refuse_newer_format(home)
     if not os.path.exists(path):
         if private and os.path.exists(os.path.join(home, "home.json")):
-            raise UsageError("there are no private records in this home", "write one: mesh op add LOG TEXT --private")
+            raise UsageError("there are no private records in this home", "write one: mesh discover TEXT --private")
         if not os.path.exists(os.path.join(home, "home.json")):
             raise NoHome(f"there is no clan-mesh node in {home}", "make one: mesh init")
         raise HomeDamaged(f"{path} is missing", "put it back from a backup, or run: mesh repair")

@@ -4,6 +4,10 @@ Truth: feeds, ops, points, erased_bodies, statements, strays, held_statements. O
 invites, invite_uses, cards. All else is derived from the truth.
 """
 
+from collections.abc import Callable
+
+import apsw
+
 # Bodies stand in the order they arrived (rowid): appending fills pages to the brim and moves nothing. `key` and `tag`
 # are 8-byte prefixes; whoever looks one up compares the whole.
 _TRUTH = """
@@ -33,11 +37,8 @@ CREATE TABLE strays(
     UNIQUE(feed, first, head));
 """
 
-VIEWS = ("logs", "elements", "removals", "registers", "counters", "ignored")
 
-
-def view_tables(schema: str) -> str:
-    """The folded tables, in the main database or in the scratch one that `verify` folds into."""
+def _views_1(schema: str) -> str:
     return f"""
 CREATE TABLE {schema}.logs(log INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE {schema}.elements(op INTEGER PRIMARY KEY, log INTEGER NOT NULL, at INTEGER NOT NULL);
@@ -55,15 +56,50 @@ CREATE TABLE {schema}.ignored(op INTEGER PRIMARY KEY, reason TEXT NOT NULL);
 """
 
 
+# What a record says of itself in `repo`, `pattern` and `session`: see `facets`. Texts stand once, under a number;
+# of a session nothing but equality is asked, so it is a hash. The partial indexes cost nothing where a field is absent.
+def _views_2(schema: str) -> str:
+    return f"""
+CREATE TABLE {schema}.scopes(scope INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE {schema}.patterns(pattern INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE {schema}.tallies(
+    pattern INTEGER NOT NULL, log INTEGER NOT NULL, sessions INTEGER NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY(pattern, log)) WITHOUT ROWID;
+CREATE INDEX {schema}.tallies_by_sessions ON tallies(log, sessions, at);
+CREATE TABLE {schema}.occurrences(
+    pattern INTEGER NOT NULL, log INTEGER NOT NULL, session INTEGER NOT NULL,
+    PRIMARY KEY(pattern, log, session)) WITHOUT ROWID;
+CREATE TABLE {schema}.spread(
+    pattern INTEGER NOT NULL, log INTEGER NOT NULL, feed INTEGER NOT NULL, scope INTEGER NOT NULL,
+    PRIMARY KEY(pattern, log, feed, scope)) WITHOUT ROWID;
+ALTER TABLE {schema}.elements ADD COLUMN scope INTEGER;
+ALTER TABLE {schema}.elements ADD COLUMN pattern INTEGER;
+ALTER TABLE {schema}.elements ADD COLUMN session INTEGER;
+CREATE INDEX {schema}.elements_by_scope ON elements(scope, log, at) WHERE scope IS NOT NULL;
+CREATE INDEX {schema}.elements_by_pattern ON elements(pattern, log, at, session) WHERE pattern IS NOT NULL;
+CREATE INDEX {schema}.registers_by_field ON registers(field, target);
+"""
+
+
+def view_tables(schema: str) -> str:
+    """The folded tables as they are today, for the scratch database that `verify` folds into."""
+    return _views_1(schema) + _views_2(schema)
+
+
 # The text of live records, for keyword search. Contentless: the bodies are the only copy of a text.
 # Fewer, larger segments than FTS5 makes by itself: see docs/adr/0016.
-_WORDS = """
+TOKENIZER = ("porter", "unicode61")
+WORDS = f"CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='{' '.join(TOKENIZER)}');"
+_WORDS = f"""
 CREATE TABLE unindexed(op INTEGER PRIMARY KEY);
-CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='porter unicode61');
+{WORDS}
 INSERT INTO words(words, rank) VALUES('secure-delete', 1);
 INSERT INTO words(words, rank) VALUES('automerge', 8);
 INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
 """
+
+# In how many records a word stands. Holds nothing itself: it looks into `words`.
+WORD_COUNTS = "CREATE VIRTUAL TABLE word_counts USING fts5vocab('words', 'row');"
 
 # What joining and gossip keep for themselves: no root, view or bundle knows it.
 _PEERS = """
@@ -77,6 +113,16 @@ CREATE TABLE cards(
     PRIMARY KEY(kind, subject)) WITHOUT ROWID;
 """
 
-MIGRATIONS = [_TRUTH + view_tables("main") + _WORDS, _PEERS]
+
+def _index_fields(connection: apsw.Connection) -> None:
+    """The records that are there already, by the fields they were written with."""
+    connection.execute(_views_2("main") + WORD_COUNTS)
+    from mesh.store.facets import fill  # only here: readers load this module, and have nothing to fill
+
+    fill(connection)
+
+
+# SQL, or what SQL cannot do. All that are due run in one transaction.
+MIGRATIONS: list[str | Callable[[apsw.Connection], None]] = [_TRUTH + _views_1("main") + _WORDS, _PEERS, _index_fields]
 VERSION = len(MIGRATIONS)
 PAGE_BYTES = 8192

@@ -28,11 +28,28 @@ from mesh.store.store import Store
 
 _CHUNK = 4096
 _COMPARED = {
-    "elements": "op, (SELECT name FROM {s}.logs WHERE logs.log=elements.log), at",
-    "removals": "tag, op, key",
-    "registers": "target, field, at, tag, op",
-    "counters": "key, slot, total",
-    "ignored": "op, reason",
+    "elements": (
+        "op, (SELECT name FROM {s}.logs WHERE logs.log=elements.log), at,"
+        " (SELECT name FROM {s}.scopes WHERE scopes.scope=elements.scope),"
+        " (SELECT name FROM {s}.patterns WHERE patterns.pattern=elements.pattern), session FROM {s}.elements"
+    ),
+    "tallies": (
+        "(SELECT name FROM {s}.patterns WHERE patterns.pattern=tallies.pattern),"
+        " (SELECT name FROM {s}.logs WHERE logs.log=tallies.log), sessions, at FROM {s}.tallies"
+    ),
+    "occurrences": (
+        "(SELECT name FROM {s}.patterns WHERE patterns.pattern=occurrences.pattern),"
+        " (SELECT name FROM {s}.logs WHERE logs.log=occurrences.log), session FROM {s}.occurrences"
+    ),
+    "spread": (
+        "(SELECT name FROM {s}.patterns WHERE patterns.pattern=spread.pattern),"
+        " (SELECT name FROM {s}.logs WHERE logs.log=spread.log), feed,"
+        " (SELECT name FROM {s}.scopes WHERE scopes.scope=spread.scope) FROM {s}.spread"
+    ),
+    "removals": "tag, op, key FROM {s}.removals",
+    "registers": "target, field, at, tag, op FROM {s}.registers",
+    "counters": "key, slot, total FROM {s}.counters",
+    "ignored": "op, reason FROM {s}.ignored",
 }
 
 
@@ -209,8 +226,8 @@ def _check_accepted(store: Store, row: FeedRow) -> str:
 
 def _compare(store: Store, verdict: Verdict) -> None:
     run = store.database.run
-    for table, columns in _COMPARED.items():
-        main, refold = (f"SELECT {columns.format(s=s)} FROM {s}.{table}" for s in ("main", "refold"))
+    for table, rows in _COMPARED.items():
+        main, refold = ("SELECT " + rows.format(s=s) for s in ("main", "refold"))
         for one, other, word in ((main, refold, "should not be there"), (refold, main, "is missing")):
             row = run(f"{one} EXCEPT {other} LIMIT 1").fetchone()
             if row is not None:

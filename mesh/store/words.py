@@ -4,14 +4,18 @@ FTS5 writes a segment a transaction, which costs more than all the rest of a sin
 only noted in `unindexed`, and indexed together once there are enough of them or someone wants to search.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from __future__ import annotations
 
 import apsw
 
 from mesh.core.limits import SALT_BYTES
 from mesh.core.wire import unpack
 from mesh.store.database import Run
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
 BATCH = 512
 

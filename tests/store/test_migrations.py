@@ -6,12 +6,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mesh.core.draft import NewRecord
+from mesh.core.draft import NewRecord, Removal
 from mesh.core.errors import HomeError, NewerHome
 from mesh.core.operation import Add
-from mesh.store import schema
+from mesh.store import facets, schema
 from mesh.store.database import Database, open_reader
 from mesh.store.reading import Reader
+from mesh.store.store import Store
 from mesh.store.verify import verify_store
 from tests.worlds import Chain, Clan, open_author, open_store, views
 
@@ -42,6 +43,27 @@ def add_migration(monkeypatch: pytest.MonkeyPatch, migration: str) -> None:
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
 
 
+def older(folder: Path, version: int, path: Path) -> Path:
+    """The same content as a home of an earlier version has it: its tables made by its migrations, and filled."""
+    path.mkdir()
+    connection = apsw.Connection(os.fspath(path / "mesh.db"))
+    connection.execute(f"PRAGMA page_size={schema.PAGE_BYTES}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("ATTACH ? AS today", (os.fspath(folder / "mesh.db"),))
+    with connection:
+        for migration in schema.MIGRATIONS[:version]:
+            assert isinstance(migration, str)
+            connection.execute(migration)
+        connection.execute(f"PRAGMA user_version={version}")
+        tables = connection.execute("SELECT name FROM main.sqlite_schema WHERE type='table' AND name NOT LIKE 'words%'")
+        for (table,) in tables.fetchall():
+            columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
+            connection.execute(f"INSERT INTO main.{table} SELECT {', '.join(columns)} FROM today.{table}")
+        connection.execute("INSERT OR IGNORE INTO main.unindexed SELECT op FROM elements")
+    connection.close()
+    return path
+
+
 def version_in_file(folder: Path) -> int:
     """As another version of clan-mesh reads it, without opening the database."""
     return int.from_bytes((folder / "mesh.db").read_bytes()[60:64], "big")
@@ -58,7 +80,9 @@ def test_a_database_of_the_first_version_opens(tmp_path: Path) -> None:
     connection.execute(f"PRAGMA page_size={schema.PAGE_BYTES}")
     connection.execute("PRAGMA journal_mode=WAL")
     with connection:
-        connection.execute(schema.MIGRATIONS[0])
+        first = schema.MIGRATIONS[0]
+        assert isinstance(first, str)
+        connection.execute(first)
         connection.execute("PRAGMA user_version=1")
     connection.close()
     with open_author(tmp_path, CLAN, OWN) as author:
@@ -66,6 +90,67 @@ def test_a_database_of_the_first_version_opens(tmp_path: Path) -> None:
         author.append([NewRecord("notes", {"text": "still readable"})])
         assert verify_store(author.store).clean
     assert said(tmp_path) == ["still readable"]
+
+
+def index_of(store: Store) -> dict[str, object]:
+    """What the index over written fields says, by names."""
+    reader = Reader(store.database.connection)
+    return {
+        "repos": reader.repos(),
+        "scoped": {repo: [entry.tag for entry in reader.newest("notes", 1000, [repo])] for repo in reader.repos()},
+        "tallies": [(one.slug, one.sessions, one.nodes, one.repos, one.at) for one in reader.tallies(1, "notes")],
+        "patterns": {slug: [entry.tag for entry in reader.of_pattern(slug)] for slug in reader.frequent(1)},
+        "found": [entry.tag for entry, _ in reader.matching("note", 1000)],
+    }
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_records_of_an_older_version_are_indexed_by_what_they_were_written_with(
+    folder: Path, tmp_path: Path, version: int
+) -> None:
+    """Every live record that is there gets its columns, as if it came today; removed ones do not."""
+    with open_author(folder, CLAN, OWN) as author:
+        for number in range(30):
+            record = {"text": f"note {number}", "repo": ("", "a/b")[number % 2], "pattern": f"p{number % 3}"}
+            author.append([NewRecord("notes", record | ({"session": f"s:{number % 5}"} if number % 4 else {}))])
+        author.append([Removal((Reader(author.store.database.connection).tail(1)[0].tag,), "wrong")])
+        root, expected = author.store.root(), index_of(author.store)
+    old = older(folder, version, tmp_path / "old")
+    assert version_in_file(old) == version
+    with open_store(old, CLAN, OWN) as store:
+        assert index_of(store) == expected
+        assert store.root() == root
+        assert verify_store(store).problems == []
+    assert version_in_file(old) == schema.VERSION
+
+
+def test_the_first_command_after_an_upgrade_may_be_one_that_reads(folder: Path, tmp_path: Path) -> None:
+    """A hook opens no store: what it needs is brought up to date for it, once."""
+    old = older(folder, 2, tmp_path / "old")
+    for _ in range(2):
+        reader = Reader(open_reader(os.fspath(old / "mesh.db")))
+        assert len(reader.newest("notes", 1000)) == len(TEXTS) + 1
+        assert reader.repos() == []
+        reader.connection.close()
+    assert version_in_file(old) == schema.VERSION
+
+
+def test_a_filling_that_fails_leaves_the_old_version(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the part of a migration that is no SQL is in its transaction."""
+    old = older(folder, 2, tmp_path / "old")
+
+    def fail(*_: object) -> None:
+        raise apsw.FullError("no room")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(facets.Facets, "recount", fail)
+        with pytest.raises(HomeError, match="no room"):
+            Database(os.fspath(old / "mesh.db"))
+    assert version_in_file(old) == 2
+    with open_store(old, CLAN, OWN) as store:
+        assert verify_store(store).problems == []
 
 
 def test_a_new_database_says_its_version_in_its_header(folder: Path) -> None:
