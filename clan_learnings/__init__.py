@@ -1,5 +1,5 @@
-"""What the clan knows: records, promotion, context, recall, harvest. Never imports `peers`.
+"""What the clan knows: records and their patterns, tiers, contexts, search, files, and how agents get at it. Never imports `peers`.
 
-So far the parts that need no record: who and where we are, what must not be written, which corrections are alike, and
-the settings files of agents. No command uses them yet.
+Reads through `mesh.store.reading` and drafts what is to be written; the store is opened, and written to, elsewhere. What becomes of
+a record, rule by rule, is in `docs/KNOWLEDGE.md`.
 """

@@ -147,9 +147,9 @@ def compare(one: Reading, other: Reading) -> tuple[float, str]:
     if one.form == other.form:
         return (1.0, "the same words") if one.form else (0.0, "no words")
     shared = one.hard.keys() & other.hard.keys()
-    for text in sorted(shared):
-        if _opposed(one.hard[text], other.hard[text]):
-            return CONTRADICTION, f"opposite about {one.tokens[text].raw}"
+    word = opposition(one, other)
+    if word:
+        return CONTRADICTION, f"opposite about {word}"
     mine, theirs = _leftovers(one, other)
     strict = _unexcused(mine, one, other) | _unexcused(theirs, other, one)
     if strict:
@@ -176,6 +176,14 @@ def compare(one: Reading, other: Reading) -> tuple[float, str]:
     weight += WEIGHT[COMMON] * len(one.soft & other.soft)
     names = sorted(one.tokens[text].raw or text for text in shared)
     return min(ALMOST_SURE, weight / (weight + rest)), "both say " + ", ".join(names[:5])
+
+
+def opposition(one: Reading, other: Reading) -> str:
+    """The word about which two corrections say the opposite of each other; empty if there is none."""
+    for text in sorted(one.hard.keys() & other.hard.keys()):
+        if _opposed(one.hard[text], other.hard[text]):
+            return one.tokens[text].raw
+    return ""
 
 
 def _tells_apart(reading: Reading, text: str) -> bool:

@@ -7,9 +7,11 @@ work stays linear.
 
 from clan_learnings.redaction import keyblocks, logins, mail, names, services
 from clan_learnings.redaction.patterns import BLANK, compiled
+from clan_learnings.redaction.shown import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from re import Match
 
     from clan_learnings.redaction.patterns import Span
@@ -33,13 +35,26 @@ def without_secrets(text: str, counts: dict[str, int]) -> str:
     """The text with marks for secrets; adds what it found to `counts`."""
     for _ in range(PASSES):
         before = text
-        blank = _blanked(text)
-        text = _marked(text, [span for finder in _TOGETHER for span in finder.find(blank)], counts)
-        text = _marked(text, mail.find(_blanked(text)), counts)
+        text = _marked(text, _found(text, _find_together), counts)
+        text = _marked(text, _found(text, mail.find), counts)
         if text is before:
             return text
     counts[UNSETTLED] = counts.get(UNSETTLED, 0) + 1
     return mark(UNSETTLED)
+
+
+def _find_together(text: str) -> "list[Span]":
+    return [span for finder in _TOGETHER for span in finder.find(text)]
+
+
+def _found(text: str, find: "Callable[[str], list[Span]]") -> "list[Span]":
+    """What rules find in the text as it is, and in what of it will be shown."""
+    spans = find(_blanked(text))
+    view = shown(text)
+    if view is not None:
+        visible, places = view
+        spans += [(places[start], places[end - 1] + 1, sort) for start, end, sort in find(_blanked(visible)) if start < end]
+    return spans
 
 
 def _blanked(text: str) -> str:

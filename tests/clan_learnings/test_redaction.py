@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from clan_learnings.context.text import harmless as one_line
 from clan_learnings.redaction import Finding, Redacted, describe, redact, redact_value
 from clan_learnings.redaction.passes import SORTS, UNSETTLED, mark
 from clan_learnings.redaction.services import TABLE
@@ -175,6 +176,16 @@ def test_a_secret_is_gone_and_its_sort_is_told(example: tuple[str, str, str]) ->
 def test_what_stands_around_a_secret_stays(text: str, clean: str) -> None:
     """A record is worth something only with the words around the mark."""
     assert redact(text).text == clean
+
+
+@pytest.mark.parametrize("hidden", ["\x1b[0m", "\x1b[01;31m\x1b[K", "\x9b1m", "\u200b", "\xad", "\0", "\ufeff", "\u2060", "\ufe0f"])
+def test_a_secret_does_not_hide_behind_what_is_not_shown(hidden: str) -> None:
+    """Contexts leave such characters out, so a token with one in its middle would stand there whole."""
+    token = "ghp_" + fake("hidden", 36)
+    token = token[:16] + hidden + token[16:]
+    done = redact(f"push with {token} \u2014 or pass{hidden}word=Hx7!hunter2 as op{hidden}s@acme.exam{hidden}ple")
+    assert done.text.startswith("push with [redacted: github token] \u2014 or pass")
+    assert one_line(done.text).endswith("password=[redacted: password] as [redacted: e-mail address]")
 
 
 def test_findings_are_sorted_counted_and_described() -> None:

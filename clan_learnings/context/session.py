@@ -1,0 +1,95 @@
+"""What a session is given at its start: chosen from what the clan knows, then composed within its limits. Reads only.
+
+The same state and arguments give the same bytes on every node in step, but for what is private or muted there.
+"""
+
+from __future__ import annotations
+
+import time
+
+from clan_learnings.context.compose import Hot, Item, compose, limits_for
+from clan_learnings.records import KINDS, LOGS
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from clan_learnings.context.compose import Context
+    from clan_learnings.memory import HotItem, Memory
+    from clan_learnings.records import Note
+
+MIN_CONFIDENCE = 0.7  # what is not believed more than this is not shown
+CALL = 'mesh correct --wrong "what you did" --right "what is right"'
+_HOT = 40  # more lines than its share of any budget holds; the rest is only counted
+_BANK = 40
+_PRIVATE = 20
+
+
+def session_context(
+    memory: Memory,
+    private: Memory | None,
+    *,
+    repo: str,
+    task: str = "",
+    agent: str = "",
+    max_chars: int | None = None,
+    max_tokens: int | None = None,
+    min_confidence: float | None = None,
+) -> Context:
+    """HOT, then WARM, then what BANK has for this repository and task, then what is private."""
+    least = MIN_CONFIDENCE if min_confidence is None else min_confidence
+    hot = memory.hot(repo, _HOT)
+    return compose(
+        hot_lines(memory, hot),
+        _items(memory, memory.warm(repo), least),
+        _items(memory, _bank(memory, repo, task), least),
+        [] if private is None else _items(private, _newest(private, repo), least),
+        limits=limits_for(agent, max_chars, max_tokens),
+        repo=repo,
+        call=CALL,
+        more_hot=memory.count_hot(repo) - _HOT if len(hot) == _HOT else 0,
+    )
+
+
+def hot_lines(memory: Memory, items: list[HotItem]) -> list[Hot]:
+    """HOT patterns as a context has them."""
+    return [
+        Hot(memory.reader.short_id(item.tag), item.rule, item.wrong, item.sessions, item.nodes, day_of(item.last_ms))
+        for item in items
+    ]
+
+
+def line_of(memory: Memory, note: Note) -> Item:
+    """A record as a context has it."""
+    return Item(memory.reader.short_id(note.tag), KINDS.get(note.log, note.log), note.text, day_of(note.at_ms))
+
+
+def _items(memory: Memory, notes: list[Note], least: float) -> list[Item]:
+    """Those that are believed. Of some that say the same, as corrections of one session do, only the first."""
+    told: dict[tuple[str, str], Note] = {}
+    for note in notes:
+        if note.confidence > least or least == 0:
+            told.setdefault((note.log, note.text), note)
+    return [line_of(memory, note) for note in told.values()]
+
+
+def _bank(memory: Memory, repo: str, task: str) -> list[Note]:
+    if not task.strip():
+        return memory.bank(repo, _BANK)
+    from clan_learnings.recall.search import search  # no session start has a task: it need not load this
+
+    hits = search(memory, task, repo, _BANK, archived=False)
+    return [hit.note for hit in hits if not memory.is_over(hit.note)]
+
+
+def _newest(memory: Memory, repo: str) -> list[Note]:
+    notes = [
+        note
+        for log in LOGS
+        for entry in memory.reader.newest(log, _PRIVATE, ("", repo))
+        if (note := memory.note(entry.tag)) is not None
+    ]
+    return sorted(notes, key=lambda note: (-note.stamp, note.tag))[:_PRIVATE]
+
+
+def day_of(milliseconds: int) -> str:
+    """A date."""
+    return time.strftime("%Y-%m-%d", time.gmtime(milliseconds // 1000))

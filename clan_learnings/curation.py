@@ -1,0 +1,189 @@
+"""Looking after what is there: patterns founded, worded, joined, superseded, archived; settings of the mesh. Decides and drafts.
+
+Like `notebook`, which has what a session writes, it writes nothing itself.
+"""
+
+from __future__ import annotations
+
+from clan_learnings import matching
+from clan_learnings.notebook import REASON_CHARS, completed, require_slug, source_of
+from clan_learnings.patterns import KEY
+from clan_learnings.records import CATEGORIES, PATTERNS, SUPERSESSIONS, WORD_CHARS, About, checked, required_text
+from clan_learnings.settings import CATEGORY, HOT_AT, LEAST_HOT, MOST_HOT, USUAL_HOT, is_category
+from clan_learnings.settings import KEY as SETTINGS
+from mesh.core.draft import Assignment, NewRecord
+from mesh.core.errors import UsageError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clan_learnings.memory import Memory
+    from clan_learnings.notebook import Pen
+    from mesh.core.draft import Draft
+
+
+def draft_pattern(
+    memory: Memory, rule: str, about: About, pen: Pen, *, slug: str = "", wrong: str = "", everywhere: bool = False
+) -> tuple[list[Draft], str]:
+    """A pattern of its own, before any correction: what works. Returns its name too."""
+    rule = pen.clean(required_text(rule, "the rule", 'mesh pattern add "retry uploads with a fresh token"'))
+    wrong = pen.clean(wrong.strip())
+    about = completed(memory, about, rule, source_of(about), pen)
+    slug = require_slug(pen.clean(slug)) if slug else matching.slug_of(wrong, rule)
+    if any(note.log == PATTERNS for note in memory.reader.of_pattern(slug)):
+        raise UsageError(
+            f"there is a pattern {slug} already", f'change its rule: mesh pattern edit {slug} --rule "..."'
+        )
+    record: dict[str, Any] = {"pattern": slug, "rule": rule} | ({"wrong": wrong} if wrong else {})
+    drafts: list[Draft] = [NewRecord(PATTERNS, record | about.fields())]
+    if everywhere:  # also once its corrections come from one repository only
+        drafts.append(Assignment(KEY + slug, "global", True))
+    return drafts, slug
+
+
+def draft_supersession(memory: Memory, old: str, new: str, about: About, reason: str, pen: Pen) -> list[Draft]:
+    """One pattern takes the place of another."""
+    first, second = memory.patterns.find(old), memory.patterns.find(new)
+    if first.slug == second.slug:
+        raise UsageError("a pattern cannot take its own place", "name two patterns: mesh pattern supersede OLD NEW")
+    if second.slug in _all_before(memory, first.slug):
+        raise UsageError(
+            f"{second.slug} was superseded by {first.slug}, so it cannot take its place",
+            f"see both: mesh pattern show {first.slug}",
+        )
+    record = {"old": first.slug, "new": second.slug} | ({"reason": pen.clean(reason)[:REASON_CHARS]} if reason else {})
+    return [NewRecord(SUPERSESSIONS, record | pen.about(about).fields())]
+
+
+def _all_before(memory: Memory, slug: str) -> set[str]:
+    """The patterns that a pattern has, by whatever steps, taken the place of."""
+    before: set[str] = set()
+    for known in memory.patterns.superseded():
+        todo, seen = [known], {known}
+        while todo:
+            for new in memory.patterns.superseded_by((todo.pop(),)):
+                if new not in seen:
+                    seen.add(new)
+                    todo.append(new)
+        if slug in seen and known != slug:
+            before.add(known)
+    return before
+
+
+def draft_alias(memory: Memory, one: str, other: str) -> list[Draft]:
+    """Two names stand for one pattern from now on."""
+    first, second = memory.patterns.find(one), memory.patterns.find(other)
+    if first.slug == second.slug:
+        raise UsageError(f"{one} and {other} are one pattern already", f"see it: mesh pattern show {first.slug}")
+    name, is_free = _end(memory, first.names)
+    if is_free:
+        return [Assignment(KEY + name, "alias_of", second.slug)]
+    far, far_is_free = _end(memory, second.names)
+    if far_is_free:
+        return [Assignment(KEY + far, "alias_of", first.slug)]
+    return [Assignment(KEY + name, "alias_of", second.slug)]
+
+
+def _end(memory: Memory, names: frozenset[str]) -> tuple[str, bool]:
+    """The name of a group whose register can be set without parting others, and whether it holds nothing yet.
+
+    Each name has one register, which points to another. Following it one comes to a name that points nowhere or, where
+    two were joined from both ends at once, into a circle, which stays whole without one of its links.
+    """
+    name, seen = min(names), set()
+    while name not in seen:
+        seen.add(name)
+        said = memory.reader.register(KEY + name, "alias_of")
+        if said is None or type(said.value) is not str or said.value == name:
+            return name, True
+        name = said.value
+    return name, False
+
+
+def draft_unalias(memory: Memory, slug: str) -> list[Draft]:
+    """A name stands for itself again: every alias that was said of it is taken back."""
+    names = memory.patterns.names(slug)
+    if len(names) == 1:  # perhaps the beginning of one
+        names = memory.patterns.find(slug).names
+        close = sorted(name for name in names if name.startswith(slug))
+        if len(close) > 1:
+            raise UsageError(f"several of its names begin with {slug!r}", f"one of: {', '.join(close)}")
+        slug = close[0] if close else slug
+    if len(names) == 1:
+        raise UsageError(f"{slug} has no other names", "see which have: mesh pattern list")
+    said = memory.reader.assigned("alias_of")
+    drafts: list[Draft] = [
+        Assignment(KEY + name, "alias_of", None)
+        for name in sorted(names)
+        if (register := said.get(KEY + name)) is not None
+        and type(register.value) is str
+        and slug in (name, register.value)
+    ]
+    return drafts
+
+
+def draft_archive(memory: Memory, slug: str, reason: str, pen: Pen) -> list[Draft]:
+    """A pattern is not HOT any more, until enough further sessions need it. Under all its names."""
+    standing = memory.patterns.find(slug)
+    return [Assignment(KEY + standing.slug, "archived", pen.clean(reason.strip())[:REASON_CHARS] or "archived")]
+
+
+def draft_restoration(memory: Memory, slug: str) -> list[Draft]:
+    """An archived pattern counts again as if it had never been."""
+    standing = memory.patterns.find(slug)
+    said = {name: memory.reader.register(KEY + name, "archived") for name in sorted(standing.names)}
+    drafts: list[Draft] = [
+        Assignment(KEY + name, "archived", None) for name, one in said.items() if one is not None and one.value
+    ]
+    if not drafts:
+        raise UsageError(f"{standing.slug} is not archived", f"see it: mesh pattern show {standing.slug}")
+    return drafts
+
+
+def draft_wording(
+    memory: Memory, slug: str, pen: Pen, *, rule: str | None = None, topic: str | None = None, everywhere: bool | None
+) -> list[Draft]:
+    """Another rule or topic for a pattern, or another scope: everywhere, or where it was seen."""
+    standing = memory.patterns.find(slug)
+    drafts: list[Draft] = []
+    key = KEY + standing.slug
+    if rule is not None:
+        example = f'mesh pattern edit {standing.slug} --rule "..."'
+        drafts.append(Assignment(key, "rule", pen.clean(required_text(rule, "the rule", example))))
+    if topic is not None:
+        drafts.append(Assignment(key, "topic", pen.clean(checked(About(topic=topic), ()).topic)))
+    if everywhere is not None:
+        others = [] if everywhere else [name for name in standing.names if memory.patterns.is_marked_global(name)]
+        drafts += [Assignment(KEY + name, "global", everywhere) for name in sorted({standing.slug, *others})]
+    if not drafts:
+        raise UsageError("nothing to change", "give one of --rule, --topic, --global, --local")
+    return drafts
+
+
+def draft_hot_at(text: str) -> list[Draft]:
+    """In how many sessions a pattern must have been needed to be HOT, in the whole mesh."""
+    if not (text.isascii() and text.isdigit() and len(text) < 4 and LEAST_HOT <= int(text) <= MOST_HOT):
+        raise UsageError(
+            f"{text!r} is no number of sessions",
+            f"from {LEAST_HOT} to {MOST_HOT}, like: mesh settings hot-at {USUAL_HOT}",
+        )
+    return [Assignment(SETTINGS, HOT_AT, int(text))]
+
+
+def draft_category(memory: Memory, name: str, *, remove: bool = False) -> list[Draft]:
+    """One category more in the whole mesh, or one of its own less."""
+    own = [category for category in memory.settings.categories if category not in CATEGORIES]
+    if not is_category(name):
+        raise UsageError(
+            f"{name!r} cannot name a category",
+            f"small letters, digits and hyphens, at most {WORD_CHARS}: mesh settings category data-quality",
+        )
+    if remove and name not in own:
+        raise UsageError(
+            f"{name} is no category that this mesh has added",
+            f"it has added: {', '.join(own) or 'none'}; the others are always there",
+        )
+    if not remove and name in memory.settings.categories:
+        raise UsageError(f"there is a category {name} already", "see all: mesh settings")
+    return [Assignment(SETTINGS, CATEGORY + name, not remove)]

@@ -1,0 +1,51 @@
+"""Why a hook said nothing: one line each, in the home, or in the temporary folder where there is no home to write to.
+
+Texts come from anywhere, so secrets leave them first. Two files at most, of a megabyte each.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from clan_learnings import spool
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+NAME = "hook.log"
+_BYTES = 1024 * 1024
+_LINE_CHARS = 1000
+
+
+def log(home: str, event: str, problems: Sequence[str], environ: Mapping[str, str] = os.environ) -> None:
+    """Note the problems of one event where they can be noted. `home`: empty, if it must not be touched."""
+    from clan_learnings.redaction import redact
+
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    text = "".join(f"{now} {event}: {_line(redact(problem).text)}\n" for problem in problems)
+    if home and os.path.isdir(home) and _written(os.path.join(home, NAME), text):
+        return
+    for folder in spool.own_folders(environ):
+        if _written(os.path.join(folder, NAME), text):
+            return
+
+
+def _line(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text[:_LINE_CHARS])
+
+
+def _written(path: str, text: str) -> bool:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            os.write(descriptor, text.encode("utf-8", "replace"))
+            is_full = os.fstat(descriptor).st_size > _BYTES
+        finally:
+            os.close(descriptor)
+        if is_full:
+            os.rename(path, f"{path}.1")
+    except OSError:
+        return False
+    return True

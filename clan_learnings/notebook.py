@@ -1,0 +1,250 @@
+"""What writing means: a sentence becomes a record, without its secrets, counted under the pattern it belongs to.
+
+Decides and drafts; nothing is written here. What is written is handed to whoever may: the author of the home.
+"""
+
+from __future__ import annotations
+
+from clan_learnings import matching
+from clan_learnings.categories import category_of
+from clan_learnings.patterns import KEY
+from clan_learnings.recall.question import Question
+from clan_learnings.recall.search import covering
+from clan_learnings.records import (
+    CONFIDENCE,
+    CORRECTIONS,
+    DISCOVERIES,
+    EDITABLE,
+    MEDIUM,
+    PATTERNS,
+    SOURCES,
+    About,
+    Note,
+    checked,
+    one_of,
+    required_text,
+)
+from clan_learnings.redaction import describe, redact
+from clan_learnings.settings import is_category
+from clan_learnings.surroundings import SHELL
+from mesh.core.draft import Assignment, Increment, NewRecord, Removal
+from mesh.core.errors import UsageError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from clan_learnings.memory import Memory
+    from clan_learnings.recall.search import Hit
+    from clan_learnings.redaction import Finding
+    from mesh.core.draft import Draft
+
+_CANDIDATES = 60  # records looked at for the pattern a correction belongs to
+_TERMS = 6  # words they are looked for by
+_PATTERNS = 20  # patterns compared with it
+_TEXTS = 4  # newest corrections of each
+SLUG_CHARS = 96
+REASON_CHARS = 400
+
+
+class Pen:
+    """Takes secrets out of every text that goes through it, and remembers what sorts there were."""
+
+    def __init__(self, categories: Callable[[], Iterable[str]] = tuple) -> None:
+        """`categories`: those that the repository adds to the mesh's; asked only for one that the mesh does not know."""
+        self.categories = categories
+        self._counts: dict[str, int] = {}
+
+    def clean(self, text: str) -> str:
+        """The text as it may be written."""
+        if not text:
+            return text
+        done = redact(text)
+        for finding in done.findings:
+            self._counts[finding.sort] = self._counts.get(finding.sort, 0) + finding.count
+        return done.text
+
+    def about(self, about: About) -> About:
+        """The same facts, cleaned in place."""
+        about.topic, about.evidence = self.clean(about.topic), self.clean(about.evidence)
+        about.tags = [self.clean(tag) for tag in about.tags]
+        for what in ("session", "agent", "repo"):
+            if redact(getattr(about, what)).findings:
+                raise UsageError(f"the name of the {what} looks like a secret", f"leave --{what} out")
+        return about
+
+    @property
+    def found(self) -> str:
+        """What was taken out, in words; empty if nothing was."""
+        from clan_learnings.redaction import Finding
+
+        findings: Iterable[Finding] = (Finding(sort, count) for sort, count in sorted(self._counts.items()))
+        return describe(findings)
+
+
+class Found:
+    """The pattern a correction is counted under, how sure that is, and why."""
+
+    __slots__ = ("founded", "slug", "sureness", "why")
+
+    def __init__(self, slug: str, sureness: float, why: str, *, founded: bool) -> None:
+        self.slug = slug
+        self.sureness = sureness
+        self.why = why
+        self.founded = founded
+
+
+def draft_discovery(memory: Memory, text: str, about: About, pen: Pen) -> tuple[list[Draft], Hit | None]:
+    """A discovery, and the record that covers it already, if there is one."""
+    text = pen.clean(required_text(text, "the discovery", 'mesh discover "HTTP 405 on push means branch protection"'))
+    about = completed(memory, about, text, source_of(about), pen)
+    return [NewRecord(DISCOVERIES, {"text": text} | about.fields())], covering(memory, text, about.repo)
+
+
+def draft_correction(
+    memory: Memory, wrong: str, right: str, about: About, pen: Pen, *, pattern: str = "", source: str = "agent"
+) -> tuple[list[Draft], Found]:
+    """A correction under its pattern: the one that was named, else the one its words belong to, else a new one."""
+    example = 'mesh correct --wrong "npm install" --right "pnpm install in this repo"'
+    wrong = pen.clean(required_text(wrong, "what went wrong", example))
+    right = pen.clean(required_text(right, "the right way", example))
+    if wrong == right:
+        raise UsageError("the wrong way and the right way are the same", f"like this: {example}")
+    one_of(source, SOURCES, "source")
+    about = completed(memory, about, f"{wrong} {right}", source, pen)
+    found = named_pattern(memory, pen.clean(pattern)) if pattern else find_pattern(memory, wrong, right, about.repo)
+    record: dict[str, Any] = {
+        "wrong": wrong,
+        "right": right,
+        "pattern": found.slug,
+        "sureness": round(found.sureness, 3),
+        "source": source,
+    }
+    return [NewRecord(CORRECTIONS, record | about.fields()), Increment(KEY + found.slug)], found
+
+
+def find_pattern(memory: Memory, wrong: str, right: str, repo: str) -> Found:
+    """The pattern that a correction belongs to by its words."""
+    own = matching.slug_of(wrong, right)
+    if memory.reader.tally(own, CORRECTIONS) is not None:
+        return Found(own, 1.0, "the same words", founded=False)
+    match = matching.best_match(wrong, right, candidates(memory, f"{wrong} {right}", repo))
+    if match is None:
+        return Found(own, 1.0, "the first of its kind", founded=True)
+    return Found(match.slug, match.sureness, match.why, founded=False)
+
+
+def candidates(memory: Memory, text: str, repo: str) -> list[matching.Candidate]:
+    """The patterns in scope whose records share words with a text: of this repository, global ones, and those of several."""
+    question = Question(memory, text, _TERMS, 1)
+    if not question.expression:
+        return []
+    found: dict[str, list[Note]] = {}
+    for repos in (None,) if not repo else (("", repo), None):
+        for entry, _ in memory.reader.matching(question.expression, _CANDIDATES, repos, (CORRECTIONS, PATTERNS)):
+            note = memory.read(entry)
+            if not note.pattern:
+                continue
+            if repos is None and repo and note.repo not in ("", repo) and not _is_global(memory, note.pattern):
+                continue
+            notes = found.setdefault(note.pattern, [])
+            if all(note.tag != other.tag for other in notes):
+                notes.append(note)
+    made = []
+    for slug, notes in list(found.items())[:_PATTERNS]:
+        texts = [(note.word("wrong"), note.word("right")) for note in notes if note.log == CORRECTIONS][:_TEXTS]
+        rules = [note.word("rule") for note in notes if note.log == PATTERNS]
+        rule = memory.patterns.rule_of(slug) or (rules[-1] if rules else "")
+        made.append(matching.Candidate(slug, texts, rule, min(note.stamp for note in notes)))
+    return made
+
+
+def _is_global(memory: Memory, slug: str) -> bool:
+    tally = memory.reader.tally(slug, CORRECTIONS)
+    several = tally is not None and (len(tally.repos) > 1 or "" in tally.repos)
+    return several or memory.patterns.is_marked_global(slug)
+
+
+def named_pattern(memory: Memory, slug: str) -> Found:
+    """A pattern that was named by hand; one that is not there yet is founded."""
+    require_slug(slug)
+    known = memory.patterns.standing(slug) is not None
+    return Found(slug, 1.0, "named by hand", founded=not known)
+
+
+def require_slug(slug: str) -> str:
+    """A name that a pattern may have."""
+    allowed = (
+        slug.isascii() and slug == slug.lower() and slug.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    )
+    if not allowed or len(slug) > SLUG_CHARS or slug[0] in "-._":
+        raise UsageError(
+            f"{slug!r} cannot name a pattern",
+            f"small letters, digits and - . _, at most {SLUG_CHARS}: --pattern pnpm-not-npm",
+        )
+    return slug
+
+
+def draft_move(note: Note, slug: str) -> list[Draft]:
+    """A correction is counted under another pattern from now on."""
+    if note.log != CORRECTIONS:
+        raise UsageError("only corrections are counted under patterns", "see what it is: mesh show ID")
+    return [Assignment(note.tag, "pattern", require_slug(slug))]
+
+
+def draft_edit(memory: Memory, note: Note, changes: dict[str, Any], pen: Pen) -> list[Draft]:
+    """Fields of a record get other values. What it was stays in the history."""
+    if not changes:
+        raise UsageError("nothing to change", 'name a field: mesh edit ID --text "..." or --severity high')
+    for name in changes:
+        if name not in EDITABLE:
+            raise UsageError(f"{name} cannot be edited", f"what can be: {', '.join(sorted(EDITABLE))}")
+        if name in (*_SENTENCES, "pattern") and name not in note.record:
+            has = ", ".join(sorted(EDITABLE & set(note.record)))
+            raise UsageError(f"this record has no {name}", f"it has: {has}")
+    about = About(**{name: value for name, value in changes.items() if name in _ABOUT})
+    checked(about, _allowed(memory, about, pen))
+    cleaned: dict[str, Any] = {
+        name: [pen.clean(tag) for tag in value] if name == "tags" else pen.clean(value) if type(value) is str else value
+        for name, value in changes.items()
+    }
+    for name in _SENTENCES:
+        if name in cleaned:
+            cleaned[name] = required_text(cleaned[name], f"the {name}", f'mesh edit ID --{name} "..."')
+    if "pattern" in cleaned:
+        draft_move(note, cleaned["pattern"])
+    return [Assignment(note.tag, name, value) for name, value in sorted(cleaned.items())]
+
+
+_SENTENCES = ("text", "wrong", "right", "rule")
+_ABOUT = frozenset(("topic", "tags", "category", "severity", "confidence", "evidence", "minutes_lost"))
+
+
+def draft_retraction(note: Note, reason: str, pen: Pen) -> list[Draft]:
+    """A record is taken back: it counts no more, anywhere."""
+    if not reason.strip():
+        raise UsageError("say why it is taken back", 'mesh retract ID --reason "it was the proxy after all"')
+    return [Removal((note.tag,), pen.clean(reason.strip())[:REASON_CHARS])]
+
+
+def completed(memory: Memory, about: About, text: str, source: str, pen: Pen) -> About:
+    """What was not said is found by rule, what was said is checked. No secrets are left in it."""
+    pen.about(about)
+    about.category = about.category or category_of(text)
+    about.severity = about.severity or MEDIUM
+    about.confidence = CONFIDENCE[source] if about.confidence is None else about.confidence
+    return checked(about, _allowed(memory, about, pen))
+
+
+def source_of(about: About) -> str:
+    """Who speaks, if it was not said: an agent, or else a person."""
+    return "human" if about.agent in ("", SHELL) else "agent"
+
+
+def _allowed(memory: Memory, about: About, pen: Pen) -> tuple[str, ...]:
+    """The categories of the mesh; for one that is not among them those of the repository are looked up too."""
+    known = memory.settings.categories
+    if not about.category or about.category in known:
+        return known
+    return known + tuple(name for name in pen.categories() if is_category(name) and name not in known)

@@ -1,0 +1,66 @@
+"""The newest records and patterns of a scope. Reads only as far as it must."""
+
+from __future__ import annotations
+
+from clan_learnings.records import LOGS
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clan_learnings.memory import Memory
+    from clan_learnings.patterns import Standing
+    from clan_learnings.records import Note
+
+_PAGE = 200
+_PAGES = 50  # of a log, when a topic is looked for
+
+
+def recent(memory: Memory, repo: str | None, count: int, topic: str = "", logs: Iterable[str] = LOGS) -> list[Note]:
+    """The newest first. `topic`: only those that have it as their topic or among their tags."""
+    found: list[Note] = []
+    for log in logs:
+        found += _of_log(memory, log, repo, count, topic.lower())
+    found.sort(key=lambda note: (-note.stamp, note.tag))
+    return found[:count]
+
+
+def recent_patterns(memory: Memory, repo: str | None, count: int) -> list[Standing]:
+    """The patterns of a scope: HOT ones, those of most sessions first, then those of the newest records."""
+    found: list[Standing] = []
+    seen: set[str] = set()
+    for slug in [*(item.slug for item in memory.hot(repo, count)), *memory.patterns.known()]:
+        if len(found) == count:
+            break
+        if slug not in seen:
+            seen |= memory.patterns.names(slug)
+            standing = memory.patterns.standing(slug)
+            if standing is not None and (repo is None or standing.scope in ("", repo)) and _is_seen(memory, standing):
+                found.append(standing)
+    return found
+
+
+def _is_seen(memory: Memory, standing: Standing) -> bool:
+    """Whether something of a pattern is not hidden here."""
+    return not memory.has_muted or not all(map(memory.is_muted, (*standing.corrections, *standing.records)))
+
+
+def _of_log(memory: Memory, log: str, repo: str | None, count: int, topic: str) -> list[Note]:
+    repos = None if repo is None else ("", repo)
+    kept: list[Note] = []
+    before: tuple[int, bytes] | None = None
+    page = max(count, _PAGE) if topic or memory.has_muted else count
+    for _ in range(_PAGES):
+        entries = memory.reader.newest(log, page, repos, before)
+        for entry in entries:
+            note = memory.read(entry)
+            if not memory.is_muted(note) and (repo is None or note.repo in ("", repo)) and _is_about(note, topic):
+                kept.append(note)
+        if len(kept) >= count or len(entries) < page:
+            break
+        before = (entries[-1].at, entries[-1].tag)
+    return kept[:count]
+
+
+def _is_about(note: Note, topic: str) -> bool:
+    return not topic or note.word("topic").lower() == topic or topic in (tag.lower() for tag in note.tags)

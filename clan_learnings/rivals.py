@@ -1,0 +1,103 @@
+"""Patterns that do not go together: they contradict each other, or seem to be one. Found for a person to decide; nothing is changed.
+
+Compares those that are shown: HOT ones and the newest. Older ones that nobody repeats do no harm.
+"""
+
+from __future__ import annotations
+
+from clan_learnings.matching import Reading, compare, opposition
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clan_learnings.memory import Memory
+    from clan_learnings.patterns import Standing
+
+_LOOKED_AT = 200  # patterns
+_TEXTS = 6  # newest corrections of each
+_COMMON = 25  # a word that so many patterns share brings none of them together
+
+
+class Pair:
+    """Two patterns (or one with itself), and what is the matter with them."""
+
+    __slots__ = ("one", "other", "why")
+
+    def __init__(self, one: Standing, other: Standing, why: str) -> None:
+        self.one = one
+        self.other = other
+        self.why = why
+
+
+class Rivals:
+    """Everything that was found in one look."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.contradictions: list[Pair] = []
+        self.likely_aliases: list[Pair] = []
+        looked_at = list(_looked_at(memory))
+        readings = {standing.slug: _readings(standing) for standing in looked_at}
+        for standing in looked_at:
+            self._within(standing, readings[standing.slug])
+        for one, other in _close(looked_at, readings):
+            if one.scope and other.scope and one.scope != other.scope:
+                continue  # they are never in one context
+            self._between(one, other, readings)
+
+    def _within(self, standing: Standing, readings: list[Reading]) -> None:
+        """A correction that says the opposite of another one that is counted with it."""
+        for index, first in enumerate(readings):
+            for second in readings[index + 1 :]:
+                word = opposition(first, second)
+                if word:
+                    self.contradictions.append(
+                        Pair(standing, standing, f"its corrections say opposite things about {word}")
+                    )
+                    return
+
+    def _between(self, one: Standing, other: Standing, readings: dict[str, list[Reading]]) -> None:
+        verdicts = [compare(first, second) for first in readings[one.slug] for second in readings[other.slug]]
+        words = [opposition(first, second) for first in readings[one.slug][:1] for second in readings[other.slug][:1]]
+        if words and words[0]:
+            self.contradictions.append(Pair(one, other, f"opposite about {words[0]}"))
+            return
+        sureness, why = max(verdicts, default=(0.0, ""))
+        if sureness > 0 and 2 * sum(verdict[0] < 0 for verdict in verdicts) <= len(verdicts):
+            self.likely_aliases.append(Pair(one, other, why))
+
+
+def _looked_at(memory: Memory) -> Iterator[Standing]:
+    """HOT patterns, then the newest, each once, those that have ended left out."""
+    seen: set[str] = set()
+    slugs = [item.slug for item in memory.hot(None, _LOOKED_AT)] + memory.patterns.known(_LOOKED_AT)
+    for slug in slugs[: 2 * _LOOKED_AT]:
+        if slug in seen:
+            continue
+        standing = memory.patterns.standing(slug)
+        seen |= memory.patterns.names(slug)
+        if standing is not None and not standing.superseded_by and not standing.archived:
+            yield standing
+
+
+def _readings(standing: Standing) -> list[Reading]:
+    """Newest first."""
+    texts = [(note.word("wrong"), note.word("right")) for note in reversed(standing.corrections[-_TEXTS:])]
+    return [Reading(wrong, right) for wrong, right in texts or [(standing.wrong, standing.rule)]]
+
+
+def _close(standings: list[Standing], readings: dict[str, list[Reading]]) -> Iterator[tuple[Standing, Standing]]:
+    """Pairs that have a telling word in common. Comparing all with all would take seconds."""
+    having: dict[str, list[int]] = {}
+    for number, standing in enumerate(standings):
+        for word in {word for reading in readings[standing.slug] for word in reading.hard}:
+            having.setdefault(word, []).append(number)
+    pairs = {
+        (first, second)
+        for numbers in having.values()
+        if len(numbers) <= _COMMON
+        for index, first in enumerate(numbers)
+        for second in numbers[index + 1 :]
+    }
+    for first, second in sorted(pairs):
+        yield standings[first], standings[second]

@@ -1,0 +1,117 @@
+"""What each session has been shown, so that nothing is told it twice. Keeps ids and names of patterns, never a text.
+
+One small file a session, to which lines are only ever appended: hooks of one session run at once and none loses another's.
+"""
+
+from __future__ import annotations
+
+import os
+
+from clan_learnings.git_config import read_text
+from mesh.core.ids import digest
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FOLDER = "seen"  # in the home
+_END = ".seen"
+_BYTES = 256 * 1024  # about 2,000 lines: more than a session can be shown
+_FIELD_CHARS = 200
+_KEPT_SECONDS = 30 * 86_400
+_SWEPT_FILES = 5000  # looked at in one sweep
+_SHOWN, _KNOWN, _COPY = "shown", "known", "copy"
+
+
+class Seen:
+    """What one session was shown, and what was HOT when it last looked."""
+
+    def __init__(self, home: str, session: str) -> None:
+        self.session = session
+        self._path = os.path.join(home, FOLDER, _file_name(session))
+        self.lines: set[tuple[str, str, str]] = set()  # mark, pattern, record
+        was_there = os.path.lexists(self._path)  # asked first: another hook may be making it now
+        text = read_text(self._path, 2 * _BYTES) if session else ""
+        self.is_known = bool(text)  # whether this session was ever shown anything
+        # Then it is told nothing more, rather than something twice.
+        self.is_full = was_there if text is None else len(text) >= _BYTES
+        for line in (text or "").split("\n"):
+            fields = line.split("\t")
+            if len(fields) == 4:  # anything else was cut by a full disk
+                self.lines.add((fields[1], fields[2], fields[3]))
+
+    @property
+    def copied_from(self) -> str:
+        """The session that this one was forked from: what it does counts for that one."""
+        return next((slug for mark, slug, _ in self.lines if mark == _COPY), "")
+
+    def was_shown(self, slug: str, record: str) -> bool:
+        """Whether a record was shown, or the pattern it belongs to. Contexts cite the beginning of an id; `record` is a whole one."""
+        slug = _field(slug)
+        return any(
+            mark == _SHOWN and ((found != "-" and record.startswith(found)) or (slug != "-" and name == slug))
+            for mark, name, found in self.lines
+        )
+
+    def has(self, record: str) -> bool:
+        """Whether a record was there already when this session last looked, shown or not."""
+        return any(found != "-" and record.startswith(found) for _, _, found in self.lines)
+
+    def knows(self, slug: str) -> bool:
+        """Whether a pattern was HOT already when this session last looked, shown or not."""
+        slug = _field(slug)
+        return any(name == slug and mark in (_KNOWN, _SHOWN) for mark, name, _ in self.lines)
+
+    def add(
+        self,
+        now_ms: int,
+        *,
+        shown: Iterable[tuple[str, str]] = (),
+        known: Iterable[tuple[str, str]] = (),
+        origin: Seen | None = None,
+    ) -> None:
+        """Note pairs of pattern and record as shown, or as HOT by now; or all that another session was shown."""
+        lines = [(_SHOWN, _field(slug), _field(record)) for slug, record in shown]
+        lines += [(_KNOWN, _field(slug), _field(record)) for slug, record in known]
+        if origin is not None:
+            lines += sorted(line for line in origin.lines if line[0] != _COPY)
+            lines.append((_COPY, _field(origin.copied_from or origin.session), "-"))
+        new = [line for line in dict.fromkeys(lines) if line not in self.lines]
+        if not self.session or self.is_full or (not new and self.is_known):
+            return
+        new = new or [(_KNOWN, "-", "-")]  # nothing is known yet; that it has looked is
+        self.lines.update(new)
+        self.is_known = True
+        text = "".join(f"{now_ms}\t{mark}\t{slug}\t{record}\n" for mark, slug, record in new)
+        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(self._path, flags, 0o600)
+        try:
+            os.write(descriptor, text.encode())  # in one piece, or another hook's lines would stand in between
+        finally:
+            os.close(descriptor)
+
+
+def sweep(home: str, now_seconds: float) -> None:
+    """Take away what was shown to sessions that nobody has gone on with for a month."""
+    folder = os.path.join(home, FOLDER)
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    for name in names[:_SWEPT_FILES]:
+        if name.endswith(_END):
+            path = os.path.join(folder, name)
+            try:
+                if now_seconds - os.lstat(path).st_mtime > _KEPT_SECONDS:
+                    os.unlink(path)
+            except FileNotFoundError:  # another hook sweeps too
+                continue
+
+
+def _file_name(session: str) -> str:
+    """A session's file: readable, and never the same as another's."""
+    clean = "".join(char if char.isascii() and (char.isalnum() or char in "-.") else "_" for char in session)
+    return f"{clean[:80]}-{digest(session.encode('utf-8', 'replace')).hex()[:16]}{_END}"
+
+
+def _field(text: str) -> str:
+    """A name as it can stand in a line of fields."""
+    return "".join(char if char.isprintable() else "_" for char in text[:_FIELD_CHARS]) or "-"
