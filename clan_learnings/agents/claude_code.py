@@ -4,7 +4,7 @@ import os
 import shlex
 from typing import Any
 
-from clan_learnings.agents import entries
+from clan_learnings.agents import entries, settings_file
 from clan_learnings.agents.own_file import skill_file
 from clan_learnings.agents.part import Part
 from clan_learnings.agents.skill import CALLS
@@ -12,21 +12,27 @@ from clan_learnings.agents.target import Target
 
 NAME = "claude-code"
 
-_SECONDS = 10  # fail open, well under a second; this is for a machine that is out of breath
+# What a machine that is out of breath may take; a hook ends well under a second. Nobody should wait long after each prompt.
+_SECONDS = 10
+_PROMPT_SECONDS = 5
+_BUNDLE = "clan-mesh@"  # our plugin, of whichever marketplace
 _ALLOW = ("permissions", "allow")
+
+
+def folder_of(target: Target) -> str:
+    """Where its settings are."""
+    given = "" if target.project else target.environ.get("CLAUDE_CONFIG_DIR")
+    return given or os.path.join(target.project or target.user_home, ".claude")
 
 
 def parts(target: Target) -> list[Part]:
     """Settings with hooks and permissions, the registration of the MCP server, the skill."""
+    folder = folder_of(target)
+    base = target.project or target.user_home
     if target.project:
-        base = target.project
-        folder = os.path.join(base, ".claude")
         servers = os.path.join(base, ".mcp.json")
     else:
-        given = target.environ.get("CLAUDE_CONFIG_DIR")
-        base = target.user_home
-        folder = given or os.path.join(base, ".claude")
-        servers = os.path.join(given or base, ".claude.json")
+        servers = os.path.join(target.environ.get("CLAUDE_CONFIG_DIR") or base, ".claude.json")
     return [
         Part(
             os.path.join(folder, "settings.json"),
@@ -47,15 +53,24 @@ def parts(target: Target) -> list[Part]:
 
 
 def hooks(target: Target) -> dict[str, dict[str, Any]]:
-    """A session's start gets context; what it said is kept before it is shortened, and after each reply, which does not wait.
+    """Sessions, prompts, failures and subagents get what is known; what was said is kept before it is shortened, and after replies.
 
-    Nothing hangs on SessionEnd: its hooks have 1.5 s together, and are killed after that.
+    Only the hook after a reply runs beside the agent: it has nothing to tell it. Calls that went well have none, as each
+    would start a process for nothing. Nor has SessionEnd: its hooks have 1.5 s together, and are killed after that.
     """
-    return {
-        "SessionStart": {"type": "command", "command": target.hook("SessionStart"), "timeout": _SECONDS},
-        "PreCompact": {"type": "command", "command": target.hook("PreCompact"), "timeout": _SECONDS},
-        "Stop": {"type": "command", "command": target.hook("Stop"), "timeout": _SECONDS, "async": True},
+    made: dict[str, dict[str, Any]] = {
+        event: {"type": "command", "command": target.hook(event), "timeout": seconds}
+        for event, seconds in (
+            ("SessionStart", _SECONDS),
+            ("UserPromptSubmit", _PROMPT_SECONDS),
+            ("PostToolUseFailure", _PROMPT_SECONDS),
+            ("SubagentStart", _PROMPT_SECONDS),
+            ("Stop", _SECONDS),
+            ("PreCompact", _SECONDS),
+        )
     }
+    made["Stop"]["async"] = True
+    return made
 
 
 def rules(target: Target) -> list[str]:
@@ -64,9 +79,23 @@ def rules(target: Target) -> list[str]:
     return [f"mcp__{entries.SERVER}", *(f"Bash({program} {call}:*)" for program in programs for call in CALLS)]
 
 
+def has_bundle(target: Target) -> bool:
+    """Whether our plugin is switched on: it does what an installation does."""
+    try:
+        text = settings_file.decoded(settings_file.read(os.path.join(folder_of(target), "settings.json")))
+        plugins = entries.parsed(text).value.get("enabledPlugins")
+    except (entries.CannotEdit, settings_file.Unusable):
+        return False
+    return isinstance(plugins, dict) and any(name.startswith(_BUNDLE) and on is True for name, on in plugins.items())
+
+
 def _put(text: str, target: Target) -> str:
     text = entries.put_hooks(text, hooks(target))
-    return entries.put_items(text, _ALLOW, rules(target)) if target.allow else text
+    if not target.allow:
+        return text
+    wanted = rules(target)
+    text = entries.take_items(text, _ALLOW, lambda rule: _is_our_rule(rule) and rule not in wanted)  # the program moved
+    return entries.put_items(text, _ALLOW, wanted)
 
 
 def _is_our_rule(rule: object) -> bool:
@@ -74,5 +103,6 @@ def _is_our_rule(rule: object) -> bool:
         return True
     if not isinstance(rule, str) or not rule.startswith("Bash(") or not rule.endswith(":*)"):
         return False
-    program, _, call = rule[len("Bash(") : -len(":*)")].rpartition(" ")
-    return os.path.basename(program.strip("'")) == "mesh" and call in CALLS
+    line = rule[len("Bash(") : -len(":*)")]
+    programs = (line.removesuffix(f" {call}") for call in CALLS if line.endswith(f" {call}"))
+    return any(os.path.basename(program.strip("'")) == "mesh" for program in programs)

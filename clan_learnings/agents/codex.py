@@ -13,20 +13,32 @@ from clan_learnings.agents.target import Target
 NAME = "codex"
 NOTE = "Codex skips new hooks until you trust them: open Codex, type /hooks, and trust those of mesh once."
 
-_SECONDS = 10
+# Both go into the hash that Codex trusts: whoever changes one makes every person trust again.
+_SECONDS = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 5,
+    "PostToolUse": 5,
+    "SubagentStart": 5,
+    "Stop": 10,
+    "PreCompact": 10,
+}
+MATCHERS = {"PostToolUse": "Bash"}  # what fails with words worth a look is a build or a test; the agent waits each time
 _TABLE = ("mcp_servers", entries.SERVER)
+
+
+def folder_of(target: Target) -> str:
+    """Where its settings are."""
+    given = "" if target.project else target.environ.get("CODEX_HOME")
+    return given or os.path.join(target.project or target.user_home, ".codex")
 
 
 def parts(target: Target) -> list[Part]:
     """Hooks, the registration of the MCP server, the skill; and rules, if it may call us without asking."""
-    base = target.project or target.user_home
-    folder = os.path.join(base, ".codex")
-    if not target.project:
-        folder = target.environ.get("CODEX_HOME") or folder
+    base, folder = target.project or target.user_home, folder_of(target)
     made = [
         Part(
             os.path.join(folder, "hooks.json"),
-            lambda text: entries.put_hooks(text, hooks(target)),
+            lambda text: entries.put_hooks(text, hooks(target), MATCHERS),
             entries.take_hooks,
             entries.is_empty,
             base,
@@ -47,21 +59,27 @@ def parts(target: Target) -> list[Part]:
 
 
 def hooks(target: Target) -> dict[str, dict[str, Any]]:
-    """As in Claude Code, but nothing runs beside the agent here: it waits for each of them."""
+    """As in Claude Code, but the agent waits for each of them, and calls that fail have no event of their own.
+
+    Not every version runs a hook beside the agent, and those that do not skip it; so none asks for it.
+    """
     return {
-        event: {"type": "command", "command": target.hook(event, NAME), "timeout": _SECONDS}
-        for event in ("SessionStart", "PreCompact", "Stop")
+        event: {"type": "command", "command": target.hook(event, NAME), "timeout": seconds}
+        for event, seconds in _SECONDS.items()
     }
 
 
 def rules(target: Target) -> str:
     """Everyday calls run without asking, and outside the sandbox, in which they could not write to the home."""
-    calls = json.dumps(list(CALLS))
-    programs = dict.fromkeys((target.mesh, "mesh"))
+    members: dict[str, list[str]] = {}  # of a family: those that may be called; of the empty name: calls of one word
+    for call in CALLS:
+        family, _, member = call.rpartition(" ")
+        members.setdefault(family, []).append(member)
     written = [
-        f'prefix_rule(\n    pattern = [{json.dumps(program)}, {calls}],\n    decision = "allow",\n'
+        f'prefix_rule(\n    pattern = {json.dumps([program, *family.split(), names])},\n    decision = "allow",\n'
         '    justification = "reads and writes the memory that agents share",\n)\n'
-        for program in programs
+        for program in dict.fromkeys((target.mesh, "mesh"))
+        for family, names in members.items()
     ]
     return f"# {MARK}\n\n" + "\n".join(written)
 

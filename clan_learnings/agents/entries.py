@@ -7,21 +7,26 @@ else is not made, whatever the text looks like. All of them may be repeated.
 import json
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from clan_learnings.agents import jsonc
 
 SERVER = "clan-mesh"
 _PROGRAM = "mesh"
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class CannotEdit(Exception):
     """The text has to be left as it is; the message says why."""
 
 
-def put_hooks(text: str, wanted: dict[str, dict[str, Any]]) -> str:
-    """One handler of ours an event. One that is there in another form is brought up to date where it stands."""
+def put_hooks(text: str, wanted: dict[str, dict[str, Any]], matchers: Mapping[str, str] = _NONE) -> str:
+    """One handler of ours an event. One that is there in another form is brought up to date where it stands.
+
+    A matcher is set where a handler is new. Afterwards it is the person's: who widens or narrows it means it.
+    """
     for event in [*_hook_events(text), *wanted]:
         handler = wanted.get(event)
         for group, place in reversed(_our_hooks(text, event)):
@@ -34,7 +39,8 @@ def put_hooks(text: str, wanted: dict[str, dict[str, Any]]) -> str:
                     text, ("hooks", event, group, "hooks", place), handler, jsonc.replace(text, node, handler)
                 )
         if handler is not None and not _our_hooks(text, event):
-            text = append(text, ("hooks", event), {"hooks": [handler]})
+            matcher = {"matcher": matchers[event]} if event in matchers else {}
+            text = append(text, ("hooks", event), {**matcher, "hooks": [handler]})
     return text
 
 
@@ -44,6 +50,15 @@ def take_hooks(text: str) -> str:
         for group, place in reversed(_our_hooks(text, event)):
             text = _take_hook(text, event, group, place)
     return text
+
+
+def hook_home(text: str) -> str | None:
+    """The home that our hooks name, empty for the default one; None if there is no hook of ours."""
+    for event in _hook_events(text):
+        for group, place in _our_hooks(text, event):
+            words = shlex.split(_value(text, ("hooks", event, group, "hooks", place, "command")))
+            return words[words.index("--home") + 1] if "--home" in words[:-1] else ""
+    return None
 
 
 def put_server(text: str, values: dict[str, Any], path: Sequence[str] = ("mcpServers",)) -> str:

@@ -13,13 +13,32 @@ from clan_learnings.agents.target import Target
 
 NAME = "gemini"
 
-_MILLISECONDS = 10_000
+_MILLISECONDS = {
+    "SessionStart": 10_000,
+    "BeforeAgent": 5_000,
+    "AfterTool": 5_000,
+    "AfterAgent": 10_000,
+    "PreCompress": 10_000,
+}
+MATCHERS = {
+    "AfterTool": "run_shell_command"
+}  # as with Codex: the agent waits, and reading a file needs no word of ours
+
+
+def folder_of(target: Target) -> str:
+    """Where its settings are."""
+    return os.path.join(target.project or target.environ.get("GEMINI_CLI_HOME") or target.user_home, ".gemini")
+
+
+def has_bundle(target: Target) -> bool:
+    """Whether our extension is there: it does what an installation does."""
+    return os.path.exists(os.path.join(folder_of(target), "extensions", entries.SERVER, "gemini-extension.json"))
 
 
 def parts(target: Target) -> list[Part]:
     """Settings with hooks and the MCP server, the skill; and a policy, if it may call us without asking."""
-    base = target.project or target.environ.get("GEMINI_CLI_HOME") or target.user_home
-    folder = os.path.join(base, ".gemini")
+    folder = folder_of(target)
+    base = os.path.dirname(folder)
     made = [
         Part(
             os.path.join(folder, "settings.json"),
@@ -37,15 +56,15 @@ def parts(target: Target) -> list[Part]:
 
 
 def hooks(target: Target) -> dict[str, dict[str, Any]]:
-    """The same three moments under Gemini's names, with its milliseconds."""
+    """The same moments under Gemini's names, with its milliseconds. Subagents have none, and nothing runs beside the agent."""
     return {
         event: {
             "type": "command",
             "name": entries.SERVER,
             "command": target.hook(event, NAME),
-            "timeout": _MILLISECONDS,
+            "timeout": milliseconds,
         }
-        for event in ("SessionStart", "PreCompress", "AfterAgent")
+        for event, milliseconds in _MILLISECONDS.items()
     }
 
 
@@ -61,5 +80,5 @@ def policy(target: Target) -> str:
 
 
 def _put(text: str, target: Target) -> str:
-    text = entries.put_hooks(text, hooks(target))
+    text = entries.put_hooks(text, hooks(target), MATCHERS)
     return entries.put_server(text, {"command": target.mesh, "args": target.server()})

@@ -13,16 +13,18 @@ class Agent(NamedTuple):
     """An agent that we know how to get into."""
 
     name: str
-    parts: Callable[[Target], list[Part]]
+    folder: Callable[[Target], str]  # of its settings
+    parts: Callable[[Target], list[Part]]  # the first is the file with the hooks
+    has_bundle: Callable[[Target], bool] = lambda _: False  # whether we are in it already, as a plugin or an extension
     note: str = ""  # what a person still has to do, before it works
 
 
 AGENTS = {
     agent.name: agent
     for agent in (
-        Agent(claude_code.NAME, claude_code.parts),
-        Agent(codex.NAME, codex.parts, codex.NOTE),
-        Agent(gemini.NAME, gemini.parts),
+        Agent(claude_code.NAME, claude_code.folder_of, claude_code.parts, claude_code.has_bundle),
+        Agent(codex.NAME, codex.folder_of, codex.parts, note=codex.NOTE),
+        Agent(gemini.NAME, gemini.folder_of, gemini.parts, gemini.has_bundle),
     )
 }
 

@@ -16,6 +16,7 @@ from clan_learnings.agents.settings_file import Unusable
 _TRACE = b"mesh"  # stands in everything that we put in
 
 Did = Literal["created", "changed", "same", "removed", "restored", "refused"]
+Standing = Literal["whole", "absent", "outdated", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +91,20 @@ def uninstall(agent: str, part: Part, *, dry_run: bool) -> Outcome:
         return Outcome(agent, part.path, "refused", str(error))
 
 
+def standing(part: Part) -> tuple[Standing, str]:
+    """How a file stands to what we would write into it now, and why it cannot be said, if it cannot."""
+    try:
+        old, text = _read(part.path)
+        if old is not None and part.put(text) == text:
+            return "whole", ""
+        return ("absent" if part.take(text) == text else "outdated"), ""
+    except (Unusable, CannotEdit) as error:
+        return "broken", str(error)
+
+
 def _read(path: str) -> tuple[bytes | None, str]:
     data = settings_file.read(path)
-    try:
-        return data, (data or b"").decode()
-    except UnicodeDecodeError as error:
-        raise CannotEdit("it is not UTF-8") from error
+    return data, settings_file.decoded(data)
 
 
 def _write(part: Part, old: bytes | None, text: str, new: bytes) -> str:

@@ -35,6 +35,14 @@ def read(path: str) -> bytes | None:
         raise Unusable(f"it cannot be read: {error.strerror}") from error
 
 
+def decoded(data: bytes | None) -> str:
+    """A file's text; empty if there is no file."""
+    try:
+        return (data or b"").decode()
+    except UnicodeDecodeError as error:
+        raise Unusable("it is not UTF-8") from error
+
+
 def check_writable(path: str) -> None:
     """Raise if the file, or the folder it would be made in, is not to be written. Root may write everything, and should not."""
     target = os.path.realpath(path)

@@ -52,6 +52,31 @@ def test_an_older_hook_of_ours_is_brought_up_to_date_in_its_place() -> None:
     assert value(entries.take_hooks(made)) == {"hooks": {"Stop": [{"matcher": "m", "hooks": [THEIRS]}]}}
 
 
+def test_a_matcher_is_set_once_and_then_the_persons() -> None:
+    """Who widens it, or takes it away, finds it so after the next installation."""
+    made = entries.put_hooks("{}", OURS, {"Stop": "Bash"})
+    assert value(made)["hooks"]["Stop"] == [{"matcher": "Bash", "hooks": [OURS["Stop"]]}]
+    assert value(made)["hooks"]["Start"] == [{"hooks": [OURS["Start"]]}]
+    for theirs in (made.replace('"Bash"', '"Bash|mcp__.*"'), made.replace('"matcher": "Bash",', "")):
+        assert entries.put_hooks(theirs, OURS, {"Stop": "Bash"}) == theirs
+        assert entries.is_empty(entries.take_hooks(theirs))
+
+
+@pytest.mark.parametrize(
+    ("command", "home"),
+    [
+        ("/bin/mesh hook Stop", ""),
+        ("/bin/mesh hook Stop --agent codex --home '/srv/my node'", "/srv/my node"),
+        ("/bin/mesh hook Stop --home", ""),
+        ("say done --home /x", None),
+    ],
+)
+def test_the_home_that_our_hooks_name(command: str, home: str | None) -> None:
+    """Read from the command line, and only from ours."""
+    text = json.dumps({"hooks": {"Other": [], "Stop": [{"hooks": [THEIRS]}, {"hooks": [{"command": command}]}]}})
+    assert entries.hook_home(text) == home
+
+
 @pytest.mark.parametrize(
     ("command", "ours"),
     [

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -106,10 +107,23 @@ def test_claude_code_gets_hooks_server_and_skill(home: Path) -> None:
     assert commands(settings) == {
         "Stop": ["say done", f"{MESH} hook Stop"],
         "Future": [],
-        "SessionStart": [f"{MESH} hook SessionStart"],
-        "PreCompact": [f"{MESH} hook PreCompact"],
+        **{
+            event: [f"{MESH} hook {event}"]
+            for event in ("SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart", "PreCompact")
+        },
     }
-    assert settings["hooks"]["Stop"][1]["hooks"][0]["async"] is True
+    ours = {event: settings["hooks"][event][-1] for event in commands(settings) if event != "Future"}
+    assert [event for event, group in ours.items() if "async" in group["hooks"][0]] == ["Stop"]
+    assert ours["Stop"]["hooks"][0]["async"] is True
+    assert not any("matcher" in group for group in ours.values())
+    assert {event: group["hooks"][0]["timeout"] for event, group in ours.items()} == {
+        "SessionStart": 10,
+        "UserPromptSubmit": 5,
+        "PostToolUseFailure": 5,
+        "SubagentStart": 5,
+        "Stop": 10,
+        "PreCompact": 10,
+    }
     assert settings["permissions"] == {"allow": ["Bash(npm run lint)"], "deny": ["Read(./.env)"]}
     assert all(line in text.splitlines() for line in CLAUDE.splitlines() if "//" in line)
     assert '            { "hooks": [{ "type": "command", "command": "say done" }] }, /* loud */\n' in text
@@ -122,11 +136,22 @@ def test_claude_code_gets_hooks_server_and_skill(home: Path) -> None:
 
 
 def test_codex_gets_hooks_server_and_skill(home: Path) -> None:
-    """Hooks in a file of their own, the server as one more table."""
+    """Hooks in a file of their own, the server as one more table. Every word of a hook is part of the hash that is trusted."""
     install(["codex"], user(home))
     hooks = json.loads((home / ".codex/hooks.json").read_text())
-    assert commands(hooks) == {
-        event: [f"{MESH} hook {event} --agent codex"] for event in ("SessionStart", "PreCompact", "Stop")
+    assert hooks["hooks"] == {
+        event: [
+            ({"matcher": matcher} if matcher else {})
+            | {"hooks": [{"type": "command", "command": f"{MESH} hook {event} --agent codex", "timeout": seconds}]}
+        ]
+        for event, matcher, seconds in (
+            ("SessionStart", "", 10),
+            ("UserPromptSubmit", "", 5),
+            ("PostToolUse", "Bash", 5),
+            ("SubagentStart", "", 5),
+            ("Stop", "", 10),
+            ("PreCompact", "", 10),
+        )
     }
     text = (home / ".codex/config.toml").read_text()
     assert text.startswith(CODEX)
@@ -140,9 +165,14 @@ def test_gemini_gets_hooks_server_and_skill(home: Path) -> None:
     install(["gemini"], user(home))
     settings = json.loads((home / ".gemini/settings.json").read_text())
     assert commands(settings) == {
-        event: [f"{MESH} hook {event} --agent gemini"] for event in ("SessionStart", "PreCompress", "AfterAgent")
+        event: [f"{MESH} hook {event} --agent gemini"]
+        for event in ("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress")
     }
     assert settings["hooks"]["SessionStart"][0]["hooks"][0]["timeout"] == 10_000
+    assert settings["hooks"]["BeforeAgent"][0]["hooks"][0]["timeout"] == 5_000
+    assert {event: group.get("matcher") for event, (group,) in settings["hooks"].items() if "matcher" in group} == {
+        "AfterTool": "run_shell_command"
+    }
     assert settings["mcpServers"] == {"clan-mesh": {"command": MESH, "args": ["mcp"]}}
     assert settings["theme"] == "GitHub"
     assert (home / ".gemini/skills/clan-mesh/SKILL.md").exists()
@@ -155,6 +185,7 @@ def test_allow_writes_each_agents_own_rules(home: Path) -> None:
     assert allow[:2] == ["Bash(npm run lint)", "mcp__clan-mesh"]
     assert f"Bash({MESH} correct:*)" in allow
     assert "Bash(mesh search:*)" in allow
+    assert "Bash(mesh pattern add:*)" in allow
     config = tomllib.loads((home / ".codex/config.toml").read_text())
     assert config["mcp_servers"]["clan-mesh"]["default_tools_approval_mode"] == "approve"
     rules = (home / ".codex/rules/clan-mesh.rules").read_text()
@@ -162,8 +193,37 @@ def test_allow_writes_each_agents_own_rules(home: Path) -> None:
     policy = tomllib.loads((home / ".gemini/policies/clan-mesh.toml").read_text())
     assert {rule["decision"] for rule in policy["rule"]} == {"allow"}
     assert f"{MESH} correct" in policy["rule"][1]["commandPrefix"]
+    assert 'pattern = ["mesh", "pattern", ["add", "list", "show"]]' in rules
     written = json.dumps(allow) + rules + json.dumps(policy)
-    assert not any(f"{word}" in written for word in ("erase", "revoke", "admit", "invite"))
+    never = (
+        "admin",
+        "admit",
+        "alias",
+        "archive",
+        "edit",
+        "erase",
+        "import",
+        "invite",
+        "mute",
+        "op",
+        "recover",
+        "retract",
+    )
+    assert not any(re.search(rf"\b{word}\b", written) for word in (*never, "revoke", "supersede", "uninstall"))
+    assert "Bash(mesh pattern:*)" not in allow  # it would allow what hides a rule from everybody
+
+
+def test_rules_of_a_program_that_moved_are_brought_up_to_date(home: Path) -> None:
+    """Those of people stay, whatever they allow."""
+    settings = home / ".claude/settings.json"
+    settings.write_text(CLAUDE.replace("npm run lint", "mesh status"))
+    install(["claude-code"], Target("/old/my place/mesh", {"HOME": str(home)}, allow=True))
+    install(["claude-code"], user(home, allow=True))
+    text = settings.read_text()
+    assert "/old/my place" not in text
+    assert text.count(f'"Bash({MESH} correct:*)"') == 1
+    uninstall(["claude-code"], user(home))
+    assert settings.read_text() == CLAUDE.replace("npm run lint", "mesh status")
 
 
 @pytest.mark.parametrize("allow", [False, True])
@@ -181,6 +241,115 @@ def test_twice_is_once_and_out_gives_every_byte_back(home: Path, allow: bool) ->
     assert tree(home) == before
     assert {path for path in home.rglob("*") if path.is_dir()} == folders
     assert {outcome.did for outcome in uninstall(EVERY, target)} == {"same"}
+
+
+OTHERS = {
+    "hooks": {
+        "SessionStart": [{"matcher": "startup", "hooks": [{"type": "command", "command": "./greet", "timeout": 3}]}],
+        "Stop": [
+            {"hooks": [{"type": "command", "command": "say done"}, {"type": "command", "command": "mesh status"}]}
+        ],
+        "PostToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "prettier"}]}],
+        "AfterTool": [{"matcher": "write_file", "sequential": True, "hooks": []}],
+    },
+    "unknown": {"deep": [1, 2.50, {"a": None}], "\u00e9": "\u2028"},
+}
+
+SHAPES = {
+    "comments": CLAUDE,
+    "other hooks and unknown keys": json.dumps(OTHERS, indent=2) + "\n",
+    "in one line": json.dumps(OTHERS, separators=(",", ":")),
+    "tabs, letters as they are": json.dumps(OTHERS, indent="\t", ensure_ascii=False),
+    "lines of another system": CLAUDE.replace("\n", "\r\n"),
+    "a byte order mark": "\ufeff" + CLAUDE,
+    "both, without an end": "\ufeff" + json.dumps(OTHERS, indent=4).replace("\n", "\r\n"),
+    "a key twice": '{"model": "a", "model": "b", "hooks": {"Stop": [{"hooks": []}]}}\n',
+    "nothing": "",
+    "an empty object": "{}",
+    "an empty object with a remark": "{\n  // nothing yet\n}\n",
+    "empty containers": '{"hooks": {"SessionStart": [], "BeforeAgent": []}, "mcpServers": {}, "permissions": {"allow": []}}\n',
+}
+
+TABLES = {
+    "comments": CODEX,
+    "lines of another system": CODEX.replace("\n", "\r\n"),
+    "a byte order mark": "\ufeff" + CODEX,
+    "without an end": CODEX.rstrip("\n"),
+    "nothing": "",
+    "only a remark": "# mine\n",
+    "empty lines at the end": CODEX + "\n\n\n",
+    "hooks of its own": CODEX + '\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "say"\n',
+}
+
+PLACES = [
+    *(
+        (agent, file, name, text)
+        for agent, file in (
+            ("claude-code", ".claude/settings.json"),
+            ("claude-code", ".claude.json"),
+            ("codex", ".codex/hooks.json"),
+            ("gemini", ".gemini/settings.json"),
+        )
+        for name, text in SHAPES.items()
+    ),
+    *(("codex", ".codex/config.toml", name, text) for name, text in TABLES.items()),
+]
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["plain", "linked"])
+@pytest.mark.parametrize(
+    ("agent", "file", "text"), [(a, f, t) for a, f, _, t in PLACES], ids=[f"{f}, {n}" for _, f, n, _ in PLACES]
+)
+def test_every_shape_of_every_file(tmp_path: Path, agent: str, file: str, text: str, linked: bool) -> None:  # noqa: FBT001
+    """Twice is once; what was there reads as before; out gives the same bytes, with the backup and, if it said anything, without."""
+    path = tmp_path / "ada" / file
+    path.parent.mkdir(parents=True)
+    real = tmp_path / "dotfiles" if linked else path
+    real.write_bytes(text.encode())
+    if linked:
+        path.symlink_to(real)
+    before = tree(tmp_path)
+    target = user(tmp_path / "ada", allow=True)
+    assert "refused" not in {outcome.did for outcome in install([agent], target)}
+    once = tree(tmp_path)
+    assert text.encode() != real.read_bytes()
+    assert {outcome.did for outcome in install([agent], target)} == {"same"}
+    assert tree(tmp_path) == once
+    uninstall([agent], target)
+    assert tree(tmp_path) == before
+    if text.strip("\ufeff{} \n") and not text.startswith('{"hooks": {"SessionStart": []'):
+        install([agent], target)
+        for backup in path.parent.glob("*.bak"):
+            backup.unlink()
+        uninstall([agent], target)
+        if file.endswith(".toml"):  # of the empty lines before our table, only the backup knows how many were theirs
+            assert real.read_bytes().rstrip() == text.encode().rstrip()
+        else:
+            assert real.read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize("agent", EVERY)
+def test_what_an_older_version_wrote_is_brought_up_to_date(tmp_path: Path, agent: str) -> None:
+    """With fewer events, other timeouts and no matcher: one handler an event afterwards, and out leaves nothing."""
+    target = user(tmp_path)
+    file = next(o.path for o in install([agent], target) if o.path.endswith(("settings.json", "hooks.json")))
+    whole = Path(file).read_text()
+    older = json.loads(whole)
+    events = list(older["hooks"])
+    for event in events[3:]:
+        del older["hooks"][event]
+    older["hooks"]["SessionEnd"] = [{"hooks": [{"type": "command", "command": "/old/mesh hook SessionEnd"}]}]
+    for (group,) in older["hooks"].values():
+        group.pop("matcher", None)
+        group["hooks"][0]["timeout"] = 99
+    Path(file).write_text(json.dumps(older, indent=2))
+    assert did(install([agent], target))[os.path.basename(file)] == "changed"
+    now, then = json.loads(Path(file).read_text())["hooks"], json.loads(whole)["hooks"]
+    assert {event: groups[0]["hooks"] for event, groups in now.items()} == {
+        event: groups[0]["hooks"] for event, groups in then.items()
+    }
+    uninstall([agent], target)
+    assert tree(tmp_path) == {}
 
 
 def test_nothing_before_is_nothing_after(tmp_path: Path) -> None:

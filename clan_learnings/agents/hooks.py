@@ -1,0 +1,197 @@
+"""What each event of an agent does: what is asked for it, and what is left for later calls and for the harvester.
+
+Reads the store and writes only small files of its own. No step keeps another from being done: what goes wrong is noted in
+`problems`, and the session goes on. Starting a sidecar and taking queued writes in is the command's business.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from clan_learnings import sessions
+from clan_learnings.agents.event import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT
+from clan_learnings.repository import find
+from clan_learnings.seen import Seen, sweep
+from clan_learnings.surroundings import session_of
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from clan_learnings.agents.event import Event
+    from clan_learnings.agents.telling import Glance, Teller
+    from clan_learnings.process_tree import Process
+
+FIRED = "hooks"  # in the home: a file an agent, last written when a session of it last started
+_ONLY_NEWS = frozenset({"resume", "fork"})
+_BUSY_MS = 200  # readers need no lock but after a crash, when one of them puts the log in order
+
+
+class Hook:
+    """One event of one session, for one home."""
+
+    def __init__(
+        self, event: Event, home: str, notes: str, environ: Mapping[str, str], tree: tuple[Process, ...]
+    ) -> None:
+        """`notes`: the folder in which later calls look for their session."""
+        self.event = event
+        self.home = home
+        self.problems: list[str] = []
+        self._notes = notes
+        self._environ = environ
+        self._tree = tree
+        self._now_ms = int(time.time() * 1000)
+        self._folder = event.folder or _current()
+        self._repository = find(self._folder, environ)
+        self._session = event.session or self._try("the session", self._told_session)
+
+    def run(self) -> str:
+        """Do what the event asks for; returns what the agent is to be told."""
+        event = self.event
+        if event.meaning == PAUSE or event.is_failure:
+            self._try("the pointer", self._point)
+        if event.meaning == START:
+            return self._try("the context", self._start)
+        if event.meaning == SUBAGENT:
+            return self._try("the context", lambda: self._ask(Seen(self.home, ""), lambda teller: teller.to_subagent()))
+        if event.meaning == PROMPT and event.prompt:
+            return self._try("the prompt", lambda: self._remark(lambda teller: teller.about_prompt(event.prompt)))
+        if event.meaning == CALL and event.error:
+            text = f"{event.command}\n{event.error}"
+            return self._try("the failed call", lambda: self._remark(lambda teller: teller.about_failure(text)))
+        return ""
+
+    # The start of a session
+
+    def _start(self) -> str:
+        seen = Seen(self.home, self._session)
+        if self.event.source == "fork" and self._session and not seen.is_known:
+            self._try("the fork", lambda: self._inherit(seen))
+        self._try("the session", lambda: self._leave(seen.copied_from or self._session))
+        self._try("the sign of life", self._fire)
+        if self.event.source in _ONLY_NEWS and seen.is_known:
+            return self._ask(seen, lambda teller: teller.news(self.event.agent))
+        self._try("old sessions", lambda: sweep(self.home, self._now_ms / 1000))
+        return self._ask(seen, self._everything)
+
+    def _inherit(self, seen: Seen) -> None:
+        """A fork has seen what its origin has, if the agent tells which that is, or if it is the session before it."""
+        origin = self.event.origin or sessions.find(self._notes, self._place, self._tree)
+        if origin.startswith(f"{self.event.agent}:") and origin != self._session:  # not of an agent that runs this one
+            before = Seen(self.home, origin)
+            if before.is_known:
+                seen.add(self._now_ms, origin=before)
+
+    def _leave(self, session: str) -> None:
+        """For commands that the agent will run: a note for its process, and for Claude Code a variable in their shells."""
+        if session:
+            file = self._environ.get("CLAUDE_ENV_FILE", "")
+            if self.event.agent == CLAUDE_CODE and os.path.isabs(file):
+                quoted = session.replace("'", "'\\''")
+                self._try("CLAUDE_ENV_FILE", lambda: _append(file, f"export MESH_SESSION='{quoted}'\n"))
+            sessions.leave(self._notes, session, self._place, self._tree)
+
+    def _fire(self) -> None:
+        folder = os.path.join(self.home, FIRED)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        path = os.path.join(folder, self.event.agent)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        os.utime(path)
+
+    # Beneath
+
+    def _remark(self, ask: Callable[[Teller], str]) -> str:
+        """What a session is told in between. Without a name it could be told the same again and again: nothing, then."""
+        seen = Seen(self.home, self._session)
+        return "" if seen.is_full or not self._session else self._ask(seen, ask)
+
+    def _ask(self, seen: Seen, ask: Callable[[Teller], str]) -> str:
+        """Ask within one snapshot of the store."""
+        from clan_learnings.agents.telling import Teller
+        from mesh.store.reading import read_errors
+
+        with read_errors(self.home):
+            teller = Teller(_opened(self.home), seen, self._repository.identity, self._now_ms, self._complain)
+            return ask(teller)
+
+    def _everything(self, teller: Teller) -> str:
+        """The whole context. Private records that cannot be read keep nobody from the shared ones."""
+        private = None
+        if os.path.exists(os.path.join(self.home, "private.db")):
+            try:
+                private = _opened(self.home, private=True)
+            except Exception as error:  # noqa: BLE001 (see `_try`)
+                self._complain("private records", error)
+        return teller.everything(self.event.agent, private)
+
+    def _point(self) -> None:
+        """Where the transcript is and how far it goes, for the harvester."""
+        from clan_learnings import spool
+
+        event = self.event
+        if not event.transcript and not self._session:
+            return
+        try:
+            offset = os.stat(event.transcript).st_size if event.transcript else 0
+        except OSError:  # not written yet, or gone already
+            offset = 0
+        pointer: dict[str, str | int] = {
+            "path": event.transcript,
+            "offset": offset,
+            "session": self._session,
+            "agent": event.agent,
+            "cwd": event.folder,
+            "event": event.name,
+            "at": self._now_ms,
+        }
+        if not spool.point(self.home, pointer):
+            self.problems.append(f"the spool has its {spool.POINTERS_BYTES} bytes: a pointer was dropped")
+
+    @property
+    def _place(self) -> str:
+        return self._repository.root or self._folder
+
+    def _told_session(self) -> str:
+        return session_of(self._environ, agent=self.event.agent, tree=self._tree)
+
+    def _try(self, what: str, step: Callable[[], str | None]) -> str:
+        try:
+            return step() or ""
+        except Exception as error:  # noqa: BLE001 (whatever it is, the session goes on; it is told in the log)
+            self._complain(what, error)
+        return ""
+
+    def _complain(self, what: str, error: Exception) -> None:
+        self.problems.append(f"{what}: {type(error).__name__}: {error}")
+
+
+def _opened(home: str, *, private: bool = False) -> Glance:
+    """One snapshot of a home's records. Nobody waits long for it, and the end of the process closes it."""
+    from clan_learnings.agents.telling import Glance
+    from clan_learnings.muted import read_muted
+    from mesh.store.reading import open_reading
+
+    reader = open_reading(home, private=private)
+    reader.connection.set_busy_timeout(_BUSY_MS)
+    reader.connection.execute("BEGIN")
+    return Glance(reader, muted=read_muted(home))
+
+
+def _append(path: str, line: str) -> None:
+    """Add a line, unless the file ends with it: every clearing and shortening of a conversation is a start, too."""
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        new = line.encode()
+        end = os.pread(descriptor, len(new), max(0, os.fstat(descriptor).st_size - len(new)))
+        if end != new:
+            os.write(descriptor, new if end.endswith(b"\n") or not end else b"\n" + new)
+    finally:
+        os.close(descriptor)
+
+
+def _current() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # deleted under our feet
+        return "/"

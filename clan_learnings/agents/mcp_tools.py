@@ -1,0 +1,273 @@
+"""The tools, resources and the prompt of the MCP server: what agents may call, with which arguments. Protocol and pipes are not here.
+
+An argument's description is all that an agent is told of it. Who writes, and in which session, is no argument: a mistake counts
+once a session, and an agent that makes up sessions would promote its own mistakes.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, Literal, Protocol
+
+import anyio
+import anyio.to_thread
+from mcp.server.mcpserver.exceptions import ResourceError
+from mcp.types import CallToolResult, TextContent
+from pydantic import Field
+
+from clan_learnings.agents import mcp_answers as answers
+from clan_learnings.context.text import harmless
+from clan_learnings.records import CATEGORIES
+from mesh.core.errors import AmbiguousId, MeshError, NoHome
+
+_UNEXPECTED = (
+    "something failed that should not; the reason is in the log of `mesh mcp`",
+    "next: go on without it, and ask the user to run `mesh doctor`",
+)
+_NO_HOME = "ask the user to run `mesh setup`, or `mesh init`, in a terminal"
+_LOG = logging.getLogger(__name__)
+
+
+class Desk(Protocol):
+    """What the commands and this server share: every answer a dictionary."""
+
+    def discover(self, text: str, **about: Any) -> dict[str, Any]:
+        """Record a discovery."""
+
+    def correct(self, wrong: str, right: str, **about: Any) -> dict[str, Any]:
+        """Record a correction."""
+
+    def search(
+        self, query: str, *, repo: str | None = None, everywhere: bool = False, limit: int = 10
+    ) -> dict[str, Any]:
+        """What matches."""
+
+    def recent(
+        self, *, count: int = 20, topic: str = "", repo: str | None = None, everywhere: bool = False
+    ) -> dict[str, Any]:
+        """What is new."""
+
+    def hot(self, *, repo: str | None = None, everywhere: bool = False) -> dict[str, Any]:
+        """What is HOT."""
+
+    def why(self, text: str) -> dict[str, Any]:
+        """Where a record comes from."""
+
+    def context(self) -> dict[str, Any]:
+        """What a session is given at its start."""
+
+
+Desks = Callable[[str | None], Desk]  # the desk of a repository; None: of the one we are in
+
+Text = Annotated[str, Field(description="One plain sentence that helps somebody who knows nothing of this session.")]
+Topic = Annotated[str, Field(description="One word that groups records, like: docker")]
+Tags = Annotated[tuple[str, ...], Field(description="Further words, at most 16.")]
+Category = Annotated[
+    str, Field(description="Left out: found from the words.", json_schema_extra={"enum": list(CATEGORIES)})
+]
+Severity = Annotated[Literal["low", "medium", "high", "critical"] | None, Field(description="How much harm it does.")]
+Repo = Annotated[
+    str | None,
+    Field(description="A repository, like: github.com/org/name. Left out: the one in whose folder this server runs."),
+]
+Everywhere = Annotated[bool, Field(description="In all repositories.")]
+Global = Annotated[bool, Field(description="It holds in every repository.")]
+Confidence = Annotated[float | None, Field(description="From 0 to 1.", ge=0, le=1)]
+Evidence = Annotated[str, Field(description="Where it can be checked: a file and line, a link, an error message.")]
+Minutes = Annotated[int | None, Field(description="Minutes that it cost.", ge=0)]
+Private = Annotated[bool, Field(description="Keep it on this machine.")]
+Source = Annotated[
+    Literal["human", "agent", "build", "self"],
+    Field(description="Who noticed: the user, another agent, a build or test, you yourself."),
+]
+Limit = Annotated[int, Field(description="At most so many.", ge=1, le=answers.ITEMS)]
+
+Discovered = Annotated[CallToolResult, answers.Discovered]
+Corrected = Annotated[CallToolResult, answers.Corrected]
+Found = Annotated[CallToolResult, answers.Found]
+Hot = Annotated[CallToolResult, answers.Hot]
+Story = Annotated[CallToolResult, answers.Story]
+
+
+class Tools:
+    """Asks the desk, one question at a time and off the event loop, and never lets an error through as it is."""
+
+    def __init__(self, desks: Desks) -> None:
+        self._desks = desks
+        self.at_work = threading.Lock()  # held while a desk is asked: whoever ends the process waits for it
+        self._one = anyio.CapacityLimiter(1)
+
+    async def record_discovery(
+        self,
+        text: Text,
+        *,
+        topic: Topic = "",
+        tags: Tags = (),
+        category: Category = "",
+        severity: Severity = None,
+        repo: Repo = None,
+        is_global: Global = False,
+        confidence: Confidence = None,
+        evidence: Evidence = "",
+        minutes_lost: Minutes = None,
+        private: Private = False,
+        anyway: Annotated[bool, Field(description="Record it though a record seems to say it already.")] = False,
+    ) -> Discovered:
+        """Record something you found out that is not documented, or that took long to find out: how a tool, an API or this code base really behaves. It is shared with every agent of the team. If a record says it already, nothing is added and the answer names it. Not for what the code says itself, and never with secrets: they are taken out."""
+        return await self._tool(
+            repo,
+            lambda desk: desk.discover(
+                text,
+                topic=topic,
+                tags=tags,
+                category=category,
+                severity=severity or "",
+                repo=repo,
+                is_global=is_global,
+                confidence=confidence,
+                evidence=evidence,
+                minutes_lost=minutes_lost,
+                private=private,
+                anyway=anyway,
+            ),
+            answers.discovered,
+        )
+
+    async def record_correction(
+        self,
+        wrong: Annotated[str, Field(description="What was done or believed, in one sentence.")],
+        right: Annotated[str, Field(description="What is right instead, in one sentence.")],
+        *,
+        pattern: Annotated[
+            str, Field(description="The name of the pattern it belongs to. Left out: found from the words.")
+        ] = "",
+        source: Source = "agent",
+        topic: Topic = "",
+        tags: Tags = (),
+        category: Category = "",
+        severity: Severity = None,
+        repo: Repo = None,
+        is_global: Global = False,
+        confidence: Confidence = None,
+        evidence: Evidence = "",
+        minutes_lost: Minutes = None,
+        private: Private = False,
+    ) -> Corrected:
+        """Record a correction, before your next reply, whenever somebody corrected you or a build, a test or a review proved you wrong. The same mistake in several sessions, on any machine of the team, becomes a rule that every agent is told at its start. Repeating it in one session counts once. The answer says which pattern it was counted under and how often that has happened."""
+        return await self._tool(
+            repo,
+            lambda desk: desk.correct(
+                wrong,
+                right,
+                pattern=pattern,
+                source=source,
+                topic=topic,
+                tags=tags,
+                category=category,
+                severity=severity or "",
+                repo=repo,
+                is_global=is_global,
+                confidence=confidence,
+                evidence=evidence,
+                minutes_lost=minutes_lost,
+                private=private,
+            ),
+            answers.corrected,
+        )
+
+    async def search(
+        self,
+        query: Annotated[str, Field(description="What you are about to do, or the words of an error.")],
+        *,
+        repo: Repo = None,
+        everywhere: Everywhere = False,
+        limit: Limit = 10,
+    ) -> Found:
+        """Search what the team's agents have found out and what they were corrected for. Use it before you work on code that is new to you, when an error looks strange or comes back, and before you try something expensive. The best match comes first."""
+        return await self._tool(
+            repo,
+            lambda desk: desk.search(query, repo=repo, everywhere=everywhere, limit=limit),
+            partial(answers.found, name="results"),
+        )
+
+    async def recent(
+        self, *, topic: Topic = "", repo: Repo = None, everywhere: Everywhere = False, count: Limit = 10
+    ) -> Found:
+        """The newest records of the team's agents, newest first: what others have just found out here."""
+        return await self._tool(
+            repo,
+            lambda desk: desk.recent(count=count, topic=topic, repo=repo, everywhere=everywhere),
+            partial(answers.found, name="records"),
+        )
+
+    async def hot(self, *, repo: Repo = None, everywhere: Everywhere = False) -> Hot:
+        """The rules that hold here because the same mistake was corrected in several sessions. They are in your context from the start of a session; ask again after a long one."""
+        return await self._tool(repo, lambda desk: desk.hot(repo=repo, everywhere=everywhere), answers.hot)
+
+    async def why(
+        self,
+        id: Annotated[str, Field(description="The id of a record, or its beginning, as in [7k3qmzpa].")],  # noqa: A002 (as agents call it)
+    ) -> Story:
+        """Where a record comes from and what became of it: author, time, signature, edits, whether it still counts. Use it before you rely on a surprising note, or contradict it."""
+        return await self._tool(None, lambda desk: desk.why(id.strip().strip("[]")), answers.story)
+
+    async def context_resource(self) -> str:
+        """What a session is given at its start."""
+        given = await self._resource(lambda desk: desk.context())
+        return str(given.get("text", ""))
+
+    async def hot_resource(self) -> str:
+        """The rules that hold here."""
+        return answers.marked(answers.hot(await self._resource(lambda desk: desk.hot())).lines())
+
+    def correct_prompt(
+        self, what: Annotated[str, Field(description="What was wrong, if it should be said again.")] = ""
+    ) -> str:
+        """Record the correction that was just made."""
+        about = f" It is about this: {what}" if what else ""
+        return (
+            "You were just corrected. Record it now with the tool record_correction, so that no agent of the team makes the same "
+            "mistake again: `wrong` is what you did or believed, `right` is what holds instead, each one plain sentence that "
+            "can be understood without this conversation. If I corrected you, `source` is human; if a build or a test did, build. "
+            f"Leave secrets out. Then go on with your work, the right way.{about}"
+        )
+
+    async def _tool(
+        self,
+        repo: str | None,
+        ask: Callable[[Desk], Mapping[str, Any]],
+        answer: Callable[[Mapping[str, Any]], answers.Answer],
+    ) -> CallToolResult:
+        try:
+            said = answer(await self._ask(repo, ask))
+        except Exception as error:  # noqa: BLE001 (whatever it is, the agent reads one sentence)
+            return CallToolResult(content=[TextContent(type="text", text=_complaint(error))], is_error=True)
+        return CallToolResult(
+            content=[TextContent(type="text", text=answers.marked(said.lines()))], structured_content=answers.data(said)
+        )
+
+    async def _resource(self, ask: Callable[[Desk], Mapping[str, Any]]) -> Mapping[str, Any]:
+        try:
+            return await self._ask(None, ask)
+        except Exception as error:  # noqa: BLE001 (as above)
+            raise ResourceError(_complaint(error)) from None
+
+    async def _ask(self, repo: str | None, ask: Callable[[Desk], Mapping[str, Any]]) -> Mapping[str, Any]:
+        def call() -> Mapping[str, Any]:
+            with self.at_work:
+                return ask(self._desks(repo))
+
+        return await anyio.to_thread.run_sync(call, limiter=self._one)
+
+
+def _complaint(error: Exception) -> str:
+    """An error as an agent reads it: what happened, then the next step. The trace of what nobody foresaw goes to the log alone."""
+    if not isinstance(error, MeshError):
+        _LOG.error("a call failed unexpectedly", exc_info=error)
+        return answers.marked(_UNEXPECTED)
+    matches = error.matches[: answers.ITEMS] if isinstance(error, AmbiguousId) else []
+    step = _NO_HOME if isinstance(error, NoHome) else error.next_step
+    return answers.marked([*map(harmless, (str(error), *matches)), *([f"next: {harmless(step)}"] if step else [])])

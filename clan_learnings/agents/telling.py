@@ -1,0 +1,159 @@
+"""What a session is told, and when: the whole context, only news, what is about a prompt or an error. Never the same thing twice.
+
+Reads one snapshot of what the clan knows, and notes in `seen` what it has told. Nothing here knows an agent's JSON.
+"""
+
+from __future__ import annotations
+
+from clan_learnings.context.compose import compose, hot_only, limits_for, short_lines
+from clan_learnings.context.session import CALL, MIN_CONFIDENCE, hot_lines, line_of, session_context
+from clan_learnings.memory import Memory
+from clan_learnings.records import CORRECTIONS, LOGS
+from mesh.core.ids import text_id
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from clan_learnings.context.compose import Context, Hot, Item
+    from clan_learnings.memory import HotItem
+    from clan_learnings.records import Note
+    from clan_learnings.seen import Seen
+
+_HOT = 400  # patterns looked at for changes; a context has room for far fewer
+_SUBAGENT_HOT, _SUBAGENT_CHARS = 100, 2_000
+_PROMPT_LINES, _PROMPT_CHARS = 3, 1_200
+_FAILURE_LINES, _FAILURE_CHARS = 1, 700
+_CANDIDATES = 60  # many may be of one pattern
+_CITED = 8  # characters that every citation has at least
+_KNOWN_CHARS = 16  # of an id, to know it again
+
+
+class Glance(Memory):
+    """A memory asked by one session: HOT is looked up once, for what is shown and for what is noted as known."""
+
+    _found: list[HotItem] | None = None
+
+    def hot(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
+        """As in any memory, of one repository only, and not more than are looked at for changes."""
+        if self._found is None:
+            self._found = super().hot(repo, _HOT)
+        return self._found[:limit]
+
+
+class Teller:
+    """What one session of an agent in one repository is told."""
+
+    def __init__(
+        self, memory: Glance, seen: Seen, repo: str, now_ms: int, complain: Callable[[str, Exception], None]
+    ) -> None:
+        """`complain`: takes what could not be noted, where it is told all the same."""
+        self._memory = memory
+        self._seen = seen
+        self._repo = repo
+        self._now_ms = now_ms
+        self._complain = complain
+
+    def everything(self, agent: str, private: Memory | None) -> str:
+        """The context of a session, whatever it was shown before: it starts, or what it was shown is gone."""
+        made = session_context(self._memory, private, repo=self._repo, agent=agent)
+        self._note(made)
+        return made.text
+
+    def news(self, agent: str) -> str:
+        """What is HOT or WARM now and was not when this session last looked; nothing if nothing is."""
+        hot = [item for item in self._memory.hot(self._repo) if not self._knows(item)]
+        warm = [
+            note
+            for note in self._memory.warm(self._repo)
+            if note.confidence > MIN_CONFIDENCE and not self._seen.has(text_id(note.tag))
+        ]
+        if not hot and not warm:
+            return ""
+        lines = [line_of(self._memory, note) for note in warm]
+        limits = limits_for(agent)
+        made = compose(hot_lines(self._memory, hot), lines, (), (), limits=limits, repo=self._repo, call=CALL)
+        self._note(made)
+        return made.text
+
+    def to_subagent(self) -> str:
+        """HOT only: a subagent begins with an empty head, whatever its parent was shown."""
+        hot = hot_lines(self._memory, self._memory.hot(self._repo, _SUBAGENT_HOT))
+        made = hot_only(hot, _SUBAGENT_CHARS, repo=self._repo)
+        return made.text if made.shown else ""
+
+    def about_prompt(self, prompt: str) -> str:
+        """What became HOT since this session last looked, then what is about the prompt."""
+        hot = self._memory.hot(self._repo)
+        new = [item for item in hot if not self._knows(item)][:_PROMPT_LINES] if self._seen.is_known else []
+        if not self._seen.is_known:  # it started before our hooks were there: what is HOT is no change to it
+            self._seen.add(self._now_ms, known=[(item.slug, "") for item in hot])
+        pairs = [(item.slug, text_id(item.tag)) for item in new]
+        lines: list[Hot | Item] = list(hot_lines(self._memory, new))
+        if len(lines) < _PROMPT_LINES:
+            names = {slug for slug, _ in pairs}
+            for slug, whole, line in self._apt(prompt, LOGS):
+                if not slug or slug not in names:
+                    pairs.append((slug, whole))
+                    lines.append(line)
+        return self._tell(lines, pairs, _PROMPT_LINES, _PROMPT_CHARS)
+
+    def about_failure(self, text: str) -> str:
+        """The one correction that knows this error, or the command that gave it."""
+        apt = self._apt(text, (CORRECTIONS,))
+        pairs = [(slug, whole) for slug, whole, _ in apt]
+        return self._tell([line for *_, line in apt], pairs, _FAILURE_LINES, _FAILURE_CHARS)
+
+    def _apt(self, text: str, logs: Sequence[str]) -> list[tuple[str, str, Item]]:
+        """Records worth interrupting for that this session was not shown, the best first: pattern, id, line."""
+        from clan_learnings.aptness import Subject
+        from clan_learnings.recall.search import search
+
+        subject = Subject(text)
+        found: list[tuple[float, float, bytes, Note]] = []
+        for hit in search(self._memory, text, self._repo, _CANDIDATES, logs=logs, archived=False):
+            note = hit.note
+            aptness = subject.aptness(note.text, note.word("wrong"), note.word("evidence"))
+            if aptness and note.confidence > MIN_CONFIDENCE and not self._is_past(note):
+                found.append((-aptness, -hit.score, note.tag, note))
+        best: dict[str, Note] = {}
+        for *_, note in sorted(found, key=lambda each: each[:3]):
+            best.setdefault(note.pattern or text_id(note.tag), note)
+        return [
+            (note.pattern, text_id(note.tag), line_of(self._memory, note))
+            for note in list(best.values())[:_PROMPT_LINES]
+        ]
+
+    def _is_past(self, note: Note) -> bool:
+        """Whether this session was shown it, or its pattern is over. That a pattern is HOT is no reason: it may have had no room."""
+        if self._seen.was_shown(note.pattern, text_id(note.tag)):
+            return True
+        return bool(note.pattern) and self._memory.patterns.has_ended(note.pattern)
+
+    def _tell(self, lines: Sequence[Hot | Item], pairs: list[tuple[str, str]], most: int, chars: int) -> str:
+        """These lines, as many as there is room for. What cannot be noted is not told: it would be told at every prompt."""
+        made = short_lines(lines, most, chars)
+        shown = [pair for pair, line in zip(pairs, lines, strict=True) if line.id in made.shown]
+        if shown:
+            self._seen.add(self._now_ms, shown=shown)
+        return made.text
+
+    def _note(self, made: Context) -> None:
+        """Remember what this session was shown, and what else was there: that will be no news to it."""
+        hot = [(item.slug, text_id(item.tag)) for item in self._memory.hot(self._repo)]
+        warm = [(note.pattern, text_id(note.tag)) for note in self._memory.warm(self._repo)]
+        cited = {whole[:_CITED]: (slug, whole) for slug, whole in (*warm, *hot)}
+        shown = []
+        for short in made.shown:
+            slug, whole = cited.get(short[:_CITED], ("", short))
+            shown.append((slug, short) if whole.startswith(short) else ("", short))
+        # A correction that had no room is known, its pattern is not: should it become HOT, that is news.
+        known = [(slug, "") for slug, _ in hot] + [("", whole[:_KNOWN_CHARS]) for _, whole in warm]
+        try:
+            self._seen.add(self._now_ms, shown=shown, known=known)
+        except OSError as error:
+            self._complain("what was shown", error)
+
+    def _knows(self, item: HotItem) -> bool:
+        """Whether a pattern was HOT before, under any of its names."""
+        return any(self._seen.knows(name) for name in (item.slug, *self._memory.patterns.names(item.slug)))
