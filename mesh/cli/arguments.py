@@ -5,7 +5,7 @@ import sys
 from typing import NoReturn
 
 from mesh.cli.main import COMMANDS, EXIT_USAGE
-from mesh.store.home import default_path
+from mesh.cli.place import home_path
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -24,6 +24,11 @@ class Parser(argparse.ArgumentParser):
         sys.exit(EXIT_USAGE)
 
 
+def _home(given: str) -> str:
+    """The home that was given; only if none was, where we are is looked at."""
+    return given or home_path()
+
+
 def parser(command: str, example: str, sentence: str = "") -> Parser:
     """The parser of a command, or of `family member`."""
     made = Parser(
@@ -35,9 +40,10 @@ def parser(command: str, example: str, sentence: str = "") -> Parser:
     )
     made.add_argument(
         "--home",
-        default=default_path(),
+        default="",
+        type=_home,
         metavar="DIR",
-        help="the node's home folder (default: MESH_HOME, else ~/.clan-mesh)",
+        help="the node's home folder (default: MESH_HOME, else as `mesh homes` says, else ~/.clan-mesh)",
     )
     made.add_argument("--json", action="store_true", help="machine-readable output")
     return made

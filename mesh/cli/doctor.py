@@ -1,32 +1,73 @@
 """`mesh doctor`: what is not as it should be, and what to do about it."""
 
 import os
+import time
+from collections.abc import Iterator
 
+from clan_learnings.agents.installed import check
+from clan_learnings.spool import State as Spool
 from mesh.cli.arguments import parser
+from mesh.cli.install import target
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import plain, print_json
 from mesh.core.errors import MeshError
+from mesh.sidecar.checkup import (
+    examine_agents,
+    examine_files,
+    examine_homes,
+    examine_knowledge,
+    examine_repository,
+    examine_spool,
+)
 from mesh.sidecar.client import ask
-from mesh.sidecar.doctor import examine
+from mesh.sidecar.doctor import Finding, examine
+from mesh.sidecar.snapshot import memory_of
 from mesh.sidecar.status import node_status
-from mesh.store.home import open_home
+from mesh.store.home import Home, open_home
 
 
 def main(argv: list[str]) -> int:
-    """Examine the home, and what its sidecar knows of the others."""
+    """Examine the home, what its sidecar knows of the others, what the clan knows, and the agents of this machine."""
     given = parser("doctor", "mesh doctor").parse_args(argv)
-    home = open_home(given.home)
+    return report(list(findings(open_home(given.home))), as_json=given.json)
+
+
+def report(found: list[Finding], *, as_json: bool) -> int:
+    """Say what was found."""
+    if as_json:
+        print_json([item._asdict() for item in found])
+    else:
+        for item in found:
+            print(f"{item.sort}: {plain(item.sentence, 1000)}\n  next: {plain(item.next_step, 1000)}")
+        if not found:
+            print("nothing to mend")
+    return EXIT_WAITING if found else 0
+
+
+def findings(home: Home) -> Iterator[Finding]:
+    """Everything, the gravest first."""
     try:
         peers = ask(home.path, "GET", "/peers")
     except MeshError:
         peers = None  # said as a finding
+    yield from examine_files(home.path)
     key = home.file("recovery.key")
-    found = list(examine(node_status(home, home.store()), peers, recovery_key=key if os.path.exists(key) else None))
-    if given.json:
-        print_json([item._asdict() for item in found])
-    else:
-        for item in found:
-            print(f"{item.sort}: {plain(item.sentence)}\n  next: {plain(item.next_step)}")
-        if not found:
-            print("nothing to mend")
-    return EXIT_WAITING if found else 0
+    store = home.store()
+    try:
+        status = node_status(home, store)
+    finally:
+        store.close()
+    yield from examine(status, peers, recovery_key=key if os.path.exists(key) else None)
+    yield from examine_homes(os.environ)
+    yield from examine_repository(_folder(), os.environ)
+    yield from examine_agents(check(target(home.path), home.file("hooks")), time.time())
+    yield from examine_spool(Spool(home.path))
+    with memory_of(home.path) as memory:
+        yield from examine_knowledge(memory)
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # deleted under our feet
+        return "/"

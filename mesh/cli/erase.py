@@ -2,17 +2,20 @@
 
 import os
 
+from clan_learnings.redaction import describe, redact
+from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import print_json, tell
-from mesh.cli.records import locate
 from mesh.core.draft import Removal
-from mesh.core.errors import UsageError
+from mesh.core.errors import MeshError, UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
 from mesh.core.limits import TAGS_PER_BODY, TEXT_CHARS
 from mesh.core.operation import ADD, KIND_NAMES, LASTING
 from mesh.core.statement import Erase, sign
+from mesh.sidecar.history import locate
+from mesh.sidecar.renderer import FOLDER, render
 from mesh.store.home import Home, open_home
 from mesh.store.outcome import Waiting
 from mesh.store.provenance import edits_of
@@ -27,6 +30,10 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     if len(given.reason) > TEXT_CHARS:
         raise UsageError(f"a reason has at most {TEXT_CHARS} characters", "say it shorter")
+    clean = redact(given.reason)
+    if clean.findings:
+        tell(f"mesh: taken out of the reason: {describe(clean.findings)}")
+    given.reason = clean.text[:TEXT_CHARS]
     home = open_home(given.home)
     store, tag = locate(home, given.id)
     _require_erasable(store, tag, given.id)
@@ -46,6 +53,8 @@ def main(argv: list[str]) -> int:
     if tag not in mine:
         author.append([Removal((tag,), given.reason)])
     finished = author.store.scrub()
+    if not private:
+        _render(home)
     if given.json:
         print_json(
             {
@@ -83,6 +92,17 @@ def main(argv: list[str]) -> int:
             "  next: stop it, or make room; the next write, or mesh up, finishes the erase"
         )
     return 0 if finished and not (left or damaged or waits) else EXIT_WAITING
+
+
+def _render(home: Home) -> None:
+    """Take the text out of the home's rendered files too, if there are any: no sidecar may be running to do it."""
+    folder = home.file(FOLDER)
+    if not os.path.isdir(folder):
+        return
+    try:
+        render(home.path, Files(folder), lambda: None)
+    except (MeshError, OSError) as error:
+        tell(f"mesh: the files in {folder} may still hold it: {error}\n  next: mesh render, or delete that folder")
 
 
 def _require_erasable(store: Store, tag: bytes, text: str) -> None:

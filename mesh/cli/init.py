@@ -67,7 +67,7 @@ def welcome(home: Home) -> str:
         f"  mesh  {text_id(home.mesh)}",
     ]
     if home.has_root_key:
-        lines.append('next: mesh op add discoveries "what you found out"')
+        lines.append('next: mesh discover "what you found out"')
     else:
         lines.append("What it writes counts once it is admitted. Where the root key is, run:")
         lines.append(f"  mesh admit {text_id(home.node)} --name {home.name}")

@@ -8,6 +8,8 @@ from mesh.core.errors import AmbiguousId, MeshError, UsageError
 
 # name: module, one sentence. The order is that of the overview.
 COMMANDS = {
+    "demo": ("demo", "See it work: three nodes on this machine, in a temporary folder, for some seconds."),
+    "setup": ("setup", "Make or join a mesh, get into the agents here, start the node and keep it running."),
     "init": ("init", "Make a node: a mesh of its own, or one that asks to belong to a mesh."),
     "up": ("up", "Run the node, in the foreground or in the background."),
     "down": ("down", "Stop the node's sidecar."),
@@ -17,8 +19,27 @@ COMMANDS = {
     "peers": ("peers", "Say who is there, who is in step and who lacks what."),
     "status": ("status", "Say who this node is, what it holds and what waits."),
     "doctor": ("doctor", "Say what is not as it should be, and what to do about it."),
+    "discover": ("discover", "Record something that was found out."),
+    "correct": ("correct", "Record a mistake and the right way, and count it under its pattern."),
+    "context": ("context", "Show what a session is given at its start."),
+    "search": ("search", "Find records by words."),
     "tail": ("tail", "Show the newest records."),
-    "why": ("why", "Say where a record comes from and what became of it."),
+    "hot": ("hot", "Show the mistakes that several sessions made: what every session is told."),
+    "tiers": ("tiers", "Say what is HOT, WARM, in the BANK and in the ARCHIVE."),
+    "show": ("show", "Show a record with all it says."),
+    "why": ("why", "Say where a record comes from, what became of it and what it counts for."),
+    "edit": ("edit", "Change what a record says."),
+    "retract": ("retract", "Take a record back: it counts nowhere any more."),
+    "pattern": ("pattern", "Work with patterns: add, list, show, edit, supersede, alias, unalias, archive."),
+    "mute": ("mute", "Hide a record, a node or a pattern, on this node only."),
+    "settings": ("settings", "Show or change what the whole mesh has agreed on."),
+    "install": ("install", "Put hooks, tools and a skill of ours into coding agents."),
+    "uninstall": ("uninstall", "Take them out of coding agents again."),
+    "hook": ("hook", "Answer a coding agent's hook: what agents call, not people."),
+    "mcp": ("mcp", "Serve coding agents over MCP, on stdin and stdout."),
+    "render": ("render", "Write what is known as files, for people, grep and git."),
+    "service": ("service", "Keep the node running by the system's own means."),
+    "homes": ("homes", "Say which repositories belong to which home, where several teams share a machine."),
     "admit": ("admit", "Certify a node, where the root key is."),
     "admin": ("admin", "Name an admin, where the root key is, or list the admins."),
     "revoke": ("revoke", "End a node: what it writes from now on counts nowhere."),
@@ -37,11 +58,15 @@ EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_WAITING, EXIT_REFUSED = 0, 1, 2, 3, 4
 
 def main() -> None:
     """The entry point of the `mesh` script."""
+    if sys.getfilesystemencoding() != "utf-8":  # records are: what was typed would be read as something else
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
     for stream in (sys.stdout, sys.stderr):  # a terminal without our letters shows their codes, it does not fail
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if stream is not None:  # whoever started us may have closed it
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = run(sys.argv[1:])
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has enough; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -70,8 +95,9 @@ def run(argv: list[str]) -> int:
     name, rest = argv[0], argv[1:]
     if name not in COMMANDS:
         return _unknown(name)
+    end = rest.index("--") if "--" in rest else len(rest)  # behind it there are no options
     try:
-        return _command(name)(rest + home)
+        return _command(name)(rest[:end] + home + rest[end:])
     except MeshError as error:
         complain(error)
     except BrokenPipeError:
@@ -102,13 +128,19 @@ def overview() -> str:
 
 
 def complain(error: MeshError) -> None:
-    """An error as a person reads it: what happened, then the next step."""
+    """An error as a person reads it: what happened, then the next step. Names in it may come from anyone.
+
+    A value that is refused is repeated in the sentence, and stderr is part of an agent's transcript: so no secret in it.
+    """
+    from clan_learnings.redaction import redact
+
     lines = [f"mesh: {error}"]
     if isinstance(error, AmbiguousId):
         lines += [f"  {match}" for match in error.matches]
     if error.next_step:
         lines.append(f"  next: {error.next_step}")
-    print("\n".join(lines), file=sys.stderr)
+    text = redact("\n".join(lines)).text
+    print("".join(char if char.isprintable() or char == "\n" else "?" for char in text), file=sys.stderr)
 
 
 def _unexpected(error: Exception) -> MeshError:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from clan_learnings.redaction import Finding, describe, redact_value
 from mesh.cli.arguments import Parser, parser
 from mesh.cli.output import plain, print_json, tell, when
 from mesh.core.clock import milliseconds
@@ -186,9 +187,35 @@ def _write(
 ) -> int:
     author = open_home(given.home).author(private=given.private)
     reader = Reader(author.store.database.connection)
-    receipt = author.append(drafts(reader) if callable(drafts) else list(drafts))
+    found: dict[str, int] = {}
+    clean = [_without_secrets(draft, found) for draft in (drafts(reader) if callable(drafts) else drafts)]
+    receipt = author.append(clean)
     _tell(given, author, receipt)
+    if found:
+        tell(f"mesh: taken out before it was written: {describe(Finding(*item) for item in sorted(found.items()))}")
     return 0
+
+
+def _without_secrets(draft: Draft, found: dict[str, int]) -> Draft:
+    """The same draft, whatever of it is text redacted; what was found is counted."""
+    match draft:
+        case NewRecord(log, record):
+            return NewRecord(_clean(log, found), _clean(record, found))
+        case Removal(tags, reason):
+            return Removal(tags, _clean(reason, found))
+        case Increment(key, amount):
+            return Increment(_clean(key, found), amount)
+        case Assignment(target, field, value):
+            ((name, kept),) = _clean({field: value}, found).items()  # a value is judged by the name it stands under
+            return Assignment(target if isinstance(target, bytes) else _clean(target, found), name, kept)
+    return draft
+
+
+def _clean(value: Any, found: dict[str, int]) -> Any:
+    clean, findings = redact_value(value)
+    for finding in findings:
+        found[finding.sort] = found.get(finding.sort, 0) + finding.count
+    return clean
 
 
 def _tell(given: Any, author: Author, receipt: Receipt) -> None:

@@ -1,87 +1,102 @@
 """`mesh tail`: the newest records. Agents run this at every start, so it imports next to nothing."""
 
-import os
-import sys
+from __future__ import annotations
 
+import os
+
+from mesh.cli.options import Given, Option, Shape, run
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name
 from mesh.store.reading import open_reading, read_errors
 
-HELP = """usage: mesh tail [-n COUNT] [--log LOG] [--private] [--home DIR] [--json]
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from mesh.store.reading import Entry, Reader
 
-Show the newest records, the newest last.
-
-options:
-  -n COUNT    how many (default: 20)
-  --log LOG   of one log only
-  --private   the private records instead of the shared ones
-  --home DIR  the node's home folder (default: MESH_HOME, else ~/.clan-mesh)
-  --json      one JSON object a line
-
-example:
-  mesh tail -n 5 --log discoveries"""
+_MOST = 999_999
+SHAPE = Shape(
+    "tail",
+    "",
+    (
+        Option("-n", "COUNT", "how many (default: 20)"),
+        Option("--topic", "WORD", "only those with this topic or tag"),
+        Option("--repo", "REPO", "only those of this repository and those that hold everywhere; . is where we are"),
+        Option("--log", "LOG", "of one log only"),
+        Option("--private", "", "the private records instead of the shared ones"),
+    ),
+    "mesh tail -n 5 --log discoveries",
+    more="Of all repositories, the newest last.",
+)
 
 
 def main(argv: list[str]) -> int:
     """Print them, oldest of them first."""
-    home = os.environ.get("MESH_HOME") or os.path.expanduser("~/.clan-mesh")
-    count, log, as_json, private = 20, None, False, False
-    rest = iter(argv)
-    for word in rest:
-        if word in ("-h", "--help"):
-            print(HELP)
-            return 0
-        if word == "--json":
-            as_json = True
-        elif word == "--private":
-            private = True
-        elif word in ("-n", "--log", "--home"):
-            value = next(rest, None)
-            if value is None or (word == "-n" and not (value.isascii() and value.isdigit() and 0 < len(value) < 7)):
-                return _usage(f"{word} needs {'a number from 1 to 999999' if word == '-n' else 'a value'}")
-            if word == "-n":
-                count = int(value)
-            elif word == "--log":
-                log = value
-            else:
-                home = value
-        else:
-            return _usage(f"what is {word!r}?")
-    if count == 0:
-        return _usage("-n needs a number from 1 to 999999")
-    _print(home, count, log, as_json=as_json, private=private)
-    return 0
+    return run(argv, SHAPE, _tail)
 
 
-def _print(home: str, count: int, log: str | None, *, as_json: bool, private: bool) -> None:
+def _tail(given: Given) -> int:
+    from clan_learnings.records import Note
     from mesh.cli.output import plain, print_json, when
 
+    count = given.number("n", 20, 1, _MOST) or 20
+    home, private, log = given.home, given.has("private"), given.maybe("log")
     with read_errors(home, private=private):
         reader = open_reading(home, private=private)
         reader.connection.execute("BEGIN")  # one snapshot, whatever is erased meanwhile
         names = reader.names()
-        for entry in reader.tail(count, log):
+        found = _newest(reader, home, count, given)
+        for entry in found:
             time, fields = when(entry.at >> 16), reader.fields(entry.tag)
-            if as_json:
+            author = display_name(names.get(entry.node, ""), entry.node)
+            record = entry.record | fields
+            if given.as_json:
                 print_json(
                     {
                         "id": reader.short_id(entry.tag),
                         "log": entry.log,
                         "at": time,
-                        "author": display_name(names.get(entry.node, ""), entry.node),
-                        "record": entry.record | fields,
+                        "author": author,
+                        "record": record,
                     }
                 )
             else:
-                record = entry.record | fields
-                text = record.get("text", record)
-                print(
-                    f"{reader.short_id(entry.tag)}  {time[:16]}  {entry.log}  {display_name(names.get(entry.node, ''), entry.node)}  {plain(text)}"
-                )
-        if log is not None and log not in reader.logs():
+                text = Note(entry, fields).text or record.get("text") or record
+                print(f"{reader.short_id(entry.tag)}  {time[:16]}  {entry.log}  {author}  {plain(text)}")
+        if log is not None and not found and log not in reader.logs():
             raise UsageError(f"there is no log {log!r} with records in it", "see which there are: mesh status")
+    return 0
 
 
-def _usage(problem: str) -> int:
-    print(f"mesh tail: {problem}\n  next: mesh tail --help", file=sys.stderr)
-    return 2
+def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
+    """The records to show, oldest first. Only a filter, or something muted, needs more than the store."""
+    log = given.maybe("log")
+    if not given.has("repo") and not given.has("topic"):
+        if not os.path.exists(os.path.join(home, "muted")):
+            return reader.tail(count, log)
+        return _unmuted(reader, home, count, log)
+    from clan_learnings.memory import Memory
+    from clan_learnings.muted import read_muted
+    from clan_learnings.recent import recent
+    from clan_learnings.records import LOGS
+    from mesh.sidecar.place import Place
+
+    place = Place(home, os.environ, "", agent="", session="")
+    scope = place.scope(given.text("repo")) if given.has("repo") else None
+    memory = Memory(reader, muted=read_muted(home))
+    notes = recent(memory, scope, count, given.text("topic"), LOGS if log is None else (log,))
+    return [entry for note in reversed(notes) if (entry := reader.entry(note.tag)) is not None]
+
+
+def _unmuted(reader: Reader, home: str, count: int, log: str | None) -> list[Entry]:
+    """The newest that are not hidden here: what was read is more than enough, or it is read again, and more of it."""
+    from clan_learnings.memory import Memory
+    from clan_learnings.muted import read_muted
+
+    memory = Memory(reader, muted=read_muted(home))
+    looked_at = count
+    while True:
+        looked_at *= 4
+        entries = reader.tail(looked_at, log)
+        kept = [entry for entry in entries if not memory.is_muted(memory.read(entry))]
+        if len(kept) >= count or len(entries) < looked_at:
+            return kept[-count:]

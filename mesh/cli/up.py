@@ -71,7 +71,8 @@ def _announce(node: "Node", *, as_json: bool) -> None:
     else:
         option = "" if home.path == os.path.expanduser("~/.clan-mesh") else f" --home {home.path}"
         mesh = os.path.abspath(sys.argv[0])
-        print(f'in a second terminal: {mesh} op add discoveries "what you found out"{option}')
+        print(f'in a second terminal: {mesh} discover "what you found out"{option}')
+        print(f'     after a mistake: {mesh} correct --wrong "what went wrong" --right "the right way"{option}')
         print(f"                then: {mesh} tail{option}")
     sys.stdout.flush()
 

@@ -1,67 +1,54 @@
-"""`mesh why`: the history of a record."""
+"""`mesh why`: the history of a record, and what it counts for."""
 
-from mesh.cli.arguments import parser
-from mesh.cli.output import plain, print_json, when
-from mesh.cli.records import locate
-from mesh.core.ids import display_name, text_id
-from mesh.store.home import open_home
-from mesh.store.provenance import provenance
-from mesh.store.store import Store
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Shape, run
+from mesh.cli.output import plain, print_json
+from mesh.cli.telling import desk_of, occurrences
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+SHAPE = Shape("why", "ID", (), "mesh why 7k3qmzpa", words=(1, 1))
 
 
 def main(argv: list[str]) -> int:
-    """Author, time, signature, place in the chain, and what befell the record."""
-    arguments = parser("why", "mesh why 7k3qmzpa")
-    arguments.add_argument("id", metavar="ID", help="a record's id, or its beginning")
-    given = arguments.parse_args(argv)
-    store, tag = locate(open_home(given.home), given.id)
-    story = provenance(store, tag)
-    if given.json:
-        print_json(
-            {
-                "id": text_id(tag),
-                "kind": story.kind,
-                "author": text_id(story.node),
-                "name": _name(store, story.node),
-                "written": when(story.written_ms or 0),
-                "feed": story.feed,
-                "seq": story.seq,
-                "hash": story.hash.hex(),
-                "signed_at": story.point,
-                "signature_holds": story.signature_holds,
-                "state": story.state,
-                "copies": story.copies,
-                "record": story.record,
-                "events": [
-                    {
-                        "what": event.what,
-                        "by": text_id(event.node),
-                        "name": _name(store, event.node),
-                        "at": when(event.at_ms),
-                        "detail": event.detail,
-                    }
-                    for event in story.events
-                ],
-            }
-        )
-        return 0
-    print(f"{text_id(tag)}  {story.kind}, {story.state}")
-    if story.record is not None:
-        print(f"  says      {plain(story.record)}")
-    print(f"  author    {_name(store, story.node)}  {text_id(story.node)}")
-    print(f"  written   {when(story.written_ms or 0)}")
-    print(f"  chain     operation {story.seq} of {story.feed}, hash {story.hash.hex()[:16]}")
-    print(f"  signature over operation {story.point}: {'holds' if story.signature_holds else 'DOES NOT HOLD'}")
-    if story.copies > 1:
-        print(f"  copies    {story.copies}: written again after a feed was lost or forked")
-    for event in story.events:
-        print(f"  {event.what:<9} {when(event.at_ms)} by {_name(store, event.node)}: {plain(event.detail)}")
-    return 0
+    """Author, time, signature, place in the chain, what befell the record, and its tier."""
+    return run(argv, SHAPE, _why)
 
 
-def _name(store: Store, node: bytes) -> str:
-    trust = store.trust()
-    if node in trust.roots:
-        return "the root key"
-    member = trust.members.get(node)
-    return display_name(member.name if member else "", node)
+def _why(given: Given) -> int:
+    story = desk_of(given).why(given.words[0])
+    print_json(story) if given.as_json else _print(story)
+    return EXIT_OK
+
+
+def _print(story: dict[str, Any]) -> None:
+    print(f"{story['id']}  {story['kind']}, {story['state']}")
+    if story["record"] is not None:
+        print(f"  says      {plain(story['record'])}")
+    print(f"  author    {story['name']}  {story['author']}")
+    print(f"  written   {story['written']}")
+    if story["session"]:
+        print(f"  session   {plain(story['session'], 200)}")
+    if story["tier"] is not None:
+        print(f"  tier      {story['tier']}")
+    counted = story["counts_for"]
+    if counted is not None:
+        sure = f", sureness {counted['sureness']:.2f}" if counted["sureness"] is not None else ""
+        print(f"  pattern   {plain(counted['pattern'], 100)}{sure}: {plain(counted['rule'])}")
+        print(f"  so far    {occurrences(counted)}; logged {counted['logged']} times")
+        if counted["superseded_by"]:
+            print(f"  ended by  {plain(', '.join(counted['superseded_by']))}")
+        if counted["archived"]:
+            print(f"  archived  {plain(counted['archived'])}")
+    print(f"  chain     operation {story['seq']} of {story['feed']}, hash {story['hash'][:16]}")
+    print(
+        f"  signature over operation {story['signed_at']}: {'holds' if story['signature_holds'] else 'DOES NOT HOLD'}"
+    )
+    if story["copies"] > 1:
+        print(f"  copies    {story['copies']}: written again after a feed was lost or forked")
+    for event in story["events"]:
+        print(f"  {event['what']:<9} {event['at']} by {event['name']}: {plain(event['detail'])}")

@@ -16,14 +16,20 @@ from mesh.core.errors import MeshError, UsageError
 from mesh.store.doorbell import OWN_FEED, socket_file
 
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _BODY_BYTES = 64 * 1024
 
 
 @asynccontextmanager
 async def serving(
-    home: str, routes: dict[str, Answer], metrics: Callable[[], str], rung: Callable[[bool], None]
+    home: str,
+    routes: dict[str, Answer],
+    streams: dict[str, Handler],
+    metrics: Callable[[], str],
+    rung: Callable[[bool], None],
 ) -> AsyncIterator[None]:
-    """Answer on the home's socket inside the block. `routes`: "GET /peers" to a function of the request's JSON.
+    """Answer on the home's socket inside the block. `routes`: "GET /peers" to a function of the request's JSON. `streams`: what
+    answers by itself, and for as long as it likes.
 
     `rung`: called when a command has rung the doorbell, with whether more than our own feed may have changed.
     """
@@ -36,6 +42,9 @@ async def serving(
         return web.Response(text=metrics(), content_type="text/plain", charset="utf-8")
 
     app.router.add_get("/metrics", tell)
+    for route, handler in streams.items():
+        method, path = route.split(" ")
+        app.router.add_route(method, path, handler)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
     await runner.setup()
     path, bell_path = _free(socket_file(home, "sidecar.sock")), _free(socket_file(home, "bell.sock"))

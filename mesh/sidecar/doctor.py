@@ -115,3 +115,9 @@ def _peers(report: dict[str, Any]) -> Iterator[Finding]:
                 f"the clock of {peer['name']} differs from ours by {seconds:+.0f} s",
                 "set the one that is wrong",
             )
+        if peer.get("version") and report.get("version") and peer["version"] != report["version"]:
+            yield Finding(
+                "versions",
+                f"{peer['name']} runs clan-mesh {peer['version']}, this node {report['version']}",
+                "upgrade the older one; until then both work as the older does",
+            )

@@ -1,9 +1,14 @@
-"""Structured logs: one line an event, `time level logger message key=value ...`, to stderr or to a file that is rotated."""
+"""Structured logs: one line an event, `time level logger message key=value ...`, to stderr or to a file that is rotated.
+
+Errors carry what others wrote and what the system says: no line leaves without its secrets taken out.
+"""
 
 import logging
 import logging.handlers
 import sys
 import time
+
+from clan_learnings.redaction import redact
 
 _BYTES, _FILES = 5_000_000, 3
 
@@ -17,7 +22,7 @@ class _Lines(logging.Formatter):
         super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s %(message)s", "%Y-%m-%dT%H:%M:%S")
 
     def format(self, record: logging.LogRecord) -> str:
-        text = super().format(record)
+        text = redact(super().format(record)).text
         first, *rest = text.splitlines() or [""]
         return "\n".join([first, *(f"    {line}" for line in rest)])
 

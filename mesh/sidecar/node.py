@@ -22,8 +22,10 @@ from mesh.sidecar.lock import only_sidecar
 from mesh.sidecar.metrics import render
 from mesh.sidecar.notary import Notary, is_sound
 from mesh.sidecar.peers import peers_report
+from mesh.sidecar.renderer import Renderer
 from mesh.sidecar.routes import routes
 from mesh.sidecar.settings import Settings, advertised
+from mesh.sidecar.stream import Stream
 from mesh.sidecar.tally import Tally
 from mesh.store.author import Author
 from mesh.store.cards import Cards
@@ -128,8 +130,15 @@ class Node:
             transport = await self._listen(stack)
             self._start(author, state, cards, transport)
             await stack.enter_async_context(
-                serving(self.home.path, routes(self, self._door), self.metrics, self._librarian.refresh)
+                serving(
+                    self.home.path,
+                    routes(self, self._door),
+                    {"GET /events": Stream(self.home.path).handle},
+                    self.metrics,
+                    self._librarian.refresh,
+                )
             )
+            stack.enter_context(Renderer(self.home))
             name = display_name(self.home.name, self.home.node)
             log.info("up node=%s root=%s listen=%s", name, self.engine.root.hex()[:16], ",".join(self.addresses) or "-")
             ready(self)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mesh import __version__
 from mesh.core.ids import display_name, text_id
 from mesh.sidecar.tally import Tally
 from mesh.store.home import Home
@@ -18,6 +19,7 @@ def peers_report(
         "node": text_id(home.node),
         "name": display_name(home.name, home.node),
         "root": engine.root.hex(),
+        "version": __version__,
         "addresses": list(addresses),
         "links": sum(peer.linked for peer in peers),
         "in_step": sum(peer.in_step is True for peer in peers),
@@ -47,6 +49,7 @@ def _peer(tally: Tally, peer: PeerView) -> dict[str, Any]:
         "we_lack": peer.we_lack,
         "lag_seconds": None if peer.differs_seconds is None else round(peer.differs_seconds, 2),
         "clock_offset_ms": peer.offset_ms,
+        "version": peer.version or None,
         "queued_bytes": peer.queued,
         "bytes": flow.bytes,
         "bytes_per_second": round(flow.rate()),

@@ -8,6 +8,8 @@ from mesh import __version__
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.sidecar.door import FrontDoor
+from mesh.sidecar.openapi import document
+from mesh.sidecar.requests import record_routes
 from mesh.store.home import Home
 from peers.proto.engine import Engine
 
@@ -78,7 +80,11 @@ def routes(node: AskedNode, door: FrontDoor) -> dict[str, Callable[[dict[str, An
     async def leave(_given: dict[str, Any]) -> Any:
         return {"node": text_id(node.home.node), "told": await node.leave()}
 
-    return {
+    async def described(_given: dict[str, Any]) -> Any:
+        return document(__version__)
+
+    return record_routes(node.home.path) | {
+        "GET /openapi.json": described,
         "GET /peers": peers,
         "GET /node": about,
         "POST /invite": invite,

@@ -26,6 +26,7 @@ class PeerView(NamedTuple):
     differs_seconds: float | None
     offset_ms: int | None
     queued: int
+    version: str = ""  # of clan-mesh, as it says itself
 
 
 def view(station: Station, membership: Membership) -> Iterator[PeerView]:
@@ -54,6 +55,7 @@ def view(station: Station, membership: Membership) -> Iterator[PeerView]:
             None if link is None or link.differs_since is None else station.now - link.differs_since,
             None if link is None else link.offset_ms,
             0 if link is None else link.queued,
+            "" if contact is None else contact.version,
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mesh.cli.main import run
+from tests.clan_learnings.redaction_examples import fake
 
 
 class Shell:
@@ -264,6 +265,14 @@ def test_a_wrong_command_gets_a_sentence_and_the_next_step(
     """No traceback, no bare 'error': what is wrong and what to do."""
     alpha(*words, code=code)
     assert sentence in alpha.err
+
+
+def test_an_error_does_not_repeat_a_secret(alpha: Shell) -> None:
+    """What is refused is named in the sentence, and an agent's transcript keeps stderr."""
+    token = "ghp_" + fake("refused", 36)
+    alpha("discover", "a finding", "--category", token, code=1)
+    assert token not in alpha.err
+    assert "[redacted: github token]' is no category" in alpha.err
 
 
 def test_text_of_records_cannot_drive_the_terminal(alpha: Shell) -> None:

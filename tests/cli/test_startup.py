@@ -1,9 +1,11 @@
-"""What the everyday read command costs before it does anything: the modules it imports."""
+"""What everyday commands cost before they do anything: the modules they import."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,8 +27,8 @@ SLOW = (
 
 # Runs the command as the `mesh` script does, then tells which modules are there and who asked for the slow ones.
 REPORT = """
-import json, sys
-slow, chains = set(json.loads(sys.argv.pop(1))), {}
+import sys
+slow, chains = set(sys.argv.pop(1).split()), {}
 class Watch:
     def find_spec(name, path=None, target=None):
         if name in slow:
@@ -41,7 +43,9 @@ class Watch:
 sys.meta_path.insert(0, Watch)
 from mesh.cli.main import run
 code = run(sys.argv[1:])
-print(json.dumps({"code": code, "modules": sorted(sys.modules), "chains": chains}), file=sys.stderr)
+modules = sorted(sys.modules)
+import json
+print(json.dumps({"code": code, "modules": modules, "chains": chains}), file=sys.stderr)
 """
 
 
@@ -50,25 +54,63 @@ def home(tmp_path: Path) -> str:
     """A home with records, one of them edited, so that the command has something to read."""
     made = create_home(str(tmp_path / "home"), "laptop")
     author = made.author()
-    receipt = author.append([NewRecord("discoveries", {"text": f"note {number}"}) for number in range(3)])
+    receipt = author.append([NewRecord("discoveries", {"text": f"note {number}", "repo": ""}) for number in range(3)])
     author.append([Assignment(receipt.tags[0], "text", "a better note")])
     author.store.close()
     return made.path
 
 
-@pytest.mark.parametrize("options", [[], ["--json"], ["-n", "2", "--log", "discoveries"], ["--help"]])
-def test_tail_imports_nothing_slow(home: str, options: list[str]) -> None:
-    """`mesh tail` reads and prints records without any of the modules that agents would wait for."""
+# What reads takes a few milliseconds in all, so it loads none of these either.
+HEAVY = ("enum", "inspect", "re", "typing")
+# What writes has to sign, and to read the home's JSON.
+WRITING = {"enum", "nacl", "re", "typing"}
+EVENT = json.dumps({"hook_event_name": "SessionStart", "source": "startup", "session_id": "s1", "cwd": "/"})
+
+COMMANDS: list[tuple[list[str], set[str]]] = [
+    (["tail"], set()),
+    (["tail", "-n", "2", "--log", "discoveries"], set()),
+    (["tail", "--topic", "git"], set()),
+    (["tail", "--repo", "github.com/acme/api"], set()),
+    (["tail", "--help"], set()),
+    (["hot", "--all"], set()),
+    (["search", "--all", "note"], set()),
+    (["context"], set()),
+    (["context", "--task", "a better note"], set()),
+    (["hook", "SessionStart"], set()),
+    (["hook", "UserPromptSubmit"], set()),
+    (["discover", "note of something else"], WRITING),
+    (["correct", "--wrong", "npm install", "--right", "pnpm install"], WRITING),
+]
+
+
+def report(home: str, command: list[str]) -> tuple[str, dict[str, Any]]:
+    """What a command prints, and what it has loaded."""
     done = subprocess.run(
-        [sys.executable, "-c", REPORT, json.dumps(SLOW), "tail", "--home", home, *options],
+        [sys.executable, "-c", REPORT, " ".join(SLOW + HEAVY), command[0], "--home", home, *command[1:]],
         check=True,
         capture_output=True,
         text=True,
+        input=EVENT,
+        cwd="/",
+        env=os.environ | {"MESH_NO_AUTOSTART": "1"},
     )
-    report = json.loads(done.stderr)
-    assert report["code"] == 0
-    assert "note" in done.stdout or "--help" in options
-    loaded = {
-        name: report["chains"].get(name, "loaded before the command") for name in SLOW if name in report["modules"]
-    }
-    assert loaded == {}
+    return done.stdout, json.loads(done.stderr.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("command", "allowed"), COMMANDS, ids=lambda value: " ".join(sorted(value) if isinstance(value, set) else value)
+)
+def test_everyday_commands_import_nothing_slow(home: str, command: list[str], allowed: set[str]) -> None:
+    """Agents wait for them: they load none of what takes longer than they do, but for what a write cannot do without."""
+    printed, told = report(home, command)
+    assert told["code"] == 0
+    assert printed or command[0] in ("hot", "tail")
+    loaded = {name: told["chains"].get(name, "loaded before") for name in SLOW + HEAVY if name in told["modules"]}
+    assert {name: chain for name, chain in loaded.items() if name not in allowed} == {}
+
+
+def test_json_for_machines_imports_nothing_slow(home: str) -> None:
+    """The module that writes JSON brings `re` with it, and no more."""
+    printed, told = report(home, ["tail", "--json"])
+    assert "note" in printed
+    assert set(told["modules"]) & set(SLOW) == set()

@@ -29,6 +29,7 @@ def mesh(home: Path, *words: str, stdin: str | None = None) -> Finished:
         errors="replace",  # a bundle on stdout is no text
         timeout=PATIENCE_SECONDS,
         check=False,
+        cwd="/",  # no repository: the one these tests lie in must not be taken for an agent's
     )
 
 

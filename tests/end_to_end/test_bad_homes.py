@@ -269,7 +269,7 @@ def test_what_is_missing_after_a_repair_comes_back_with_a_bundle(home: Home, tmp
 
 def test_what_is_erased_after_a_repair_is_gone_from_the_kept_file_too(home: Home) -> None:
     """After an erase no byte of the secret is left in the home: either repair's copy is covered, or the erase says so."""
-    done(home.path, "op", "add", "facts", "the password is xylophone-4711")
+    done(home.path, "op", "add", "facts", "the xylophone-4711 is in the cellar")
     done(home.path, "repair")
     record = json.loads(done(home.path, "op", "list", "--json").splitlines()[-1])["id"]
     finished = mesh(home.path, "erase", record, "--reason", "leaked")

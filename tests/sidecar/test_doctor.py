@@ -10,7 +10,8 @@ import pytest
 from mesh.sidecar.doctor import examine
 
 GUIDE = Path(__file__).parents[2] / "docs" / "OPERATIONS.md"
-SOURCE = Path(__file__).parents[2] / "mesh" / "sidecar" / "doctor.py"
+SIDECAR = Path(__file__).parents[2] / "mesh" / "sidecar"
+SOURCES = (SIDECAR / "doctor.py", SIDECAR / "checkup.py")
 
 STATUS: dict[str, Any] = {
     "node": "a" * 52,
@@ -83,6 +84,7 @@ def test_each_fault_of_a_home_is_found(status: dict[str, Any], expected: str) ->
         (changed(PEERS, peers=[PEER | {"lag_seconds": 300.0, "in_step": False}]), "behind"),
         (changed(PEERS, peers=[PEER | {"state": "dead"}]), "dead"),
         (changed(PEERS, peers=[PEER | {"clock_offset_ms": -3_600_000}]), "clock"),
+        (changed(PEERS, version="0.2.0", peers=[PEER | {"version": "0.1.0"}]), "versions"),
     ],
 )
 def test_each_fault_of_the_neighbourhood_is_found(peers: dict[str, Any] | None, expected: str) -> None:
@@ -102,7 +104,9 @@ def test_members_that_left_are_nobodys_fault() -> None:
 
 def test_every_finding_is_in_the_operations_guide() -> None:
     """What the doctor says, the guide explains."""
-    names = set(re.findall(r'(?:Finding\(\s*|: \()"([a-z ]+)"', SOURCE.read_text(encoding="utf-8"))) | {"waiting"}
-    assert len(names) > 15
+    text = "".join(source.read_text(encoding="utf-8") for source in SOURCES)
+    names = set(re.findall(r'(?:Finding\(\s*|: \()"([a-zA-Z ]+)"', text)) | {"waiting"}
+    names |= {"hooks not installed", "hooks outdated", "settings broken", "hooks twice", "hooks never fired"}
+    assert len(names) > 25
     guide = GUIDE.read_text(encoding="utf-8")
     assert {name for name in names if f"`{name}`" not in guide} == set()

@@ -1,0 +1,79 @@
+"""`mesh correct`: record a mistake and the right way, and say what it was counted under."""
+
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.output import plain
+from mesh.cli.telling import ABOUT, PRIVATE, answered, desk_of, from_stdin, occurrences, said
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+SHAPE = Shape(
+    "correct",
+    "--wrong W --right R",
+    (
+        Option("--wrong", "TEXT", "what was done or believed; - reads it from stdin"),
+        Option("--right", "TEXT", "what is right; - reads it from stdin"),
+        Option("--pattern", "NAME", "the pattern to count it under (default: the one its words belong to)"),
+        Option("--source", "WHO", "who corrected: human, agent, build or self (default: agent)"),
+        *ABOUT,
+        PRIVATE,
+        Option("--move", "ID", "instead of recording: count the correction ID under --pattern"),
+    ),
+    'mesh correct --wrong "npm install" --right "pnpm install" --source human',
+    more="Or, to count a correction under another pattern: mesh correct --move ID --pattern NAME",
+)
+_IN_WORDS = ((1.0, "certain"), (0.9, "very sure"), (0.75, "sure"), (0.0, "likely"))
+
+
+def main(argv: list[str]) -> int:
+    """Record it, or move it."""
+    return run(argv, SHAPE, _correct)
+
+
+def _correct(given: Given) -> int:
+    if given.has("move"):
+        return _move(given)
+    for name in ("wrong", "right"):
+        if not given.has(name):
+            raise Wrong(f"--{name} is missing: both --wrong and --right are needed")
+    about = said(given)
+    wrong, right = from_stdin(given.text("wrong"), given.text("right"))
+    answer = desk_of(given).correct(
+        wrong,
+        right,
+        pattern=given.text("pattern"),
+        source=given.text("source") or "agent",
+        private=given.has("private"),
+        **about,
+    )
+    return answered(given, answer, _show)
+
+
+def _move(given: Given) -> int:
+    if not given.text("pattern"):
+        raise Wrong("--move needs --pattern: the pattern to count it under")
+    if given.has("wrong") or given.has("right"):
+        raise Wrong("--move takes a correction that is there: leave --wrong and --right out")
+    return answered(given, desk_of(given).move(given.text("move"), given.text("pattern")), _show) or EXIT_OK
+
+
+def _show(answer: dict[str, Any]) -> None:
+    pattern, identity = plain(answer["pattern"], 100), answer["id"]
+    where = "new pattern" if answer["founded"] else "counted under"
+    if "from" in answer:
+        where = f"moved from {plain(answer['from'], 100)} to"
+    print(f"{identity}  {where} {pattern}")
+    print(f"  {in_words(answer['sureness'])} ({answer['sureness']:.2f}): {plain(answer['why'])}")
+    if answer["sessions"] is not None:
+        print(f"  {answer['says']}")
+        print(f"  so far: {occurrences(answer)}; tier {answer['tier']}")
+    print(f"  belongs elsewhere? mesh correct --move {identity} --pattern NAME")
+
+
+def in_words(sureness: float) -> str:
+    """How sure a number means."""
+    return next(words for least, words in _IN_WORDS if sureness >= least)

@@ -1,0 +1,44 @@
+"""`mesh discover`: record something that was found out."""
+
+from __future__ import annotations
+
+from mesh.cli.options import Given, Option, Shape, run
+from mesh.cli.output import plain
+from mesh.cli.telling import ABOUT, PRIVATE, answered, desk_of, from_stdin, place_name, said
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+SHAPE = Shape(
+    "discover",
+    "TEXT|-",
+    (*ABOUT, PRIVATE, Option("--anyway", "", "record it also if a record covers it already")),
+    'mesh discover "HTTP 405 on push means branch protection" --topic git',
+    words=(1, 1),
+    more="TEXT is one sentence in quotes; - reads it from stdin.",
+)
+
+
+def main(argv: list[str]) -> int:
+    """Record it, or say which record covers it."""
+    return run(argv, SHAPE, _discover)
+
+
+def _discover(given: Given) -> int:
+    about = said(given)
+    (text,) = from_stdin(given.words[0])
+    answer = desk_of(given).discover(text, private=given.has("private"), anyway=given.has("anyway"), **about)
+    return answered(given, answer, _show)
+
+
+def _show(answer: dict[str, Any]) -> None:
+    known = answer.get("covered_by")
+    if known is not None:
+        print(f"{known['id']}  already known: {plain(known['text'])}")
+        print(
+            f"  by {plain(known['author'])} on {known['at'][:10]}, in {place_name(known['repo'])}; nothing was added,"
+            " --anyway adds it"
+        )
+        return
+    print(f"{answer['id']}  recorded")

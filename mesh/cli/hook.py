@@ -1,0 +1,257 @@
+"""`mesh hook`: what coding agents call at their events. Whatever happens, it ends well and answers in valid JSON.
+
+An agent waits for this, so it imports next to nothing. A hook that fails may keep a session from starting, and exit code 2
+forbids what the person was about to do: so nothing here ends with anything but 0, and what went wrong stands in a log.
+"""
+
+import os
+import sys
+
+# What `signal` hands out, without its import of enum.
+from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
+
+from clan_learnings.agents.event import AGENTS, BYTES, CALL, OTHER, START, Event, parse
+from clan_learnings.agents.reply import NOTHING, reply
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HELP = """usage: mesh hook EVENT [--agent AGENT] [--home DIR] [--json]
+
+Answer an event of a coding agent, which is read as JSON from stdin. Installed by `mesh install`; a person needs it only to try
+it out. It never fails: it exits with 0, and what went wrong stands in hook.log in the home.
+
+  EVENT          as the agent calls it: SessionStart, UserPromptSubmit, PostToolUse, PostToolUseFailure, SubagentStart,
+                 Stop, PreCompact, ...; of Gemini: BeforeAgent, AfterTool, AfterAgent, PreCompress
+
+options:
+  --agent AGENT  claude-code, codex or gemini (default: told by the event, else claude-code)
+  --home DIR     the node's home folder (default: MESH_HOME, else as `mesh homes` says, else ~/.clan-mesh)
+  --json         changes nothing: the answer is JSON
+
+example:
+  mesh hook SessionStart --agent codex < event.json"""
+
+_ANSWER_SECONDS = 3.0  # then the session goes on without us
+_AFTERWARDS_SECONDS = 1.5  # for what the answer does not need; together below what agents are told to wait
+_TAKEN = 20  # queued writes that one hook takes in
+_STARTING = "starting.lock"
+_TODAY = b'{\n  "format": 1,'  # how home.json begins; if it does not, it is looked at more closely
+
+
+class _TooSlow(BaseException):
+    """Time is up. Not an Exception: nobody on the way may take it for a failure of their own."""
+
+
+class _Given:
+    """The command line."""
+
+    def __init__(self, argv: list[str]) -> None:
+        self.event = self.agent = self.home = self.problem = ""
+        self.data: bytes | None = None
+        rest = iter(argv)
+        for word in rest:
+            if word in ("--agent", "--home"):
+                value = next(rest, "")
+                if not value:
+                    self.problem = f"{word} needs a value"
+                elif word == "--home":
+                    self.home = value
+                elif value in AGENTS:
+                    self.agent = value
+                else:
+                    self.problem = f"{value!r} is no agent that we know: {', '.join(AGENTS)}"
+            elif word.startswith("{"):  # Codex, before it had hooks, called programs with the event as the last word
+                self.data = os.fsencode(word)
+            elif word.startswith("-") and word != "--json":
+                self.problem = f"what is {word!r}?"
+            elif word != "--json":
+                self.event = self.event or word
+        if not self.event:
+            self.problem = self.problem or "which event?"
+
+
+def main(argv: list[str]) -> int:
+    """Answer one event."""
+    if any(word in ("-h", "--help") for word in argv):
+        print(HELP)
+        return 0
+    given = _Given(argv)
+    if given.problem:
+        print(f"mesh hook: {given.problem}\n  next: mesh hook --help", file=sys.stderr)
+    run = _Run(given)
+    if not given.problem:  # a home that was not given is not guessed
+        run.guarded(_ANSWER_SECONDS, run.answer)
+    run.guarded(_AFTERWARDS_SECONDS, run.say)
+    run.guarded(_AFTERWARDS_SECONDS, run.afterwards)
+    run.guarded(_AFTERWARDS_SECONDS, run.log)
+    return 0
+
+
+class _Run:
+    """One event from stdin to the answer, and what is done after it."""
+
+    def __init__(self, given: _Given) -> None:
+        self.problems = [given.problem] if given.problem else []
+        self._given = given
+        self._event: Event | None = None
+        self._home = given.home
+        self._is_usable = False  # there is a home, and one that we know how to use
+        self._answer = NOTHING
+
+    def guarded(self, seconds: float, step: "Callable[[], None]") -> None:
+        """Do something within a time. Nothing gets out of here: not a failure, not an exit, not a signal to stop."""
+        try:
+            signal(SIGALRM, _give_up)
+            setitimer(ITIMER_REAL, seconds)
+            try:
+                step()
+            finally:
+                setitimer(ITIMER_REAL, 0)
+        except _TooSlow:
+            self.problems.append(f"gave up after {seconds:g} s")
+        except BaseException as error:  # noqa: BLE001 (it is told in the log, and an agent waits)
+            self.problems.append(f"{type(error).__name__}: {error}")
+
+    def answer(self) -> None:
+        """Read the event and do what it asks for."""
+        given = self._given
+        data = given.data if given.data is not None else _stdin()
+        event = self._event = parse(given.event, given.agent, data)
+        if event.is_broken:
+            self.problems.append(f"the event is not the JSON it should be ({len(data)} bytes)")
+        elif event.meaning == OTHER or (event.meaning == CALL and not event.is_failure):
+            return  # some agents tell of every call: one that went well costs as little as can be
+        from clan_learnings.agents.hooks import Hook
+        from clan_learnings.process_tree import ancestors
+        from mesh.cli.place import home_path
+        from mesh.sidecar.place import NOTES
+
+        self._home = os.path.abspath(given.home or home_path(os.environ, event.folder))
+        _refuse(self._home)
+        self._is_usable = True
+        hook = Hook(event, self._home, os.path.join(self._home, NOTES), os.environ, ancestors())
+        try:
+            self._answer = reply(event.agent, event.name, hook.run())
+        finally:
+            self.problems += hook.problems
+
+    def say(self) -> None:
+        """The answer, and nothing else, on stdout."""
+        try:
+            sys.stdout.write(f"{self._answer}\n")
+            sys.stdout.flush()
+        except OSError:  # whoever asked does not wait any more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+    def afterwards(self) -> None:
+        """What the agent need not wait for, though it does."""
+        if not self._is_usable or self._event is None:
+            return
+        if self._event.meaning == START:
+            _start_sidecar(self._home)
+        from clan_learnings import spool
+
+        if spool.is_waiting(self._home):
+            self._take_in(self._event.folder)
+
+    def _take_in(self, folder: str) -> None:
+        """Writes that sandboxed shells could only queue. What cannot be a record is put aside, the rest waits for the next hook."""
+        from clan_learnings import spool
+        from mesh.core.errors import UsageError
+        from mesh.sidecar.desk import Desk
+
+        desk = Desk(self._home, folder=folder)
+        for write in spool.take(self._home, _TAKEN):
+            arguments = write.arguments
+            if not arguments.get("repo"):  # whoever queued it was in none; that this hook runs in one says nothing
+                arguments["is_global"] = True
+            try:
+                desk.discover(**arguments) if write.kind == "discover" else desk.correct(**arguments)
+            except UsageError as error:
+                self.problems.append(f"a queued write was rejected: {error}")
+                write.reject()
+            except BaseException:
+                write.later()
+                raise
+            else:
+                write.done()
+
+    def log(self) -> None:
+        """Why nothing was said, if there is a reason."""
+        if self.problems:
+            from clan_learnings.hook_log import log
+
+            event = self._event
+            name = f"{event.name} of {event.agent}" if event is not None else self._given.event or "hook"
+            log(self._home if self._is_usable else "", name, self.problems)
+
+
+def _stdin() -> bytes:
+    """What the agent sends, and a little more than the limit at most. A person at a terminal sends nothing."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return b""
+    kept, size = [], 0
+    while chunk := os.read(0, 1024 * 1024):
+        if size <= BYTES:
+            kept.append(chunk)
+        size += len(chunk)  # the rest is taken all the same: a broken pipe might upset the agent
+    return b"".join(kept)
+
+
+def _refuse(home: str) -> None:
+    """A home that is not there, or that a newer version made, is not touched."""
+    from mesh.core.errors import NoHome
+
+    if not os.path.isfile(os.path.join(home, "mesh.db")):
+        raise NoHome(f"there is no clan-mesh node in {home}")
+    with open(os.path.join(home, "home.json"), "rb") as file:
+        if file.read(len(_TODAY)) == _TODAY:
+            return
+    from mesh.store.reading import refuse_newer_format  # brings the database with it, which a pointer has no use for
+
+    refuse_newer_format(home)
+
+
+def _start_sidecar(home: str) -> None:
+    """Start the home's sidecar if none runs, without waiting for it. Of many hooks at once one does it."""
+    from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
+
+    from clan_learnings.hook_log import NAME as LOG
+    from mesh.sidecar.service import start_words
+
+    if os.environ.get("MESH_NO_AUTOSTART"):
+        return
+    program = os.path.abspath(sys.argv[0])
+    words = start_words(home, program, os.environ)
+    if not words:
+        return
+    if words[0] == program and not os.access(program, os.X_OK):  # python -m mesh
+        words = [sys.executable, "-m", "mesh", *words[1:]]
+    running = os.open(os.path.join(home, "sidecar.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    starting = os.open(os.path.join(home, _STARTING), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        flock(starting, LOCK_EX | LOCK_NB)
+        flock(running, LOCK_SH | LOCK_NB)
+    except BlockingIOError:
+        return  # one runs, or is being started
+    finally:
+        os.close(running)
+    import subprocess
+
+    said = os.open(os.path.join(home, LOG), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # The lock goes with the command that starts it, and is free when that has ended: the sidecar is ready then, or is not to be.
+    subprocess.Popen(  # noqa: S603 (our own command, our own arguments)
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=said,
+        start_new_session=True,
+        cwd="/",
+        pass_fds=(starting,),
+    )
+
+
+def _give_up(_number: int, _frame: object) -> None:
+    raise _TooSlow

@@ -1,0 +1,41 @@
+"""`mesh hot`: the patterns that are in every context of their scope."""
+
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import REPO, Given, Option, Shape, run
+from mesh.cli.output import plain, print_json, tell
+from mesh.cli.telling import desk_of, number_of, place_name
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+ALL = Option("--all", "", "of every repository")
+SHAPE = Shape("hot", "", (REPO, ALL), "mesh hot")
+
+
+def main(argv: list[str]) -> int:
+    """Print them, those of most sessions first."""
+    return run(argv, SHAPE, _hot)
+
+
+def _hot(given: Given) -> int:
+    answer = desk_of(given).hot(repo=given.maybe("repo"), everywhere=given.has("all"))
+    if given.as_json:
+        print_json(answer)
+        return EXIT_OK
+    for item in answer["hot"]:
+        print(line(item))
+    if not answer["hot"]:
+        where = "anywhere" if given.has("all") else f"in {place_name(answer['repo'])}"
+        tell(f"nothing is HOT {where}: a pattern is, once {answer['hot_at']} sessions were corrected under it")
+    return EXIT_OK
+
+
+def line(item: dict[str, Any]) -> str:
+    """A HOT pattern in one line: the rule; not what; how often, when last; the id to cite; its name."""
+    wrong = f"; not {plain(item['wrong'], 200)}" if item["wrong"] else ""
+    counts = f"{number_of(item['sessions'], 'session')}, {number_of(item['nodes'], 'node')}, last {item['last']}"
+    scope = "" if item["repo"] else "  (every repo)"
+    return f"{item['id']}  {plain(item['rule'])}{wrong}; {counts}  {plain(item['pattern'], 100)}{scope}"

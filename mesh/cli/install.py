@@ -1,0 +1,130 @@
+"""`mesh install`: our hooks, tools and skill in the settings of coding agents. Also what `mesh uninstall` shares with it."""
+
+import argparse
+import os
+import shutil
+import sys
+
+from clan_learnings.agents.install import AGENTS, install
+from clan_learnings.agents.part import Outcome
+from clan_learnings.agents.skill import agents_text
+from clan_learnings.agents.target import Target
+from clan_learnings.repository import find
+from mesh.cli.arguments import Parser, parser
+from mesh.cli.main import EXIT_OK, EXIT_REFUSED
+from mesh.cli.output import print_json, tell
+from mesh.cli.place import home_path
+from mesh.core.errors import UsageError
+
+_WOULD = {"created": "create", "changed": "change", "removed": "remove", "restored": "restore"}
+
+
+def main(argv: list[str]) -> int:
+    """Install, and say what a person still has to do."""
+    arguments = parser("install", "mesh install claude-code")
+    add_choice(arguments)
+    arguments.add_argument(
+        "--allow", action="store_true", help="also let the agent call mesh without asking, by its own permission rules"
+    )
+    arguments.add_argument(
+        "--text", action="store_true", help="print what AGENTS.md should say for an agent without hooks, and do nothing"
+    )
+    given = arguments.parse_args(argv)
+    if given.text:
+        print_json({"text": agents_text()}) if given.json else print(agents_text(), end="")
+        return EXIT_OK
+    agents = chosen(given, arguments)
+    done = install(agents, target(given.home, project=given.project, allow=given.allow), dry_run=given.dry_run)
+    if not os.path.exists(os.path.join(given.home, "home.json")):
+        tell("there is no node here yet, so agents would be given nothing\n  next: mesh up --init --detach")
+    notes = [AGENTS[name].note for name in agents if AGENTS[name].note]
+    return report(
+        done, given, ["Agents read their settings when they start: it works from the next session on.", *notes]
+    )
+
+
+def add_choice(arguments: Parser) -> None:
+    """Which agents, and where: the options of both commands."""
+    arguments.add_argument("agents", nargs="*", metavar="AGENT", help=f"{', '.join(AGENTS)}")
+    arguments.add_argument("--all", action="store_true", help="all of them")
+    where = arguments.add_mutually_exclusive_group()
+    where.add_argument("--user", action="store_true", help="in the user's own settings (default)")
+    where.add_argument("--project", action="store_true", help="in the settings of the repository we are in")
+    arguments.add_argument("--dry-run", action="store_true", help="only say what would be done")
+
+
+def chosen(given: argparse.Namespace, arguments: Parser) -> list[str]:
+    """The agents' names, each once."""
+    if given.all == bool(given.agents):
+        arguments.error(f"name agents ({', '.join(AGENTS)}), or give --all")
+    for name in given.agents:
+        if name not in AGENTS:
+            arguments.error(
+                f"{name!r} is not one of {', '.join(AGENTS)}; for other agents: mesh install --text >> AGENTS.md"
+            )
+    return list(AGENTS) if given.all else list(dict.fromkeys(given.agents))
+
+
+def target(home: str, *, project: bool = False, allow: bool = False) -> Target:
+    """Where to install, and what. A home that a hook finds by itself is not named in its command line.
+
+    So hooks follow the list of homes, whichever repository they were installed from. They do not know our `MESH_HOME`.
+    """
+    here = os.getcwd()
+    alone = {name: value for name, value in os.environ.items() if name != "MESH_HOME"}
+    known = {os.path.expanduser("~/.clan-mesh"), os.path.abspath(home_path(alone))}
+    home = os.path.abspath(home)
+    return Target(
+        mesh=program(),
+        environ=os.environ,
+        project=(find(here, os.environ).root or here) if project else "",
+        home="" if home in known else home,
+        allow=allow,
+    )
+
+
+def program() -> str:
+    """The absolute path of the `mesh` script, as it will still be called after an upgrade: links are not followed."""
+    on_path = shutil.which("mesh")
+    beside = os.path.join(os.path.dirname(sys.executable), "mesh")
+    called = sys.argv[0] if os.path.basename(sys.argv[0]) == "mesh" else beside
+    if not os.path.isfile(called):
+        if on_path is None:
+            raise UsageError("the mesh script cannot be found", "install clan-mesh so that `mesh` is on the PATH")
+        return os.path.abspath(on_path)
+    if on_path is not None and os.path.samefile(on_path, called):
+        return os.path.abspath(on_path)  # often a link that outlives the environment it leads to
+    return os.path.abspath(called)
+
+
+def report(done: list[Outcome], given: argparse.Namespace, notes: list[str]) -> int:
+    """Say what came of each file."""
+    refused = [outcome for outcome in done if outcome.did == "refused"]
+    if given.json:
+        files = [
+            {key: getattr(outcome, key) for key in ("agent", "path", "did", "note", "by_hand", "diff")}
+            for outcome in done
+        ]
+        print_json({"dry_run": given.dry_run, "files": files, "notes": notes})
+    else:
+        for outcome in done:
+            if outcome.did != "refused":
+                print(_line(outcome, dry_run=given.dry_run))
+    for outcome in refused:
+        tell(f"mesh: {outcome.path} was left alone: {outcome.note}")
+        if outcome.by_hand:
+            tell(f"  next: mend it and repeat the command, or add this by hand:\n\n{outcome.by_hand}")
+        else:
+            tell("  next: mend it and repeat the command, or take the entries of mesh out by hand")
+    if not given.json:
+        for note in notes:
+            print(note)
+    return EXIT_REFUSED if refused else EXIT_OK
+
+
+def _line(outcome: Outcome, *, dry_run: bool) -> str:
+    if outcome.did == "same":
+        return f"as it was  {outcome.path}"
+    if dry_run:
+        return f"would {_WOULD[outcome.did]} {outcome.path}\n{outcome.diff}".rstrip()
+    return f"{outcome.did:<9}  {outcome.path}" + (f"  ({outcome.note})" if outcome.note else "")

@@ -1,0 +1,115 @@
+"""`mesh mcp`: the MCP server on stdin and stdout, for coding agents. It ends when its client closes the pipe, or is gone."""
+
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from mesh.cli.arguments import parser
+from mesh.cli.output import tell
+from mesh.cli.place import home_path
+from mesh.core.errors import MeshError
+
+if TYPE_CHECKING:
+    from mesh.sidecar.desk import Desk
+
+_LOG = "mcp.log"
+
+
+def main(argv: list[str]) -> int:
+    """Serve until nobody is there any more. A missing home is no reason not to start: the tools say so."""
+    arguments = parser("mcp", "mesh mcp --agent codex")
+    # None: found anew for each call, as a call may be about another team's repository.
+    arguments.set_defaults(home=None)
+    arguments.add_argument(
+        "--agent", default="", metavar="NAME", help="the agent that calls (default: found from the surroundings)"
+    )
+    arguments.add_argument(
+        "--session",
+        default="",
+        metavar="ID",
+        help="its session (default: MESH_SESSION, else found from the surroundings)",
+    )
+    given = arguments.parse_args(argv)
+    if sys.stdin.isatty():
+        tell("mesh mcp: waiting for a coding agent on stdin; to make agents start this by themselves: mesh install")
+    _serve(given.home, given.agent, given.session)
+    return 0
+
+
+def _serve(home: str | None, agent: str, session: str) -> None:
+    # The reader of stdin sits in a thread that nothing but a line or the end wakes: a graceful stop would wait for it.
+    # Writes are transactions, so dying at once does no harm.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _start_log(home)  # before the SDK, which would log to stderr
+
+    import anyio
+
+    from clan_learnings.agents.mcp_server import Server
+    from clan_learnings.agents.mcp_tools import Tools
+    from mesh import __version__
+    from mesh.sidecar.desk import Desk
+
+    def desk(repo: str | None = None) -> Desk:
+        return Desk(_home(home, repo), agent=agent, session=session)
+
+    tools = Tools(desk)
+    server = Server(tools, version=__version__, categories=lambda: _categories(desk))
+    threading.Thread(target=_end_unread, args=(os.dup(1), tools.at_work), daemon=True).start()
+    try:
+        anyio.run(server.run_stdio_async)
+    except* (BrokenPipeError, anyio.BrokenResourceError):
+        pass  # the client is gone, and nobody is left to answer
+
+
+def _end_unread(wire: int, at_work: threading.Lock) -> None:
+    """End the process once nobody can read its answers any more, though its input stays open; what is being written is finished."""
+    poll = select.poll()
+    poll.register(wire, 0)  # errors and hang-ups are always told
+    poll.poll()
+    with at_work:
+        os._exit(0)
+
+
+def _home(given: str | None, repo: str | None) -> str:
+    from mesh.sidecar.place import HERE, named_repo
+
+    if given or not repo or repo == HERE:
+        return given or home_path()
+
+    return home_path(repo=named_repo(repo))
+
+
+def _categories(desk: "Callable[[], Desk]") -> Sequence[str]:
+    """Those of this mesh and this repository; those of every mesh if its home cannot be read."""
+    from clan_learnings.records import CATEGORIES
+
+    try:
+        here = desk()
+        known = here.ask(lambda memory: {"categories": memory.settings.categories})["categories"]
+        return [*known, *(name for name in here.place.categories if name not in known)]
+    except MeshError:
+        return CATEGORIES
+
+
+def _start_log(home: str | None) -> None:
+    """Into the home; where that cannot be, beside the markers; else nowhere. Never to stdout, which is the protocol's."""
+    from mesh.sidecar.logs import start_logs
+    from mesh.store.marker import state_folder
+
+    folders = [state_folder()]
+    with suppress(OSError):
+        os.makedirs(folders[0], mode=0o700, exist_ok=True)
+    with suppress(MeshError):  # each tool will say it
+        folders.insert(0, _home(home, None))
+    for folder in folders:
+        try:
+            return start_logs(os.path.join(folder, _LOG), logging.WARNING)
+        except OSError:
+            continue
+    return logging.basicConfig(handlers=[logging.NullHandler()])

@@ -1,0 +1,78 @@
+"""`mesh mute`: hide a record, a node or a pattern on this node. Nothing that is shared changes by it."""
+
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.output import plain, print_json, tell
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+SHAPE = Shape(
+    "mute",
+    "ID|NODE|PATTERN",
+    (
+        Option("--undo", "", "show it again"),
+        Option("--list", "", "list what is hidden here"),
+    ),
+    "mesh mute builder·jzcjr",
+    words=(0, 1),
+    more="ID is a record's id, NODE a node's name or id, PATTERN a pattern's name.",
+)
+
+
+def main(argv: list[str]) -> int:
+    """Hide it, show it again, or list what is hidden."""
+    return run(argv, SHAPE, _mute)
+
+
+def _mute(given: Given) -> int:
+    if given.has("list") == bool(given.words) or (given.has("list") and given.has("undo")):
+        raise Wrong("give one of ID, NODE, PATTERN, or --list")
+    home = given.home
+    if given.has("list"):
+        return _list(given, home)
+    from clan_learnings.muted import change_muted
+    from mesh.sidecar.hidden import find_hidden, find_to_hide
+
+    found = find_hidden(home, given.words[0]) if given.has("undo") else find_to_hide(home, given.words[0])
+    if given.has("undo"):
+        changed = change_muted(home, remove=found["id"])
+        said = "shown again" if changed else "was not hidden"
+    else:
+        changed = change_muted(home, add=found["id"])
+        said = "hidden here from now on" if changed else "was hidden already"
+    if given.as_json:
+        print_json(found | {"muted": not given.has("undo"), "changed": changed})
+        return EXIT_OK
+    print(f"{_line(found)}: {said}")
+    if not given.has("undo"):
+        tell(
+            f"what others see, and what counts, stays as it is\n  next: to see it again: mesh mute {_short(found)} --undo"
+        )
+    return EXIT_OK
+
+
+def _list(given: Given, home: str) -> int:
+    from mesh.sidecar.hidden import all_hidden
+
+    found = all_hidden(home)
+    if given.as_json:
+        print_json({"muted": found})
+        return EXIT_OK
+    for item in found:
+        print(_line(item))
+    if not found:
+        tell("nothing is hidden here")
+    return EXIT_OK
+
+
+def _line(item: dict[str, Any]) -> str:
+    return f"{plain(_short(item), 100)}  {item['kind']}  {plain(item['text'], 120)}".rstrip()
+
+
+def _short(item: dict[str, Any]) -> str:
+    whole: str = item["id"]
+    return whole if item["kind"] == "pattern" else whole[:8]

@@ -1,0 +1,268 @@
+"""`mesh pattern`: what works, by name: a rule, the corrections counted under it, and what became of it."""
+
+from __future__ import annotations
+
+import sys
+
+from mesh.cli.main import EXIT_OK, EXIT_USAGE
+from mesh.cli.options import REPO, Given, Option, Shape, Wrong, run
+from mesh.cli.output import plain, print_json, tell
+from mesh.cli.telling import ABOUT, answered, desk_of, from_stdin, number_of, occurrences, place_name, said
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from clan_learnings.memory import Memory
+    from clan_learnings.notebook import Pen
+    from clan_learnings.records import About
+    from mesh.core.draft import Draft
+
+    Made = tuple[list[Draft], dict[str, Any]]
+
+_REASON = Option("--reason", "TEXT", "why")
+_MOST = 200
+# name: sentence, example
+MEMBERS = {
+    "add": (
+        "Record what works, before any correction.",
+        'mesh pattern add "retry uploads with a fresh token" --topic uploads',
+    ),
+    "list": ("List patterns: HOT ones first, then the newest.", "mesh pattern list -n 5"),
+    "show": ("Show a pattern: its names, its corrections, what it stands beside.", "mesh pattern show pnpm-not-npm"),
+    "edit": (
+        "Change a pattern's rule or topic, or where it holds.",
+        'mesh pattern edit pnpm-not-npm --rule "pnpm install, never npm" --global',
+    ),
+    "supersede": (
+        "Put one pattern in the place of another, which ends.",
+        'mesh pattern supersede pnpm-not-npm bun-not-pnpm --reason "we moved to bun"',
+    ),
+    "alias": ("Let two names stand for one pattern.", "mesh pattern alias pnpm-not-npm use-pnpm"),
+    "unalias": ("Let a name stand for itself again.", "mesh pattern unalias use-pnpm"),
+    "archive": (
+        "End a pattern, until as many further sessions need it as make one HOT.",
+        'mesh pattern archive pnpm-not-npm --reason "no more node in this repo"',
+    ),
+}
+_TAKES: dict[str, tuple[str, tuple[Option, ...], int, str]] = {  # usage, options, words, more
+    "add": (
+        "RULE|-",
+        (
+            Option("--name", "NAME", "its name (default: made of its words)"),
+            Option("--wrong", "TEXT", "what it is to be done instead of"),
+            *ABOUT,
+        ),
+        1,
+        "RULE is one sentence in quotes; - reads it from stdin.",
+    ),
+    "list": (
+        "",
+        (
+            REPO,
+            Option("--all", "", "of every repository"),
+            Option("-n", "COUNT", f"at most so many, up to {_MOST} (default: 20)"),
+        ),
+        0,
+        "",
+    ),
+    "show": ("NAME", (), 1, "NAME may be the beginning of a name."),
+    "edit": (
+        "NAME",
+        (
+            Option("--rule", "TEXT", "the rule, for all its names"),
+            Option("--topic", "WORD", "what it is about"),
+            Option("--global", "", "it holds in every repository"),
+            Option("--local", "", "it holds where it was seen; everywhere, once that is two repositories"),
+        ),
+        1,
+        "",
+    ),
+    "supersede": ("OLD NEW", (_REASON,), 2, "To undo it: mesh retract ID, with the id it prints."),
+    "alias": ("NAME OTHER", (), 2, "Their corrections are counted together, under the older name."),
+    "unalias": ("NAME", (), 1, ""),
+    "archive": ("NAME", (_REASON, Option("--undo", "", "count it again as if it had not been")), 1, ""),
+}
+
+
+def main(argv: list[str]) -> int:
+    """Run `mesh pattern MEMBER ...`."""
+    if argv[:1] == ["--home"]:  # also before the member, as before the command
+        argv = argv[2:] + argv[:2] if len(argv) > 2 else []
+    if not argv or argv[0] in ("-h", "--help"):
+        width = max(map(len, MEMBERS))
+        lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
+        head = ["usage: mesh pattern MEMBER [options]", "", "Work with patterns: what works, by name.", ""]
+        print("\n".join([*head, *lines, "", "example:", f"  {MEMBERS['add'][1]}"]))
+        return EXIT_OK
+    name = argv[0]
+    if name not in MEMBERS:
+        print(
+            f"mesh pattern: the first word is one of {', '.join(MEMBERS)}, not {name!r}\n  next: mesh pattern --help",
+            file=sys.stderr,
+        )
+        return EXIT_USAGE
+    sentence, example = MEMBERS[name]
+    usage, options, words, more = _TAKES[name]
+    shape = Shape(f"pattern {name}", usage, options, example, words=(words, words), more=more, sentence=sentence)
+    return run(argv[1:], shape, _RUN[name])
+
+
+def _add(given: Given) -> int:
+    from clan_learnings.curation import draft_pattern
+
+    about = said(given)
+    rule, wrong = from_stdin(given.words[0], given.text("wrong"))
+
+    def make(memory: Memory, about: About, pen: Pen) -> Made:
+        everywhere = given.has("global")
+        drafts, slug = draft_pattern(
+            memory, rule, about, pen, slug=given.text("name"), wrong=wrong, everywhere=everywhere
+        )
+        return drafts, {"pattern": slug}
+
+    answer = desk_of(given).write(make, **about)
+    return answered(given, answer, lambda told: print(f"{told['id']}  {plain(told['pattern'], 100)}"))
+
+
+def _list(given: Given) -> int:
+    desk = desk_of(given)
+    scope = None if given.has("all") else desk.place.scope(given.maybe("repo"))
+    count = given.number("n", 20, 1, _MOST) or 20
+
+    def ask(memory: Memory) -> dict[str, Any]:
+        from clan_learnings.recent import recent_patterns
+        from mesh.sidecar import answers
+
+        found = recent_patterns(memory, scope, count)
+        return {"repo": scope, "patterns": [answers.pattern(memory, standing) for standing in found]}
+
+    answer = desk.ask(ask)
+    if given.as_json:
+        print_json(answer)
+        return EXIT_OK
+    for one in answer["patterns"]:
+        counts = f"{number_of(one['sessions'], 'session')}, last {one['last']}"
+        print(f"{plain(one['pattern'], 100)}  {one['tier']}  {counts}  {plain(one['rule'])}{_names(one)}")
+    if not answer["patterns"]:
+        where = "" if scope is None else f" in {place_name(scope)}; --all looks in every repository"
+        tell(f"there are no patterns{where}")
+    return EXIT_OK
+
+
+def _show(given: Given) -> int:
+    from mesh.sidecar.patterns import whole_pattern
+
+    answer = desk_of(given).ask(lambda memory: whole_pattern(memory, given.words[0]))
+    if given.as_json:
+        print_json(answer)
+        return EXIT_OK
+    print(f"{plain(answer['pattern'], 100)}  {answer['tier']}")
+    print(f"  rule      {plain(answer['rule'])}")
+    if answer["wrong"]:
+        print(f"  not       {plain(answer['wrong'])}")
+    if answer["topic"]:
+        print(f"  topic     {plain(answer['topic'], 64)}")
+    if len(answer["names"]) > 1:
+        print(f"  names     {plain(', '.join(answer['names']), 1000)}")
+    print(f"  holds     in {place_name(answer['scope'])}")
+    print(f"  so far    {occurrences(answer)}; logged {answer['logged']} times, last {answer['last']}")
+    if answer["archived"]:
+        print(f"  archived  {plain(answer['archived'])}; sessions since then: {answer['sessions_since']}")
+    for other in answer["in_its_place"]:
+        print(f"  ended by  {plain(other['pattern'], 100)}: {plain(other['rule'])}")
+    for other in answer["contradicts"]:
+        print(f"  against   {plain(other['pattern'], 100)}: {plain(other['rule'])}; {plain(other['why'])}")
+    for note in (*answer["records"], *answer["corrections"]):
+        print(
+            f"  {note['id']}  {note['at'][:10]}  {plain(note['author'])}  {plain(note['session'], 60)}  {plain(note['text'])}"
+        )
+    if answer["left_out"]:
+        tell(f"{answer['left_out']} older ones are not shown; --json has as many: mesh tail --log corrections has all")
+    return EXIT_OK
+
+
+def _edit(given: Given) -> int:
+    from clan_learnings.curation import draft_wording
+
+    if given.has("global") and given.has("local"):
+        raise Wrong("--global and --local exclude each other")
+    everywhere = given.has("global") if given.has("global") or given.has("local") else None
+    rule, topic = given.maybe("rule"), given.maybe("topic")
+    return _write(
+        given,
+        "changed",
+        lambda memory, _, pen: draft_wording(
+            memory, given.words[0], pen, rule=rule, topic=topic, everywhere=everywhere
+        ),
+    )
+
+
+def _supersede(given: Given) -> int:
+    from clan_learnings.curation import draft_supersession
+
+    old, new = given.words
+    return _write(
+        given,
+        "superseded",
+        lambda memory, about, pen: draft_supersession(memory, old, new, about, given.text("reason"), pen),
+    )
+
+
+def _alias(given: Given) -> int:
+    from clan_learnings.curation import draft_alias
+
+    one, other = given.words
+    return _write(given, "joined", lambda memory, *_: draft_alias(memory, one, other))
+
+
+def _unalias(given: Given) -> int:
+    from clan_learnings.curation import draft_unalias
+
+    return _write(given, "parted", lambda memory, *_: draft_unalias(memory, given.words[0]))
+
+
+def _archive(given: Given) -> int:
+    from clan_learnings.curation import draft_archive, draft_restoration
+
+    slug = given.words[0]
+    if given.has("undo"):
+        return _write(given, "not archived any more", lambda memory, *_: draft_restoration(memory, slug))
+    return _write(given, "archived", lambda memory, _, pen: draft_archive(memory, slug, given.text("reason"), pen))
+
+
+def _write(given: Given, done: str, draft: Callable[[Memory, About, Pen], list[Draft]]) -> int:
+    """Write what concerns the pattern of the first word, and say how it stands then."""
+    from mesh.sidecar.answers import pattern
+
+    desk = desk_of(given)
+    answer = desk.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}))
+    if answer["counts"]:
+        answer |= desk.ask(lambda memory: pattern(memory, memory.patterns.find(given.words[0])))
+    return answered(given, answer, _print_written)
+
+
+def _print_written(answer: dict[str, Any]) -> None:
+    print(f"{answer['id']}  {answer['done']}")
+    if "pattern" in answer:
+        print(f"  {plain(answer['pattern'], 100)}  {answer['tier']}  {occurrences(answer)}{_names(answer)}")
+        print(f"  holds in {place_name(answer['scope'])}")
+
+
+def _names(answer: dict[str, Any]) -> str:
+    """The other names of a pattern."""
+    others = ", ".join(name for name in answer["names"] if name != answer["pattern"])
+    return f" (also {plain(others)})" if others else ""
+
+
+_RUN: dict[str, Callable[[Given], int]] = {
+    "add": _add,
+    "list": _list,
+    "show": _show,
+    "edit": _edit,
+    "supersede": _supersede,
+    "alias": _alias,
+    "unalias": _unalias,
+    "archive": _archive,
+}

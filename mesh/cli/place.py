@@ -1,0 +1,60 @@
+"""The home that a command or a hook works on, found from where it runs. Opens nothing, and imports nothing without a need."""
+
+from __future__ import annotations
+
+import os
+
+from mesh.store import homes
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+UNNAMED = "local/-"  # a repository without a remote, before its first record has given it an id
+
+
+def home_path(environ: Mapping[str, str] = os.environ, folder: str = "", repo: str | None = None) -> str:
+    """`MESH_HOME`, else what the user's list says of the repository, else `~/.clan-mesh`. `--home` comes before all of it.
+
+    `folder`: where to look for the repository, instead of the current folder. `repo`: its name, if it was given by hand.
+    """
+    given = environ.get("MESH_HOME")
+    if given:
+        return given
+    if not homes.is_there(homes.config_path(environ)):  # one team, as nearly everybody: nothing more is looked at
+        return homes.default_home(environ)
+    return homes.home_for(repo_here(environ, folder) if repo is None else repo, environ)
+
+
+def baked_home(home: str, environ: Mapping[str, str] = os.environ) -> str:
+    """The home that the command line of a hook has to name: none if it is the default one, or if there is a list to decide.
+
+    A hook in the user's settings runs in every repository: naming one team's home there would send it all other teams' records.
+    """
+    home = os.path.abspath(home)
+    if home == homes.default_home(environ) or homes.is_there(homes.config_path(environ)):
+        return ""
+    return home
+
+
+def repo_here(environ: Mapping[str, str], folder: str = "") -> str:
+    """The repository's name by which the list is read: as git's own files tell it.
+
+    What the repository itself says in `.clan-mesh.toml` is passed over: a stranger's clone must not choose one of our teams.
+    """
+    from clan_learnings.repository import find
+
+    folder = folder or _current()
+    found = find(folder, environ)
+    if found.file.repo and found.git_folder:
+        alone = {name: value for name, value in environ.items() if name != "GIT_COMMON_DIR"}
+        alone |= {"GIT_DIR": found.git_folder, "GIT_WORK_TREE": found.git_folder}
+        found = find(folder, alone)
+    return UNNAMED if found.needs_claim else found.identity
+
+
+def _current() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # deleted under our feet
+        return "/"

@@ -1,0 +1,37 @@
+"""`mesh retract`: take a record back."""
+
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.output import plain, print_json, tell
+from mesh.cli.telling import desk_of, number_of
+
+SHAPE = Shape(
+    "retract",
+    "ID --reason TEXT",
+    (Option("--reason", "TEXT", "why; the reason stays, so without any secret in it"),),
+    'mesh retract 7k3qmzpa --reason "it was the proxy after all"',
+    words=(1, 1),
+)
+
+
+def main(argv: list[str]) -> int:
+    """Take it back, and say what that changes."""
+    return run(argv, SHAPE, _retract)
+
+
+def _retract(given: Given) -> int:
+    if not given.has("reason"):
+        raise Wrong("--reason is missing: say why it is taken back")
+    answer = desk_of(given).retract(given.words[0], given.text("reason"))
+    if given.as_json:
+        print_json(answer)
+    else:
+        print(f"{answer['id']}  retracted: {plain(answer['text'])}")
+        if answer["pattern"]:
+            ended = "; not HOT any more" if answer["was_hot"] and not answer["is_hot"] else ""
+            print(f"  {plain(answer['pattern'], 100)}: {number_of(answer['sessions'], 'session')} left{ended}")
+    if answer["redacted"]:
+        tell(f"mesh: taken out before it was written: {answer['redacted']}")
+    return EXIT_OK

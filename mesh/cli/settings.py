@@ -1,0 +1,81 @@
+"""`mesh settings`: what the whole mesh has agreed on. A change reaches every node, and the latest counts."""
+
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.output import print_json
+from mesh.cli.telling import answered, desk_of
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clan_learnings.memory import Memory
+    from mesh.core.draft import Draft
+
+SHAPE = Shape(
+    "settings",
+    "[hot-at N | category NAME]",
+    (Option("--remove", "", "take a category of the mesh's own away again"),),
+    "mesh settings hot-at 4",
+    words=(0, 2),
+    more="hot-at N: in how many sessions a mistake makes its pattern HOT. category NAME: one more category.",
+)
+
+
+def main(argv: list[str]) -> int:
+    """List them, or change one."""
+    return run(argv, SHAPE, _settings)
+
+
+def _settings(given: Given) -> int:
+    name, value = (*given.words, "", "")[:2]
+    if given.has("remove") and name != "category":
+        raise Wrong("--remove goes with: mesh settings category NAME")
+    if not name:
+        return _list(given)
+    if name not in ("hot-at", "category"):
+        raise Wrong(f"there is no setting {name!r}; there are hot-at and category")
+    if not value:
+        raise Wrong(f"{name} needs a value")
+
+    def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
+        from clan_learnings.curation import draft_category, draft_hot_at
+
+        if name == "hot-at":
+            return draft_hot_at(value), {"hot_at": int(value)}
+        return draft_category(memory, value, remove=given.has("remove")), {
+            "category": value,
+            "removed": given.has("remove"),
+        }
+
+    return answered(given, desk_of(given).write(write), _print)
+
+
+def _print(answer: dict[str, Any]) -> None:
+    if "hot_at" in answer:
+        print(f"{answer['id']}  HOT at {answer['hot_at']} sessions, on every node")
+    else:
+        print(f"{answer['id']}  category {answer['category']} {'removed' if answer['removed'] else 'added'}")
+
+
+def _list(given: Given) -> int:
+    answer = desk_of(given).ask(_current)
+    if given.as_json:
+        print_json(answer)
+        return EXIT_OK
+    print(f"hot-at    {answer['hot_at']} sessions")
+    for category in answer["categories"]:
+        print(f"category  {category}{'' if category in answer['built_in'] else '  (of this mesh)'}")
+    return EXIT_OK
+
+
+def _current(memory: Memory) -> dict[str, Any]:
+    from clan_learnings.records import CATEGORIES
+
+    return {
+        "hot_at": memory.settings.hot_at,
+        "categories": list(memory.settings.categories),
+        "built_in": list(CATEGORIES),
+    }

@@ -1,0 +1,288 @@
+"""`mesh setup`: everything a person needs, in one command that may be repeated. Each step is another command's work."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from shlex import quote
+from typing import Any
+
+from clan_learnings.agents.install import AGENTS, install
+from clan_learnings.agents.installed import State, check
+from clan_learnings.agents.target import Target
+from mesh.cli import doctor, down, init, join, service, up
+from mesh.cli.arguments import parser
+from mesh.cli.install import program
+from mesh.cli.main import EXIT_FAILED, EXIT_OK, complain
+from mesh.cli.output import plain, print_json, tell
+from mesh.cli.place import baked_home
+from mesh.cli.within import answer
+from mesh.core.errors import MeshError, NoHome, UsageError
+from mesh.core.ids import display_name, text_id
+from mesh.sidecar.client import ask
+from mesh.sidecar.lock import running
+from mesh.sidecar.service import NO_AUTOSTART, Service, is_ours
+from mesh.sidecar.settings import advertised, settings
+from mesh.sidecar.status import node_status
+from mesh.sidecar.supervisor import Supervisor
+from mesh.store import homes
+from mesh.store.home import Home, open_home
+from peers.trust.token import parse
+
+
+class _Report:
+    """What each step did, said as it happens."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.steps: list[dict[str, Any]] = []
+        self._as_json = as_json
+
+    def say(self, step: str, text: str) -> None:
+        """Something was done, or needed no doing."""
+        self.steps.append({"step": step, "says": text, "failed": False, "next": None})
+        if not self._as_json:
+            for line in text.splitlines():
+                print(f"{step}: {plain(line)}", flush=True)
+
+    def fail(self, step: str, error: MeshError) -> None:
+        """Something could not be done. The steps that do not need it go on."""
+        self.steps.append({"step": step, "says": str(error), "failed": True, "next": error.next_step})
+        complain(MeshError(f"{step}: {error}", error.next_step))
+
+    @property
+    def failed(self) -> list[str]:
+        """The steps that failed, each once."""
+        return list(dict.fromkeys(step["step"] for step in self.steps if step["failed"]))
+
+
+def main(argv: list[str]) -> int:
+    """Make or join, install into agents, start and keep the sidecar, examine."""
+    arguments = parser("setup", "mesh setup --name laptop")
+    arguments.add_argument(
+        "token",
+        nargs="?",
+        metavar="TOKEN",
+        help="join the mesh of `mesh invite`, which printed it; without it a new mesh is made",
+    )
+    arguments.add_argument("--name", metavar="NAME", help="how people see this node (default: the machine's name)")
+    arguments.add_argument(
+        "--listen",
+        action="append",
+        default=[],
+        metavar="HOST:PORT",
+        help="where other nodes reach this one (repeat for several)",
+    )
+    arguments.add_argument("--yes", action="store_true", help="do not ask before agents' settings are changed")
+    arguments.add_argument(
+        "--no-service", action="store_true", help="run the sidecar in the background, not as a service"
+    )
+    arguments.add_argument("--no-agents", action="store_true", help="leave agents' settings alone")
+    given = arguments.parse_args(argv)
+    settings(given.listen, ())  # what is wrong with the options is said before anything is done
+    if given.token is not None:
+        parse(given.token)
+    report = _Report(as_json=given.json)
+    home = _node(given, report)
+    found: list[Any] = []
+    if home is not None:
+        if given.no_agents:
+            report.say("agents", "left alone, as asked")
+        else:
+            _guarded("agents", report, lambda: _agents(home, report, asks=not given.yes))
+        _guarded("sidecar", report, lambda: _sidecar(home, given, report))
+        _guarded("homes", report, lambda: _mapped(home, report))
+        found = answer(doctor.main, ["--home", home.path])
+    if given.json:
+        print_json({"home": home and home.path, "steps": report.steps, "failed": report.failed, "doctor": found})
+    elif home is not None:
+        print("doctor:", flush=True)
+        doctor.main(["--home", home.path])
+    if report.failed:
+        tell(
+            f"mesh setup: not done: {', '.join(report.failed)}\n  next: mend that and repeat the command; what was done stays"
+        )
+    return EXIT_FAILED if report.failed else EXIT_OK
+
+
+def _guarded(step: str, report: _Report, work: Callable[[], None]) -> None:
+    try:
+        work()
+    except MeshError as error:
+        report.fail(step, error)
+    except OSError as error:
+        report.fail(step, MeshError(f"the system says: {error}", "mend that and repeat the command"))
+
+
+def _node(given: argparse.Namespace, report: _Report) -> Home | None:
+    """The home, made or kept. Without one, or with one of another mesh than was asked for, there is nothing more to do."""
+    made: list[Home] = []
+    _guarded("node", report, lambda: made.append(_made_or_kept(given, report)))
+    return made[0] if made else None
+
+
+def _made_or_kept(given: argparse.Namespace, report: _Report) -> Home:
+    words = ["--home", given.home, *(["--name", given.name] if given.name else [])]
+    try:
+        home = open_home(given.home)
+    except NoHome:
+        if given.token is None:
+            done = answer(init.main, words)
+            report.say("node", f"made {done['name']} with a new mesh, in {done['home']}")
+        else:
+            done = answer(join.main, [given.token, *words])
+            report.say(
+                "node", f"{done['name']} in {done['home']} has joined the mesh, with {done['members'] - 1} others"
+            )
+        return open_home(given.home)
+    kept = f"kept {display_name(home.name, home.node)} in {home.path}"
+    if given.token is None:
+        report.say("node", f"{kept}, of the mesh {text_id(home.mesh)}")
+        return home
+    if parse(given.token).mesh != home.mesh:
+        raise UsageError(
+            f"the node in {home.path} belongs to another mesh than the token",
+            "join with a home of its own: mesh setup TOKEN --home DIR; then: mesh homes add GLOB DIR",
+        )
+    if _is_member(home):
+        report.say("node", f"{kept}; it is a member already, so the token was not used")
+        return home
+    if running(home) is not None:  # it has no links anyway, and joining wants the home for itself
+        answer(down.main, ["--home", home.path])
+    done = answer(join.main, [given.token, *words])
+    report.say("node", f"{kept}; it has joined the mesh, with {done['members'] - 1} others")
+    return home
+
+
+def _is_member(home: Home) -> bool:
+    store = home.store()
+    try:
+        status = node_status(home, store)
+    finally:
+        store.close()
+    return bool(status["certified"] and status["can_link"])
+
+
+def _agents(home: Home, report: _Report, *, asks: bool) -> None:
+    target = Target(mesh=program(), environ=os.environ, home=baked_home(home.path))
+    states = check(target)
+    names = [state.agent for state in states if _may_install(state, home, report)]
+    if not states:
+        report.say("agents", "none was found; for agents without hooks: mesh install --text >> AGENTS.md")
+    planned = [outcome for outcome in install(names, target, dry_run=True) if outcome.did != "same"]
+    for name in names:
+        if name not in {outcome.agent for outcome in planned}:
+            report.say("agents", f"{name} is as it was")
+    writable = [outcome for outcome in planned if outcome.did != "refused"]
+    if writable:
+        paths = "\n".join(f"  {outcome.path}" for outcome in writable)
+        if not asks or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            tell(f"these settings of agents are changed now, with a backup of those that exist:\n{paths}")
+        elif not _agreed(
+            f"These settings of agents would be changed, with a backup of those that exist:\n{paths}\nGo on? [Y/n] "
+        ):
+            report.say("agents", "left alone, as you said; later: mesh install --all")
+            return
+    touched: dict[str, None] = {}
+    for outcome in install([name for name in names if any(name == plan.agent for plan in planned)], target):
+        if outcome.did == "refused":
+            step = f"mend it, then: mesh install {outcome.agent}; it shows what to add by hand"
+            report.fail("agents", MeshError(f"{outcome.path} was left alone: {outcome.note}", step))
+        elif outcome.did != "same":
+            touched[outcome.agent] = None
+            report.say("agents", f"{outcome.did} {outcome.path}")
+    for name in touched:
+        if AGENTS[name].note:
+            report.say("agents", AGENTS[name].note)
+    if touched:
+        report.say("agents", "they read their settings when they start: it works from the next session on")
+
+
+def _may_install(state: State, home: Home, report: _Report) -> bool:
+    """Whether an agent is ours to install into: hooks that serve another living home are not taken away from it."""
+    if state.bundle:
+        report.say("agents", f"{state.agent} has our plugin already")
+        return False
+    if not state.is_elsewhere:
+        return True
+    served = state.home or homes.default_home(os.environ)
+    if not os.path.exists(os.path.join(served, "home.json")) or served in _listed():
+        return True
+    share = f"mesh homes add GLOB {quote(home.path)}"
+    if not state.home:  # they go by the list
+        report.say(
+            "agents", f"the hooks in {state.agent} serve {served}, and this home once the list says where: {share}"
+        )
+        return False
+    step = f"say which repositories are whose: {share}; mesh homes add GLOB {quote(served)}; then repeat the command"
+    report.fail("agents", UsageError(f"the hooks in {state.agent} serve {served}, in every repository", step))
+    return False
+
+
+def _agreed(question: str) -> bool:
+    print(question, end="", file=sys.stderr, flush=True)
+    said = sys.stdin.readline()
+    return said.endswith("\n") and said.strip().lower() in ("", "y", "yes")
+
+
+def _sidecar(home: Home, given: argparse.Namespace, report: _Report) -> None:
+    kept = Service(home.path, os.environ)
+    lack = "not kept by a service, as asked" if given.no_service else Supervisor(kept).missing()
+    if not lack:
+        try:
+            done = service.install(home, given.listen, ())
+        except MeshError as error:
+            report.fail("service", error)
+            if is_ours(kept.path):  # it goes on trying: a second one would only be in its way
+                return
+            lack = "not kept by a service"
+        else:
+            report.say("service", "\n".join([done["says"], *done["hints"]]))
+            return
+    process = running(home)
+    if process is not None and _listens_elsewhere(home, given.listen):
+        answer(down.main, ["--home", home.path])
+        report.say("sidecar", f"stopped process {process}, to listen on {', '.join(given.listen)}")
+        process = None
+    if process is None:
+        words = [word for address in given.listen for word in ("--listen", address)]
+        process = answer(up.main, ["--detach", "--home", home.path, *words])["pid"]
+        report.say("sidecar", f"runs as process {process}, with its log in {home.file('sidecar.log')}")
+    else:
+        report.say("sidecar", f"runs already, as process {process}")
+    report.say("sidecar", lack)
+    if os.path.exists(home.file(NO_AUTOSTART)):
+        report.say("sidecar", f"hooks do not start it either, because of {home.file(NO_AUTOSTART)}")
+    elif given.listen:
+        again = " ".join(f"--listen {address}" for address in given.listen)
+        report.say(
+            "sidecar", f"hooks start it if it does not run, but without addresses: for those, mesh up --detach {again}"
+        )
+    else:
+        report.say("sidecar", "the hook at the start of an agent's session starts it if it does not run")
+
+
+def _listens_elsewhere(home: Home, listen: Sequence[str]) -> bool:
+    """Whether the running sidecar cannot be reached where it was asked to be."""
+    wanted = settings(listen, ()).listen
+    found = set(ask(home.path, "GET", "/peers")["addresses"])
+    if any(port == 0 for _, port in wanted):
+        return len(found) < len(wanted)
+    return not set(advertised((), wanted)) <= found
+
+
+def _mapped(home: Home, report: _Report) -> None:
+    """With several homes on a machine, each needs its repositories."""
+    default = homes.default_home(os.environ)
+    is_alone = not homes.is_there(homes.config_path(os.environ)) and not os.path.exists(
+        os.path.join(default, "home.json")
+    )
+    if home.path not in {default, *_listed()} and not is_alone:
+        report.say(
+            "homes", f"no repository uses this home yet; next: mesh homes add 'github.com/OWNER/*' {quote(home.path)}"
+        )
+
+
+def _listed() -> set[str]:
+    """The homes that the user's list names."""
+    path = homes.config_path(os.environ)
+    return {rule.home for rule in homes.parse(homes.read(path), os.environ)} if homes.is_there(path) else set()

@@ -1,0 +1,40 @@
+"""`mesh show`: a record with all it says."""
+
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Shape, run
+from mesh.cli.output import plain, print_json
+from mesh.cli.telling import desk_of
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+SHAPE = Shape("show", "ID", (), "mesh show 7k3qmzpa", words=(1, 1))
+_CHARS = 2000
+
+
+def main(argv: list[str]) -> int:
+    """Print it."""
+    return run(argv, SHAPE, _show)
+
+
+def _show(given: Given) -> int:
+    answer = desk_of(given).show(given.words[0])
+    print_json(answer) if given.as_json else print_record(answer)
+    return EXIT_OK
+
+
+def print_record(answer: dict[str, Any]) -> None:
+    """A record, one field a line."""
+    print(f"{answer['id']}  {plain(answer['kind'], 64)}, {answer['tier']}")
+    print(f"  by: {plain(answer['author'])} on {answer['at']}")
+    for field, value in answer["record"].items():
+        print(f"  {plain(field, 64)}: {_in_words(field, value)}")
+
+
+def _in_words(field: str, value: Any) -> str:
+    if isinstance(value, list):
+        return plain(", ".join(plain(item) for item in value), _CHARS)
+    return "every repo" if field == "repo" and value == "" else plain(value, _CHARS)

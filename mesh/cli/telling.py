@@ -1,0 +1,105 @@
+"""What the commands that write records share: the options that say what a record is about, and how they answer.
+
+Everyday commands come through here, so it imports next to nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from mesh.cli.main import EXIT_OK, EXIT_WAITING
+from mesh.cli.options import Given, Option, Wrong
+from mesh.cli.output import plain, print_json, tell
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from mesh.sidecar.desk import Desk
+
+ABOUT = (
+    Option("--topic", "WORD", "what it is about, like: docker"),
+    Option("--tags", "A,B", "more words, with commas"),
+    Option("--category", "NAME", "one of the mesh's categories (default: by its words)"),
+    Option("--severity", "LEVEL", "low, medium, high or critical (default: medium)"),
+    Option("--repo", "REPO", "the repository it holds in, like github.com/acme/api (default: the one we are in)"),
+    Option("--global", "", "it holds in every repository"),
+    Option("--agent", "NAME", "who says it (default: the agent we run in)"),
+    Option("--session", "ID", "the session it counts for (default: MESH_SESSION, else the agent's)"),
+    Option("--confidence", "C", "how sure it is, from 0 to 1 (default: 0.9 of a person, 0.8 of an agent)"),
+    Option("--evidence", "TEXT", "where it can be seen: a file, a link, an error message"),
+    Option("--minutes-lost", "N", "what it has cost"),
+)
+PRIVATE = Option("--private", "", "keep it on this machine; it counts for nothing that others see")
+
+
+def said(given: Given) -> dict[str, Any]:
+    """What was said about a record, by the names that the desk knows."""
+    if given.has("repo") and given.has("global"):
+        raise Wrong("--repo and --global exclude each other")
+    words = {name: given.text(name) for name in ("topic", "category", "severity", "agent", "session", "evidence")}
+    return words | {
+        "tags": given.words_of("tags"),
+        "repo": given.maybe("repo"),
+        "is_global": given.has("global"),
+        "confidence": given.fraction("confidence"),
+        "minutes_lost": given.number("minutes_lost", None, 0, 100_000),
+    }
+
+
+def desk_of(given: Given) -> Desk:
+    """The desk of the home that a command works on."""
+    from mesh.sidecar.desk import Desk
+
+    return Desk(given.home)
+
+
+def from_stdin(*texts: str) -> list[str]:
+    """The texts, with stdin in the place of the one that is a hyphen."""
+    if texts.count("-") > 1:
+        raise Wrong("stdin can be read once: only one text can be -")
+    return [sys.stdin.read().strip("\n") if text == "-" else text for text in texts]
+
+
+def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any]], None]) -> int:
+    """Print the answer of a desk. What is only queued is never called done."""
+    if given.as_json:
+        print_json(answer)
+    elif answer["state"] == "queued":
+        print("queued")
+    else:
+        show(answer)
+    if answer.get("redacted"):
+        tell(f"mesh: taken out before it was written: {answer['redacted']}")
+    if answer["state"] == "queued":
+        tell(
+            f"mesh: it is not recorded yet, because {plain(answer['because'])}\n"
+            "  next: nothing; the next hook of an agent outside the sandbox takes it in"
+        )
+        return EXIT_WAITING
+    if answer.get("counts") is False:
+        tell(
+            "kept, but it counts only once this node is admitted\n"
+            f"  next: where the root key is: mesh admit {answer['node']}"
+        )
+    if answer.get("new_epoch"):
+        tell(f"a new feed was opened, because {answer['new_epoch']}; nothing is lost by that")
+    return EXIT_OK
+
+
+def place_name(repo: str) -> str:
+    """A repository as people read it."""
+    return plain(repo, 120) or "every repo"
+
+
+def number_of(count: int, noun: str) -> str:
+    """`1 session`, `2 sessions`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def occurrences(answer: dict[str, Any]) -> str:
+    """How often, on how many machines and where a pattern was seen."""
+    names = ", ".join(place_name(repo) for repo in answer["repos"][:3])
+    more = f" and {len(answer['repos']) - 3} more" if len(answer["repos"]) > 3 else ""
+    return f"{number_of(answer['sessions'], 'session')}, {number_of(answer['nodes'], 'node')}, in {names}{more}"

@@ -1,0 +1,64 @@
+"""`mesh tiers`: how much is in each tier, and what is in the two that sessions are told of."""
+
+from __future__ import annotations
+
+from mesh.cli import hot, search
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import REPO, Given, Shape, run
+from mesh.cli.output import print_json, tell
+from mesh.cli.telling import desk_of, number_of, place_name
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clan_learnings.memory import Memory
+
+SHAPE = Shape("tiers", "", (REPO, hot.ALL), "mesh tiers")
+_SHOWN = 20  # lines of a tier
+
+
+def main(argv: list[str]) -> int:
+    """Print them."""
+    return run(argv, SHAPE, _tiers)
+
+
+def _tiers(given: Given) -> int:
+    desk = desk_of(given)
+    scope = None if given.has("all") else desk.place.scope(given.maybe("repo"))
+    answer = desk.ask(lambda memory: _answer(memory, scope))
+    if given.as_json:
+        print_json(answer)
+        return EXIT_OK
+    least = "" if answer["whole"] else "at least "
+    for tier, count in answer["counts"].items():
+        print(f"{tier:<8} {least}{number_of(count, 'record')}")
+    _print_lines("HOT", [hot.line(item) for item in answer["hot"][:_SHOWN]], len(answer["hot"]), "mesh hot")
+    _print_lines("WARM", [search.line(note) for note in answer["warm"][:_SHOWN]], len(answer["warm"]), "mesh tail")
+    if scope is not None:
+        tell(f"of {place_name(scope)}" + (" and of every repo; all: mesh tiers --all" if scope else " alone"))
+    return EXIT_OK
+
+
+def _print_lines(tier: str, lines: list[str], count: int, command: str) -> None:
+    if lines:
+        print(f"\n{tier}")
+    for line in lines:
+        print(f"  {line}")
+    if count > len(lines):
+        print(f"  and {count - len(lines)} more: {command}")
+
+
+def _answer(memory: Memory, scope: str | None) -> dict[str, Any]:
+    from clan_learnings.census import Census
+    from mesh.sidecar import answers
+
+    census = Census(memory, scope)
+    return {
+        "repo": scope,
+        "hot_at": memory.settings.hot_at,
+        "counts": census.counts,
+        "whole": census.is_whole,
+        "hot": [answers.hot_item(memory, item) for item in memory.hot(scope)],
+        "warm": [answers.shown(memory, note) | {"tier": "WARM"} for note in memory.warm(scope)],
+    }

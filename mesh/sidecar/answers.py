@@ -1,0 +1,122 @@
+"""What is told about records and patterns: plain dicts, the same for commands, the MCP server and the local API. Pure."""
+
+from __future__ import annotations
+
+import time
+
+from clan_learnings.records import KINDS
+from clan_learnings.tiers import ordinal
+from mesh.core.ids import display_name, text_id
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clan_learnings.memory import HotItem, Memory
+    from clan_learnings.notebook import Found
+    from clan_learnings.patterns import Standing
+    from clan_learnings.records import Note
+
+
+def shown(memory: Memory, note: Note) -> dict[str, Any]:
+    """A record, as lists have it."""
+    return {
+        "id": memory.reader.short_id(note.tag),
+        "log": note.log,
+        "kind": KINDS.get(note.log, note.log),
+        "text": note.text or note.word("text"),
+        "repo": note.repo,
+        "at": iso(note.at_ms),
+        "author": display_name(memory.reader.names().get(note.node, ""), note.node),
+        "topic": note.word("topic"),
+        "pattern": note.pattern,
+        "tier": memory.tier_of(note),
+    }
+
+
+def whole(memory: Memory, note: Note) -> dict[str, Any]:
+    """A record with everything that it says."""
+    return shown(memory, note) | {"whole_id": text_id(note.tag), "author_id": text_id(note.node), "record": note.record}
+
+
+def hot_item(memory: Memory, item: HotItem) -> dict[str, Any]:
+    """A HOT pattern."""
+    return {
+        "id": memory.reader.short_id(item.tag),
+        "pattern": item.slug,
+        "rule": item.rule,
+        "wrong": item.wrong,
+        "sessions": item.sessions,
+        "nodes": item.nodes,
+        "repos": item.repos,
+        "repo": item.repo,
+        "last": iso(item.last_ms)[:10],
+    }
+
+
+def pattern(memory: Memory, standing: Standing) -> dict[str, Any]:
+    """A pattern as it stands."""
+    hot = memory.patterns.is_hot(standing)
+    ended = bool(standing.superseded_by) or (standing.further is not None and not hot)
+    return {
+        "pattern": standing.slug,
+        "names": sorted(standing.names),
+        "rule": standing.rule,
+        "wrong": standing.wrong,
+        "topic": standing.topic,
+        "tier": "HOT"
+        if hot
+        else "ARCHIVE"
+        if ended
+        else memory.tier_of((standing.corrections or standing.records)[-1]),
+        "sessions": standing.sessions,
+        "nodes": standing.nodes,
+        "repos": standing.repos,
+        "scope": standing.scope,
+        "logged": standing.logged,
+        "last": iso(standing.last >> 16)[:10],
+        "archived": standing.archived or None,
+        "superseded_by": standing.superseded_by,
+    }
+
+
+def counted(memory: Memory, found: Found, before: tuple[int, bool]) -> dict[str, Any]:
+    """What a correction has made of its pattern. `before`: its sessions until then, and whether it was HOT."""
+    told = {"sureness": round(found.sureness, 2), "why": found.why, "founded": found.founded}
+    weighed = memory.weigh(found.slug)
+    if weighed is None:  # what was written does not count yet: this node is not a member
+        return told | {"pattern": found.slug} | dict.fromkeys(("sessions", "nodes", "repos", "tier", "says"))
+    hot, ended = memory.is_hot(found.slug), memory.patterns.has_ended(found.slug)
+    return told | {
+        "pattern": weighed.slug,
+        "sessions": weighed.sessions,
+        "nodes": weighed.nodes,
+        "repos": list(weighed.repos),
+        "tier": "HOT" if hot else "ARCHIVE" if ended else "WARM",  # what was just written is of the last two days
+        "says": _promotion(weighed.sessions, before, memory.settings.hot_at, hot=hot, ended=ended),
+    }
+
+
+def count(memory: Memory, slug: str) -> tuple[int, bool]:
+    """The sessions of a pattern, and whether it is HOT."""
+    weighed = memory.weigh(slug)
+    return (0, False) if weighed is None else (weighed.sessions, memory.is_hot(slug))
+
+
+def _promotion(sessions: int, before: tuple[int, bool], hot_at: int, *, hot: bool, ended: bool) -> str:
+    had, was_hot = before
+    if hot and not was_hot:
+        return f"{ordinal(sessions)} session: HOT from now on, on every node"
+    if sessions == had:
+        return f"this session was counted already, {sessions} so far" + (": HOT" if hot else "")
+    if hot:
+        return f"{ordinal(sessions)} session: HOT as before"
+    if ended:
+        return f"{ordinal(sessions)} session, but the pattern is archived or superseded"
+    more = hot_at - sessions
+    return f"{ordinal(sessions)} session: {more} more {'makes' if more == 1 else 'make'} it HOT"
+
+
+def iso(milliseconds: int) -> str:
+    """A time, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(milliseconds // 1000))

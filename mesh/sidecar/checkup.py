@@ -1,0 +1,149 @@
+"""What is not as it should be with what the clan knows, and with how agents get at it. Reads only; each finding has its next step.
+
+The state of the node itself is `doctor`'s.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+
+from clan_learnings.agents.installed import State as Installed
+from clan_learnings.context.compose import compose, limits_for
+from clan_learnings.context.session import hot_lines
+from clan_learnings.memory import Memory
+from clan_learnings.records import SUPERSESSIONS
+from clan_learnings.repo_file import NAME
+from clan_learnings.repository import find
+from clan_learnings.rivals import Rivals
+from clan_learnings.spool import POINTERS_BYTES
+from clan_learnings.spool import State as Spool
+from mesh.core.ids import display_name
+from mesh.sidecar.doctor import Finding
+from mesh.store import homes
+
+HOT_TOKENS = 8_000  # what all HOT patterns together should stay under
+_SHOWN = 20  # of each sort
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def examine_knowledge(memory: Memory) -> Iterator[Finding]:
+    """Patterns that contradict each other, that seem to be one, that one node made HOT alone; too much HOT."""
+    rivals = Rivals(memory)
+    for pair in rivals.contradictions[:_SHOWN]:
+        both = pair.one.slug if pair.one is pair.other else f"{pair.one.slug} and {pair.other.slug}"
+        if pair.one is pair.other:
+            step = f"mesh pattern show {pair.one.slug}, then move the wrong one: mesh correct --move ID --pattern OTHER"
+        else:
+            step = f"mesh pattern supersede OLD NEW, or mesh pattern archive one of them: mesh pattern show {pair.one.slug}"
+        yield Finding("contradiction", f"{both}: {pair.why}", step)
+    for pair in rivals.likely_aliases[:_SHOWN]:
+        yield Finding(
+            "likely aliases",
+            f"{pair.one.slug} and {pair.other.slug} seem to be one pattern: {pair.why}",
+            f"if so: mesh pattern alias {pair.one.slug} {pair.other.slug}",
+        )
+    yield from _supersessions(memory)
+    yield from _hot(memory)
+
+
+def _supersessions(memory: Memory) -> Iterator[Finding]:
+    for old in memory.patterns.superseded()[:1000]:
+        new = memory.patterns.superseded_by(memory.patterns.names(old))
+        if len(new) > 1:
+            yield Finding(
+                "concurrent supersessions",
+                f"{old} was superseded by {' and by '.join(new[:4])}",
+                f"choose one: mesh pattern supersede {new[1]} {new[0]}",
+            )
+    for entry in memory.reader.newest(SUPERSESSIONS, 1000):
+        first, second = entry.record.get("old"), entry.record.get("new")
+        if type(first) is str and type(second) is str and second not in memory.patterns.superseded_by((first,)):
+            if memory.patterns.names(first) == memory.patterns.names(second):
+                continue
+            yield Finding(
+                "supersession circle",
+                f"{second} in the place of {first} would close a circle, and does not count",
+                f'mesh retract {memory.reader.short_id(entry.tag)} --reason "a circle"',
+            )
+
+
+def _hot(memory: Memory) -> Iterator[Finding]:
+    hot = memory.hot(None)
+    for item in [item for item in hot if item.nodes == 1 and len(memory.reader.names()) > 1][:_SHOWN]:
+        who = display_name(memory.reader.names().get(item.note.node, ""), item.note.node)
+        yield Finding(
+            "promoted by one node",
+            f"{item.slug} is HOT by the word of {who} alone ({item.sessions} sessions)",
+            f"look at it: mesh pattern show {item.slug}; if it is wrong: mesh pattern archive {item.slug}",
+        )
+    whole = compose(hot_lines(memory, hot), (), (), None, limits=limits_for("", 10**9, 10**9), repo="", call="")
+    if whole.tokens > HOT_TOKENS:
+        weakest = ", ".join(item.slug for item in hot[::-1][:5])
+        yield Finding(
+            "HOT over budget",
+            f"{len(hot)} HOT patterns take about {whole.tokens:,} tokens; {HOT_TOKENS:,} is what agents can take in",
+            f"archive what is known by now, beginning with: {weakest} (mesh pattern archive NAME)",
+        )
+
+
+def examine_agents(installed: list[Installed], now: float) -> Iterator[Finding]:
+    """Hooks that are missing, old, doubled or silent."""
+    for state in installed:
+        complaint = state.complaint(now)
+        if complaint is not None:
+            yield Finding(complaint.sort, complaint.sentence, complaint.next_step)
+
+
+def examine_spool(spool: Spool) -> Iterator[Finding]:
+    """What waits to be read or taken in, and what could not be."""
+    if spool.dropped or spool.bytes > POINTERS_BYTES * 9 // 10:
+        yield Finding(
+            "spool full",
+            f"the list of transcripts to read has {spool.bytes / 1e6:.0f} of {POINTERS_BYTES / 1e6:.0f} MB; {spool.dropped} were left out",
+            f"if nothing reads it: rm -r {spool.folder}",  # with the count of what was left out
+        )
+    if spool.queued:
+        yield Finding(
+            "queued writes",
+            f"{spool.queued} writes of sandboxed agents wait to be taken in",
+            "the next session start of an agent takes them in; or now: mesh hook SessionStart < /dev/null",
+        )
+    if spool.rejected:
+        yield Finding(
+            "rejected writes",
+            f"{spool.rejected} queued writes could not be understood and were put aside",
+            f"look at them, then delete them: rm -r {' '.join(filter(os.path.exists, spool.aside))}",
+        )
+
+
+def examine_homes(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Lines of the list of homes that cannot be used: records would go to the wrong team, or nowhere."""
+    path = homes.config_path(environ)
+    for problem in homes.problems(path, environ):
+        yield Finding("list of homes", problem, f"mend {path}, or see what it says: mesh homes")
+
+
+def examine_repository(folder: str, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """The file of the repository we are in, if it cannot be understood: records would go under another name."""
+    found = find(folder, environ)
+    if found.file.problem:
+        name = found.identity or "this repository"
+        yield Finding(
+            "file of the repository",
+            f"{found.file.problem}; until then records are of {name}",
+            f"mend {os.path.join(found.root, NAME)}",
+        )
+
+
+def examine_files(home: str) -> Iterator[Finding]:
+    """A home, or a key in it, that others on this machine can read."""
+    for name in ("", "node.key", "root.key", "recovery.key", "mesh.db", "private.db"):
+        path = os.path.join(home, name) if name else home
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            continue
+        if stat.S_IMODE(mode) & _OTHERS:
+            yield Finding(
+                "open to others", f"{path} can be read or written by others on this machine", f"chmod go-rwx {path}"
+            )

@@ -1,0 +1,294 @@
+"""Where agents and people ask and tell: what commands, the MCP server and the local API share. Every answer is a plain dict.
+
+Composes the notebook with a home. Each call opens what it needs and closes it: a desk can be kept as long as one likes.
+"""
+
+from __future__ import annotations
+
+import os
+
+from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId, UsageError
+from mesh.core.ids import text_id
+from mesh.sidecar import answers
+from mesh.sidecar.place import Place
+from mesh.sidecar.snapshot import has_private, memory_of, memory_with, private_of
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from clan_learnings.memory import Memory
+    from clan_learnings.notebook import Pen
+    from clan_learnings.records import About, Note
+    from mesh.core.draft import Draft
+    from mesh.core.errors import HomeError
+    from mesh.store.author import Author
+
+_SEARCHED = 100
+
+
+class Desk:
+    """One home, seen from one place."""
+
+    def __init__(
+        self,
+        home: str,
+        environ: Mapping[str, str] = os.environ,
+        folder: str = "",
+        *,
+        agent: str = "",
+        session: str = "",
+    ) -> None:
+        """`folder`: where the caller is. `agent`, `session`: who it is, if that was said."""
+        self.home = home
+        self.place = Place(home, environ, folder, agent=agent, session=session)
+
+    # Telling
+
+    def discover(self, text: str, *, private: bool = False, anyway: bool = False, **said: Any) -> dict[str, Any]:
+        """Record a discovery, unless a record covers it. `said`: what is known of it, as the options of the command."""
+        from clan_learnings.notebook import draft_discovery
+
+        def write(author: Author, memory: Memory, about: About, pen: Pen) -> dict[str, Any]:
+            drafts, hit = draft_discovery(memory, text, about, pen)
+            if hit is not None and not anyway:
+                known = answers.shown(memory, hit.note)
+                return {"state": "known", "id": known["id"], "covered_by": known, "sureness": round(hit.score, 2)}
+            return _append(author, drafts) | {"covered_by": None}
+
+        return self._tell("discover", write, {"text": text, "anyway": anyway} | said, private=private)
+
+    def correct(
+        self, wrong: str, right: str, *, pattern: str = "", source: str = "agent", private: bool = False, **said: Any
+    ) -> dict[str, Any]:
+        """Record a correction, and say what it was counted under and what that makes of it."""
+        from clan_learnings.notebook import draft_correction
+
+        def write(author: Author, memory: Memory, about: About, pen: Pen) -> dict[str, Any]:
+            drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
+            before = answers.count(memory, found.slug)
+            return _append(author, drafts) | answers.counted(_memory(author, self.home), found, before)
+
+        told = {"wrong": wrong, "right": right, "pattern": pattern, "source": source} | said
+        return self._tell("correct", write, told, private=private)
+
+    def move(self, text: str, slug: str) -> dict[str, Any]:
+        """Count a correction under another pattern."""
+        from clan_learnings.notebook import Found, draft_move
+
+        def write(author: Author, memory: Memory, note: Note, _pen: Pen) -> dict[str, Any]:
+            before = answers.count(memory, slug)
+            answer = _append(author, draft_move(note, slug))
+            found = Found(slug, 1.0, "moved by hand", founded=not before[0])
+            told = answers.counted(_memory(author, self.home), found, before)
+            return answer | {"id": memory.reader.short_id(note.tag), "from": note.pattern} | told
+
+        return self._change(text, write)
+
+    def edit(self, text: str, changes: dict[str, Any]) -> dict[str, Any]:
+        """Change fields of a record."""
+        from clan_learnings.notebook import draft_edit
+
+        def write(author: Author, memory: Memory, note: Note, pen: Pen) -> dict[str, Any]:
+            _append(author, draft_edit(memory, note, changes, pen))
+            fresh = _memory(author, self.home)
+            return answers.whole(fresh, fresh.note(note.tag) or note)
+
+        return self._change(text, write)
+
+    def retract(self, text: str, reason: str) -> dict[str, Any]:
+        """Take a record back."""
+        from clan_learnings.notebook import draft_retraction
+
+        def write(author: Author, memory: Memory, note: Note, pen: Pen) -> dict[str, Any]:
+            shown, before = answers.shown(memory, note), answers.count(memory, note.pattern)
+            _append(author, draft_retraction(note, reason, pen))
+            sessions, hot = answers.count(_memory(author, self.home), note.pattern)
+            return shown | {"sessions": sessions, "was_hot": before[1], "is_hot": hot}
+
+        return self._change(text, write)
+
+    def write(
+        self, make: Callable[[Memory, About, Pen], tuple[Sequence[Draft], dict[str, Any]]], **said: Any
+    ) -> dict[str, Any]:
+        """Anything else: `make` drafts it and says what to answer, given what is known and who we are."""
+
+        def write(author: Author, memory: Memory, about: About, pen: Pen) -> dict[str, Any]:
+            drafts, answer = make(memory, about, pen)
+            return _append(author, drafts) | answer
+
+        return self._tell("", write, said, private=False)
+
+    # Asking
+
+    def show(self, text: str) -> dict[str, Any]:
+        """A record with all its fields."""
+        with memory_with(self.home, text) as (memory, tag):
+            return answers.whole(memory, _live(memory, tag, text))
+
+    def search(
+        self, query: str, *, repo: str | None = None, everywhere: bool = False, limit: int = 10
+    ) -> dict[str, Any]:
+        """Records that fit a question, best first."""
+        from clan_learnings.recall.search import search
+
+        if not query.strip():
+            raise UsageError("nothing to search for", 'like this: mesh search "405 on push"')
+        with memory_of(self.home) as memory:
+            scope = None if everywhere else self.place.scope(repo)
+            hits = search(memory, query, scope, min(limit, _SEARCHED))
+            results = [answers.shown(memory, hit.note) | {"score": hit.score, "why": hit.why} for hit in hits]
+            return {"repo": scope, "results": results}
+
+    def recent(
+        self, *, count: int = 20, topic: str = "", repo: str | None = None, everywhere: bool = False
+    ) -> dict[str, Any]:
+        """The newest records of a scope, the newest first."""
+        from clan_learnings.recent import recent
+
+        with memory_of(self.home) as memory:
+            scope = None if everywhere else self.place.scope(repo)
+            return {
+                "repo": scope,
+                "records": [answers.shown(memory, note) for note in recent(memory, scope, count, topic)],
+            }
+
+    def hot(self, *, repo: str | None = None, everywhere: bool = False) -> dict[str, Any]:
+        """The HOT patterns of a scope, those of most sessions first."""
+        with memory_of(self.home) as memory:
+            scope = None if everywhere else self.place.scope(repo)
+            hot = [answers.hot_item(memory, item) for item in memory.hot(scope)]
+            return {"repo": scope, "hot_at": memory.settings.hot_at, "hot": hot}
+
+    def context(
+        self,
+        *,
+        repo: str | None = None,
+        task: str = "",
+        agent: str = "",
+        max_chars: int | None = None,
+        max_tokens: int | None = None,
+        min_confidence: float | None = None,
+    ) -> dict[str, Any]:
+        """What a session is given at its start."""
+        from clan_learnings.context.session import session_context
+
+        with memory_of(self.home) as memory, private_of(self.home) as private:
+            made = session_context(
+                memory,
+                private,
+                repo=self.place.scope(repo),
+                task=task,
+                agent=agent or self.place.agent,
+                max_chars=max_chars,
+                max_tokens=max_tokens,
+                min_confidence=min_confidence,
+            )
+        return {name: getattr(made, name) for name in ("text", "digest", "tokens", "chars", "left_out", "is_too_small")}
+
+    def why(self, text: str) -> dict[str, Any]:
+        """Where a record comes from, and what became of it."""
+        from mesh.sidecar.history import history
+
+        return history(self.home, text)
+
+    def ask(self, question: Callable[[Memory], dict[str, Any]]) -> dict[str, Any]:
+        """Any other question, within one snapshot."""
+        with memory_of(self.home) as memory:
+            return question(memory)
+
+    # Inside
+
+    def _tell(
+        self,
+        kind: str,
+        write: Callable[[Author, Memory, About, Pen], dict[str, Any]],
+        told: dict[str, Any],
+        *,
+        private: bool,
+    ) -> dict[str, Any]:
+        """The store, else the sidecar, else a queue: an agent in a sandbox may reach only the last."""
+        from clan_learnings.notebook import Pen
+
+        pen = Pen(lambda: self.place.categories)
+        try:
+            author = self._author(private=private)
+            try:
+                about = self.place.about(author.store.own or b"", told)
+                return write(author, _memory(author, self.home), about, pen) | {"redacted": pen.found}
+            finally:
+                author.store.close()
+        except (HomePermissions, HomeBusy) as error:
+            if private or not kind:
+                raise
+            return self._hand_over(kind, told, error) | {"redacted": pen.found}
+
+    def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError) -> dict[str, Any]:
+        from mesh.sidecar.elsewhere import hand_over
+
+        about = self.place.about(_node_of(self.home), told)
+        facts = about.fields() | {"is_global": not about.repo}
+        words = {name: told[name] for name in ("text", "anyway", "wrong", "right", "pattern", "source") if name in told}
+        return hand_over(self.home, kind, words | facts, error)
+
+    def _change(self, text: str, write: Callable[[Author, Memory, Note, Pen], dict[str, Any]]) -> dict[str, Any]:
+        """Change a record that is there, among the shared ones or the private ones."""
+        from clan_learnings.notebook import Pen
+
+        pen = Pen(lambda: self.place.categories)
+        for private in (False, True) if has_private(self.home) else (False,):
+            author = self._author(private=private)
+            try:
+                memory = _memory(author, self.home)
+                tag = memory.reader.resolve(text)
+                return write(author, memory, _live(memory, tag, text), pen) | {"redacted": pen.found}
+            except UnknownId:
+                if private or not has_private(self.home):
+                    raise
+            finally:
+                author.store.close()
+        raise AssertionError("the last try has answered or raised")
+
+    def _author(self, *, private: bool) -> Author:
+        from mesh.store.home import open_home
+
+        return open_home(self.home).author(private=private)
+
+
+def _node_of(home: str) -> bytes:
+    """Whose home it is, for the session of a caller that has none: a write on a detour counts as it would have directly."""
+    from mesh.store.home import open_home
+
+    try:
+        return open_home(home).node
+    except MeshError:  # not even that can be read: at least no two machines are one
+        return os.uname().nodename.encode("utf-8", "surrogateescape")
+
+
+def _append(author: Author, drafts: Sequence[Draft]) -> dict[str, Any]:
+    from mesh.store.reading import Reader
+
+    receipt = author.append(drafts)
+    return {
+        "state": "recorded",
+        "id": Reader(author.store.database.connection).short_id(receipt.tags[0]),
+        "counts": receipt.counts,
+        "node": text_id(receipt.feed.node),
+        "new_epoch": receipt.new_epoch or None,
+    }
+
+
+def _memory(author: Author, home: str) -> Memory:
+    from clan_learnings.memory import Memory
+    from clan_learnings.muted import read_muted
+    from mesh.store.reading import Reader
+
+    return Memory(Reader(author.store.database.connection), muted=read_muted(home))
+
+
+def _live(memory: Memory, tag: bytes, text: str) -> Note:
+    note = memory.note(tag)
+    if note is None:
+        raise UsageError(f"{text} is not live any more", f"see what became of it: mesh why {text}")
+    return note

@@ -1,0 +1,41 @@
+"""A write that cannot reach the store: handed to the sidecar, else left in a queue that the next hook takes in.
+
+An agent's shell may be in a sandbox that reaches neither the home nor any socket. What is only queued is never called done.
+"""
+
+from __future__ import annotations
+
+from mesh.core.errors import HomePermissions, MeshError, UsageError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from mesh.core.errors import HomeError
+
+
+def hand_over(home: str, kind: str, arguments: Mapping[str, Any], error: HomeError) -> dict[str, Any]:
+    """Another way for a write. `arguments`: complete, because whoever writes it will be somewhere else."""
+    from mesh.sidecar.client import ask
+
+    try:
+        answer: dict[str, Any] = ask(home, "POST", f"/{kind}", dict(arguments))
+    except UsageError:
+        raise  # the sidecar has read it, and says what is wrong with it
+    except MeshError:
+        return _queue(home, kind, arguments, error)
+    return answer
+
+
+def _queue(home: str, kind: str, arguments: Mapping[str, Any], error: HomeError) -> dict[str, Any]:
+    from clan_learnings.spool import queue
+
+    try:
+        path = queue(kind, {name: value for name, value in arguments.items() if value not in (None, "", [], ())}, home)
+    except OSError as trouble:
+        raise HomePermissions(
+            f"{error}; and it cannot be queued either: {trouble}",
+            "repeat the command outside the sandbox, or let it write to the temporary folder",
+        ) from error
+    return {"state": "queued", "id": None, "queued_in": path, "because": str(error)}

@@ -1,0 +1,89 @@
+"""The history of a record: who wrote it, where in which chain, what befell it, and what it counts for. Reads only."""
+
+from typing import Any
+
+from clan_learnings.memory import Memory
+from clan_learnings.records import CORRECTIONS, Note
+from mesh.core.errors import UnknownId
+from mesh.core.ids import display_name, text_id
+from mesh.sidecar.answers import iso, pattern
+from mesh.store.home import Home, open_home
+from mesh.store.provenance import provenance
+from mesh.store.reading import Reader
+from mesh.store.store import Store
+
+
+def locate(home: Home, text: str) -> tuple[Store, bytes]:
+    """The store that has a record, the shared one first, and the record's tag."""
+    store = home.store()
+    try:
+        return store, Reader(store.database.connection).resolve(text)
+    except UnknownId:
+        if not home.has_private:
+            raise
+    private = home.store(private=True)
+    return private, Reader(private.database.connection).resolve(text)
+
+
+def history(home: str, text: str) -> dict[str, Any]:
+    """Everything known here about an id."""
+    store, tag = locate(open_home(home), text)
+    try:
+        return _history(store, tag)
+    finally:
+        store.close()
+
+
+def _history(store: Store, tag: bytes) -> dict[str, Any]:
+    story = provenance(store, tag)
+    memory = Memory(Reader(store.database.connection))
+    note = memory.note(tag)
+    standing = memory.patterns.standing(note.pattern) if note is not None and note.pattern else None
+    return {
+        "id": text_id(tag),
+        "kind": story.kind,
+        "author": text_id(story.node),
+        "name": _name(store, story.node),
+        "written": _exact(story.written_ms or 0),
+        "feed": story.feed,
+        "seq": story.seq,
+        "hash": story.hash.hex(),
+        "signed_at": story.point,
+        "signature_holds": story.signature_holds,
+        "state": story.state,
+        "copies": story.copies,
+        "record": story.record,
+        "tier": None if note is None else memory.tier_of(note),
+        "session": None if note is None else note.word("session") or None,
+        "counts_for": None
+        if standing is None or note is None
+        else pattern(memory, standing) | {"sureness": _sureness(note), "is_correction": note.log == CORRECTIONS},
+        "events": [
+            {
+                "what": event.what,
+                "by": text_id(event.node),
+                "name": _name(store, event.node),
+                "at": _exact(event.at_ms),
+                "detail": event.detail,
+            }
+            for event in story.events
+        ],
+    }
+
+
+def _sureness(note: Note) -> float | None:
+    """How sure the writer was of the pattern; None if nothing sensible was written."""
+    value = note.record.get("sureness")
+    return float(value) if isinstance(value, int | float) and type(value) is not bool and 0 <= value <= 1 else None
+
+
+def _exact(milliseconds: int) -> str:
+    return f"{iso(milliseconds)[:-1]}.{milliseconds % 1000:03d}Z"
+
+
+def _name(store: Store, node: bytes) -> str:
+    trust = store.trust()
+    if node in trust.roots:
+        return "the root key"
+    member = trust.members.get(node)
+    return display_name(member.name if member else "", node)

@@ -1,0 +1,188 @@
+"""The local API in OpenAPI's words, made from the same table that its routes are checked by. Pure; nothing is served here."""
+
+from typing import Any, NamedTuple
+
+from clan_learnings.records import SEVERITIES, SOURCES
+
+
+class Field(NamedTuple):
+    """One thing that a request may say."""
+
+    sort: str  # of JSON: string, integer, number, boolean, array (of strings)
+    sentence: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+class Call(NamedTuple):
+    """One request: what it does and what it may say."""
+
+    sentence: str
+    fields: dict[str, Field]
+
+
+_ABOUT = {
+    "topic": Field("string", "a short word to find it by"),
+    "tags": Field("array", "more of them"),
+    "category": Field("string", "build-errors, test-failures, ...; found by rule if it is not given"),
+    "severity": Field("string", "how bad it is", choices=SEVERITIES),
+    "confidence": Field("number", "0 to 1"),
+    "evidence": Field("string", "where it can be seen"),
+    "minutes_lost": Field("integer", "what it cost"),
+    "repo": Field("string", "host/owner/name; without it the record is global"),
+    "is_global": Field("boolean", "it holds everywhere"),
+    "agent": Field("string", "who says it: claude-code, codex, gemini, ..."),
+    "session": Field("string", "flavour:id; without it all of one agent's day in one repository is one session"),
+    "private": Field("boolean", "it never leaves this home"),
+}
+_SCOPE = {
+    "repo": Field("string", "only records of this repository and global ones; empty: global ones"),
+    "everywhere": Field("boolean", "of all repositories"),
+}
+
+CALLS: dict[str, Call] = {
+    "POST /discover": Call(
+        "Record a discovery, unless a record covers it.",
+        {
+            "text": Field("string", "what was found out", required=True),
+            "anyway": Field("boolean", "also if it is known"),
+        }
+        | _ABOUT,
+    ),
+    "POST /correct": Call(
+        "Record a correction; the answer says what it was counted under and what that makes of it.",
+        {
+            "wrong": Field("string", "what went wrong", required=True),
+            "right": Field("string", "the right way", required=True),
+            "pattern": Field("string", "the pattern it belongs to; found by its words if it is not given"),
+            "source": Field("string", "who corrected", choices=SOURCES),
+        }
+        | _ABOUT,
+    ),
+    "GET /search": Call(
+        "Records that fit a question, best first.",
+        {"query": Field("string", "the words", required=True), "limit": Field("integer", "at most so many")} | _SCOPE,
+    ),
+    "GET /recent": Call(
+        "The newest records, the newest first.",
+        {"count": Field("integer", "how many"), "topic": Field("string", "only of this topic or tag")} | _SCOPE,
+    ),
+    "GET /hot": Call("The HOT patterns.", dict(_SCOPE)),
+    "GET /context": Call(
+        "What a session is given at its start.",
+        {
+            "repo": Field("string", "the repository it works on; without it: global records"),
+            "task": Field("string", "what it is about to do"),
+            "agent": Field("string", "whose limits hold"),
+            "max_chars": Field("integer", "at most so many characters"),
+            "max_tokens": Field("integer", "at most so many tokens"),
+            "min_confidence": Field("number", "leave out what is believed less"),
+        },
+    ),
+    "GET /show": Call(
+        "One record with all its fields.", {"id": Field("string", "its id, or the beginning", required=True)}
+    ),
+    "GET /why": Call("Where a record comes from.", {"id": Field("string", "its id, or the beginning", required=True)}),
+    "GET /peers": Call("Every member, as this node sees it.", {}),
+    "GET /node": Call("This node.", {}),
+    "GET /invites": Call("The invitations that are outstanding.", {}),
+    "POST /invite": Call(
+        "Make an invitation.",
+        {"uses": Field("integer", "for so many nodes"), "seconds": Field("integer", "for so long")},
+    ),
+    "POST /withdraw": Call("Take an invitation back.", {"id": Field("string", "its id", required=True)}),
+    "POST /leave": Call("Say goodbye to the mesh, and stop.", {}),
+}
+# These answer with something else than JSON.
+STREAMS = {
+    "GET /metrics": ("Counters, as Prometheus reads them.", "text/plain"),
+    "GET /events": (
+        "New records as they come, as server-sent events; Last-Event-ID goes on from there.",
+        "text/event-stream",
+    ),
+}
+
+
+def document(version: str) -> dict[str, Any]:
+    """The whole description."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route, call in CALLS.items():
+        method, path = route.split(" ")
+        paths.setdefault(path, {})[method.lower()] = _operation(method, call)
+    for route, (sentence, kind) in STREAMS.items():
+        method, path = route.split(" ")
+        answer = {"description": "the stream", "content": {kind: {"schema": {"type": "string"}}}}
+        paths.setdefault(path, {})[method.lower()] = {"summary": sentence, "responses": {"200": answer}}
+    paths["/openapi.json"] = {
+        "get": {"summary": "This description.", "responses": {"200": {"description": "OpenAPI 3.1"}}}
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "clan-mesh, the local API",
+            "version": version,
+            "description": "HTTP over the Unix socket sidecar.sock in the home, for its owner only.",
+        },
+        "servers": [{"url": "http://mesh", "description": "any host name: the socket is what counts"}],
+        "paths": paths,
+        "components": {"schemas": {"Error": _ERROR}},
+    }
+
+
+_ERROR = {
+    "type": "object",
+    "required": ["error", "next"],
+    "properties": {
+        "error": {"type": "string", "description": "what happened"},
+        "next": {"type": "string", "description": "the next command, if one helps"},
+    },
+}
+
+
+def _operation(method: str, call: Call) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "summary": call.sentence,
+        "responses": {
+            "200": {
+                "description": "the answer",
+                "content": {"application/json": {"schema": {"type": ["object", "array"]}}},
+            },
+            "400": {
+                "description": "what is wrong, and the next step",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+            },
+        },
+    }
+    if method == "POST":
+        needed = [name for name, field in call.fields.items() if field.required]
+        schema: dict[str, Any] = {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {name: _schema(field) for name, field in call.fields.items()},
+        }
+        if needed:
+            schema["required"] = needed
+        made["requestBody"] = {"required": bool(needed), "content": {"application/json": {"schema": schema}}}
+    elif call.fields:
+        made["parameters"] = [
+            {
+                "name": name,
+                "in": "query",
+                "required": field.required,
+                "description": field.sentence,
+                "schema": _schema(field),
+            }
+            for name, field in call.fields.items()
+        ]
+    return made
+
+
+def _schema(field: Field) -> dict[str, Any]:
+    made: dict[str, Any] = {"type": field.sort}
+    if field.sort == "array":
+        made["items"] = {"type": "string"}
+    if field.choices:
+        made["enum"] = list(field.choices)
+    if field.sentence:
+        made["description"] = field.sentence
+    return made

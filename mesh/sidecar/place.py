@@ -1,0 +1,95 @@
+"""Where a caller is and who it is, for a home: repository, agent, session. What a record says of its surroundings."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from mesh.core.errors import UsageError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from clan_learnings.records import About
+    from clan_learnings.surroundings import Surroundings
+
+HERE = "."  # the repository we are in, where one may be named
+NOTES = "sessions"  # in the home: what session starts leave for later calls
+SHARED = ("topic", "tags", "category", "severity", "confidence", "evidence", "minutes_lost")
+
+
+class Place:
+    """One caller."""
+
+    def __init__(self, home: str, environ: Mapping[str, str], folder: str, *, agent: str, session: str) -> None:
+        self._home = home
+        self._environ = environ
+        self._folder = folder
+        self.agent = agent
+        self._session = session
+
+    def about(self, node: bytes, said: Mapping[str, Any]) -> About:
+        """What a record says beside its words: what was given, and for the rest what is found here."""
+        from clan_learnings.records import About
+        from clan_learnings.repository import claim
+
+        around = self.look(node, said.get("session") or "")
+        if said.get("is_global"):
+            repo = ""
+        elif said.get("repo") and said["repo"] != HERE:
+            repo = named_repo(said["repo"])
+        else:
+            repo = claim(around.repository, self._environ, os.urandom(16)).identity
+        facts = {name: said[name] for name in SHARED if said.get(name) is not None}
+        return About(repo=repo, agent=said.get("agent") or self.agent or around.agent, session=around.session, **facts)
+
+    def look(self, node: bytes, session: str = "") -> Surroundings:
+        """Agent, session and repository, as the environment, the folder and the processes above tell."""
+        from clan_learnings.process_tree import ancestors
+        from clan_learnings.surroundings import look_around
+
+        return look_around(
+            self._environ,
+            self._folder or _current(),
+            node=node,
+            day=time.strftime("%Y-%m-%d", time.gmtime()),
+            session=session or self._session,
+            left=os.path.join(self._home, NOTES),
+            tree=ancestors(),
+        )
+
+    def scope(self, repo: str | None) -> str:
+        """The repository that a question is about: the one named, else the one we are in."""
+        if repo is not None and repo != HERE:
+            return named_repo(repo) if repo else ""
+        from clan_learnings.repository import find
+
+        return find(self._folder or _current(), self._environ).identity
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Categories that the repository adds to those of the mesh."""
+        from clan_learnings.repository import find
+
+        return find(self._folder or _current(), self._environ).file.categories
+
+
+def named_repo(text: str) -> str:
+    """A repository's identity from its name or address."""
+    from clan_learnings.remote import identity_of
+
+    if text.startswith("local/"):
+        return text
+    identity = identity_of(text) or identity_of("ssh://" + text)
+    if not identity:
+        raise UsageError(f"{text!r} names no repository", "host/owner/name, like: --repo github.com/acme/api")
+    return identity
+
+
+def _current() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # deleted under our feet
+        return "/"

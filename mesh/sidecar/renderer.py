@@ -1,0 +1,158 @@
+"""The thread that keeps the rendered files of a home up to date, and looks twice at patterns that were founded apart.
+
+It has a connection of its own and never waits for the librarian, nor the librarian for it. Whatever fails here is logged
+once and tried again later: files are disposable.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from clan_learnings.render.files import Files, Rendering
+from mesh.core.errors import MeshError
+from mesh.sidecar.second_look import SecondLook
+from mesh.store.home import Home
+from mesh.store.reading import Reader, open_reading, read_errors
+from mesh.store.touched import Touches
+
+FOLDER = "rendered"
+LOOK_SECONDS = 0.2  # how often it is asked whether anybody has written
+# After some work there is a pause in which changes gather: at least so long, and three times as long as the work has taken.
+# Except after a single render from nothing: what follows that is short, unless more comes in than can be told apart.
+_LEAST_PAUSE_SECONDS = 0.3
+_MOST_PAUSE_SECONDS = 30.0
+_AGAIN_SECONDS = 3.0  # after a failure, and as long as it took to fail
+_STOP_SECONDS = 1.0
+# Gossip waits for the interpreter while we compute: so we compute for a moment and rest for a moment.
+_WORK_SECONDS, _REST_SECONDS = 0.002, 0.0005
+_PATIENCE_SECONDS = 5.0  # for a command that renders into the same folder
+
+log = logging.getLogger("mesh.sidecar")
+
+
+class _Stopped(Exception):
+    """The way out of the middle of a render: no error."""
+
+
+def render(home: str, files: Files, breathe: Callable[[], None]) -> Rendering:
+    """Bring a folder up to date with a home, as one snapshot."""
+    with read_errors(home):
+        reader = open_reading(home)
+        try:
+            reader.connection.execute("BEGIN")
+            return files.render(reader, Touches(reader.connection, breathe), breathe)
+        finally:
+            reader.connection.close()
+
+
+def is_current(home: str, files: Files) -> bool:
+    """Whether a folder is up to date with a home."""
+    with read_errors(home):
+        reader = open_reading(home)
+        try:
+            reader.connection.execute("BEGIN")
+            return files.is_current(Touches(reader.connection))
+        finally:
+            reader.connection.close()
+
+
+class Renderer:
+    """Use as a context manager: leaving it ends the thread, in the middle of its work if need be."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._files = Files(home.file(FOLDER), patience_seconds=_PATIENCE_SECONDS)
+        self._second_look = SecondLook(home)
+        self._stop = threading.Event()
+        self._rendered = -1  # the version of the database that was rendered last, as our connection counts them
+        self._looked_at = -1
+        self._wholes = 0  # renders from nothing in a row
+        self._began = self._not_before = self._resumed = 0.0
+        self._said = ""
+        self._thread = threading.Thread(target=self._work, name="mesh-renderer", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join(_STOP_SECONDS)
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._watch()
+            except _Stopped:
+                return
+            except Exception as error:  # noqa: BLE001 (a damaged database or a full disk can make anything fail)
+                self._complain(error)
+                self._stop.wait(min(_AGAIN_SECONDS + time.monotonic() - self._began, _MOST_PAUSE_SECONDS))
+
+    def _watch(self) -> None:
+        """Work whenever somebody has written, for as long as the database is the same file."""
+        path = self._home.file("mesh.db")
+        self._rendered = self._looked_at = -1
+        with read_errors(self._home.path):
+            watching = open_reading(self._home.path)
+            inode = os.stat(path).st_ino
+            try:
+                while not self._stop.wait(LOOK_SECONDS) and os.stat(path).st_ino == inode:
+                    self._began = self._resumed = time.monotonic()
+                    self._render(watching)
+                    version = _version(watching)
+                    if version != self._looked_at or self._second_look.is_owed:
+                        self._looked_at = version
+                        self._second_look.look(lambda: self._rest(watching))
+            finally:
+                watching.connection.close()
+
+    def _render(self, watching: Reader) -> None:
+        """Bring the files up to date, if somebody has written and the pause is over."""
+        began = time.monotonic()
+        version = _version(watching) if began >= self._not_before else self._rendered
+        if version == self._rendered:
+            return
+        done = render(self._home.path, self._files, self._breathe)
+        self._rendered = version
+        self._wholes = self._wholes + 1 if done.is_whole else 0
+        if self._said:
+            self._said = ""
+            log.info("the rendered files are up to date again")
+        ended = time.monotonic()
+        pause = _LEAST_PAUSE_SECONDS if self._wholes == 1 else max(_LEAST_PAUSE_SECONDS, 3 * (ended - began))
+        self._not_before = ended + min(pause, _MOST_PAUSE_SECONDS)
+
+    def _rest(self, watching: Reader) -> None:
+        """Within a second look, which may take seconds: what is written meanwhile is rendered in time."""
+        self._breathe()
+        self._render(watching)
+
+    def _breathe(self) -> None:
+        if time.monotonic() - self._resumed > _WORK_SECONDS:
+            if self._stop.is_set():
+                raise _Stopped
+            time.sleep(_REST_SECONDS)
+            self._resumed = time.monotonic()
+
+    def _complain(self, error: Exception) -> None:
+        """Once, until it is another error or has gone well again."""
+        said = (
+            f"{error}; next: {error.next_step}" if isinstance(error, MeshError) else f"{type(error).__name__}: {error}"
+        )
+        if said != self._said:
+            self._said = said
+            log.warning("the rendered files are not up to date: %s", said)
+            if not isinstance(error, MeshError | OSError):
+                log.debug("where it happened", exc_info=error)
+
+
+def _version(reader: Reader) -> int:
+    """Another one after each commit of any other connection."""
+    return int(reader.connection.execute("PRAGMA data_version").get)

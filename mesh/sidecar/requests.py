@@ -1,0 +1,78 @@
+"""What the local API answers about records. Checks what was asked against the table of `openapi`, then asks the desk, off the loop."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from mesh.core.errors import UsageError
+from mesh.sidecar.desk import Desk
+from mesh.sidecar.openapi import CALLS, Call, Field
+
+Answer = Callable[[dict[str, Any]], Awaitable[Any]]
+_TEXT_CHARS = 16_000
+
+
+def record_routes(home: str) -> dict[str, Answer]:
+    """Method and path to the function that answers. Who asks, and where it is, must be said: our own surroundings mean nothing."""
+    desk = Desk(home, {}, "/")
+    asked: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        "POST /discover": lambda given: desk.discover(given.pop("text"), **given),
+        "POST /correct": lambda given: desk.correct(given.pop("wrong"), given.pop("right"), **given),
+        "GET /search": lambda given: desk.search(given.pop("query"), **_scoped(given)),
+        "GET /recent": lambda given: desk.recent(**_scoped(given)),
+        "GET /hot": lambda given: desk.hot(**_scoped(given)),
+        "GET /context": lambda given: desk.context(**({"repo": ""} | given)),
+        "GET /show": lambda given: desk.show(given["id"]),
+        "GET /why": lambda given: desk.why(given["id"]),
+    }
+    return {route: _answer(CALLS[route], function) for route, function in asked.items()}
+
+
+def _answer(call: Call, function: Callable[[dict[str, Any]], dict[str, Any]]) -> Answer:
+    async def answer(given: dict[str, Any]) -> Any:
+        return await asyncio.to_thread(function, checked(call, given))
+
+    return answer
+
+
+def _scoped(given: dict[str, Any]) -> dict[str, Any]:
+    return {"repo": ""} | given if not given.get("everywhere") else given
+
+
+def checked(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said, each thing of its sort. Queries have only texts, so numbers and truths are read from them."""
+    unknown = sorted(set(given) - set(call.fields))
+    if unknown:
+        raise UsageError(f"there is no field {unknown[0]!r} here", f"one of: {', '.join(call.fields) or 'none'}")
+    for name, field in call.fields.items():
+        if field.required and not given.get(name):
+            raise UsageError(f"{name} is missing: {field.sentence}", "see GET /openapi.json")
+    return {name: _value(name, call.fields[name], value) for name, value in given.items()}
+
+
+def _value(name: str, field: Field, value: Any) -> Any:
+    if isinstance(value, str) and field.sort != "string":
+        value = _read(field.sort, value)
+    good = {
+        "string": isinstance(value, str) and len(value) <= _TEXT_CHARS,
+        "integer": type(value) is int and abs(value) <= 10**9,
+        "number": type(value) in (int, float),
+        "boolean": type(value) is bool,
+        "array": type(value) is list and len(value) <= 100 and all(isinstance(one, str) for one in value),
+    }[field.sort]
+    if not good:
+        raise UsageError(f"{name} is no {field.sort}, or too long", "see GET /openapi.json")
+    return value
+
+
+def _read(sort: str, text: str) -> Any:
+    try:
+        if sort == "integer":
+            return int(text[:20])
+        if sort == "number":
+            return float(text[:40])
+    except ValueError:
+        return None
+    if sort == "boolean":
+        return {"true": True, "1": True, "false": False, "0": False, "": True}.get(text.lower())
+    return [word for word in text.split(",") if word]

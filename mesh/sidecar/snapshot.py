@@ -1,0 +1,60 @@
+"""One snapshot of what a home knows, for a `with` block: nothing that is written or erased meanwhile changes it. Reads only."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from clan_learnings.memory import Memory
+from clan_learnings.muted import read_muted
+from mesh.core.errors import UnknownId
+from mesh.store.reading import open_reading, read_errors
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def memory_of(home: str, *, private: bool = False) -> Iterator[Memory]:
+    """The shared records of a home, or the private ones."""
+    with read_errors(home, private=private):
+        reader = open_reading(home, private=private)
+        try:
+            reader.connection.execute("BEGIN")
+            yield Memory(reader, muted=read_muted(home))
+        finally:
+            reader.connection.close()
+
+
+@contextmanager
+def private_of(home: str) -> Iterator[Memory | None]:
+    """The private records, if this home has any."""
+    if not has_private(home):
+        yield None
+        return
+    with memory_of(home, private=True) as memory:
+        yield memory
+
+
+@contextmanager
+def memory_with(home: str, text: str) -> Iterator[tuple[Memory, bytes]]:
+    """The records among which an id is found, the shared ones first, and the tag it stands for."""
+    private = False
+    with memory_of(home) as memory:
+        try:
+            tag = memory.reader.resolve(text)
+        except UnknownId:
+            if not has_private(home):
+                raise
+            private = True
+        else:
+            yield memory, tag
+    if private:
+        with memory_of(home, private=True) as memory:
+            yield memory, memory.reader.resolve(text)
+
+
+def has_private(home: str) -> bool:
+    """Whether a private record was ever written here."""
+    return os.path.exists(os.path.join(home, "private.db"))
