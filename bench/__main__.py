@@ -8,9 +8,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from bench import append, bootstrap, cli, converge, machine, merge, start, wire
+from bench import append, bootstrap, cli, converge, correct, machine, merge, render, session_start, start, tail, wire
 from bench.table import Report
 
+_SMALL = 1000
 _Run = Callable[[str, argparse.Namespace], Report]
 BENCHMARKS: dict[str, tuple[_Run, str]] = {
     "merge": (
@@ -31,6 +32,22 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
     "bootstrap": (
         lambda work, _: bootstrap.run(work),
         "a newcomer that fetches 100,000 records, beside merging them from memory, pycrdt-websocket and git",
+    ),
+    "session_start": (
+        lambda work, given: session_start.run(work, _with_small(given.records), given.rounds),
+        "the hook that gives an agent its context, beside `python -c pass` and memory servers",
+    ),
+    "tail": (
+        lambda work, given: tail.run(work, _with_small(given.records), given.rounds),
+        "`mesh tail` of a clan's home, beside `python -c pass` and `tail -20`",
+    ),
+    "correct": (
+        lambda work, given: correct.run(work, _with_small(given.records), given.rounds),
+        "`mesh correct`, matched and durable, beside `python -c pass` and memory servers",
+    ),
+    "render": (
+        lambda work, given: render.run(work, _with_small(given.records), given.rounds),
+        "until a write stands in the rendered files, and all of them from nothing",
     ),
 }
 
@@ -53,7 +70,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    lines = "\n".join(f"  {name:<9} {sentence}" for name, (_, sentence) in BENCHMARKS.items())
+    lines = "\n".join(f"  {name:<13} {sentence}" for name, (_, sentence) in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description=f"Every benchmark, or those named:\n{lines}",
@@ -66,13 +83,15 @@ def _arguments() -> argparse.Namespace:
         type=_sizes,
         default=[100_000, 1_000_000],
         metavar="N,N",
-        help="sizes for merge; start and cli use the largest (default: 100000,1000000, which takes 4 GB of disk)",
+        help="sizes; start and cli use the largest, what is about a clan 1000 too (default: 100000,1000000: 6 GB of disk)",
     )
     parser.add_argument(
         "--peer-seconds", type=float, default=300, metavar="S", help="most a step of pycrdt may take (default: 300)"
     )
     parser.add_argument("--starts", type=int, default=7, metavar="N", help="starts of each kind (default: 7)")
-    parser.add_argument("--rounds", type=int, default=40, metavar="N", help="rounds of cli (default: 40)")
+    parser.add_argument(
+        "--rounds", type=int, default=40, metavar="N", help="rounds of commands that take turns (default: 40)"
+    )
     parser.add_argument(
         "--seeds", type=int, default=3, metavar="N", help="seeds of converge's simulations (default: 3)"
     )
@@ -87,6 +106,11 @@ def _arguments() -> argparse.Namespace:
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     return given
+
+
+def _with_small(sizes: list[int]) -> list[int]:
+    """What grows with a home is seen beside a small one."""
+    return sorted({_SMALL, *sizes})
 
 
 def _sizes(text: str) -> list[int]:

@@ -1,10 +1,10 @@
 """`cli`: everyday commands, cold, beside the bare interpreter. The installed script, as an agent runs it."""
 
-import statistics
 import sys
+from functools import partial
 
 from bench.homes import source
-from bench.processes import MESH, timed
+from bench.processes import MESH, in_turn, timed
 from bench.table import Goal, Report, say
 
 _SMALL = 1000
@@ -28,13 +28,9 @@ def run(work: str, records: int, repeat: int) -> Report:
         for what, (words, goal) in _COMMANDS.items():
             lines[f"{size:>9,}  {what}"] = ([MESH, *words, "--home", home], goal)
     say(f"running {len(lines)} commands, {repeat} times each")
-    taken: dict[str, list[float]] = {what: [] for what in ("", *lines)}
-    for number in range(repeat + 1):
-        for what, (words, _) in {"": (bare, None), **lines}.items():
-            seconds = timed(words)
-            if number:  # the first round warms caches
-                taken[what].append(1000 * seconds)
-    medians = {what: statistics.median(values) for what, values in taken.items()}
+    commands = {"": bare, **{what: words for what, (words, _) in lines.items()}}
+    taken = in_turn({what: partial(timed, words) for what, words in commands.items()}, repeat)
+    medians = {what: found.wall for what, found in taken.items()}
     for what, (_, goal) in lines.items():
         report.add(what, "ms", medians[what], medians[""], goal)
     for command in _COMMANDS:

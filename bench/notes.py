@@ -31,8 +31,8 @@ _NOTES_A_SESSION = 40
 def notes(count: int, seed: int = 1) -> Iterator[dict[str, str]]:
     """So many records, each made when it is asked for."""
     chance = random.Random(seed)
-    words = _vocabulary(random.Random(0))
-    weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(words))))  # Zipf-Mandelbrot
+    words = vocabulary()
+    weights = zipf(len(words))
     session, agent, repo = "", "", ""
     for number in range(count):
         if number % _NOTES_A_SESSION == 0:
@@ -42,8 +42,14 @@ def notes(count: int, seed: int = 1) -> Iterator[dict[str, str]]:
         yield {"text": text.capitalize() + ".", "repo": repo, "agent": agent, "session": session}
 
 
-def _vocabulary(chance: random.Random) -> list[str]:
+def zipf(ranks: int) -> list[float]:
+    """The weights of so many ranks, each added to those before it. After Mandelbrot."""
+    return list(accumulate(1 / (rank + 2.7) for rank in range(ranks)))
+
+
+def vocabulary() -> list[str]:
     """Common words first, then made-up names, some of them shaped like identifiers and error codes."""
+    chance = random.Random(0)
     words = dict.fromkeys(_COMMON)
     while len(words) < VOCABULARY:
         word = "".join(chance.choices(_SYLLABLES, k=chance.randint(2, 4)))

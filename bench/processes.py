@@ -2,12 +2,14 @@
 
 import json
 import os
+import resource
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 Measures = dict[str, Any]
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -47,9 +49,47 @@ def started(command: Sequence[str], **options: Any) -> Iterator["subprocess.Pope
 
 def timed(command: Sequence[str]) -> float:
     """Seconds one command takes from its start to its end, its output thrown away."""
+    return ran(command)[0]
+
+
+def ran(
+    command: Sequence[str], *, given: bytes = b"", folder: str = ROOT, environ: Mapping[str, str] | None = None
+) -> tuple[float, bytes]:
+    """Seconds one command takes from its start to its end, and what it printed. `given` is its standard input."""
     start = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, cwd=ROOT)
+    done = subprocess.run(command, input=given, capture_output=True, check=False, cwd=folder, env=environ)
     seconds = time.perf_counter() - start
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.decode(errors='replace')}")
-    return seconds
+    return seconds, done.stdout
+
+
+class Taken(NamedTuple):
+    """What a command took, in milliseconds: on the clock, and of a processor. The second hardly minds a busy machine."""
+
+    wall: float
+    processor: float
+
+
+def in_turn(ways: Mapping[str, Callable[[], float | None]], rounds: int) -> dict[str, Taken]:
+    """Every way once a round, so that a slow moment is everyone's; medians.
+
+    Each runs a process and returns its seconds, or None where they mean nothing; with nothing else it is left out.
+    """
+    walls: dict[str, list[float]] = {what: [] for what in ways}
+    processors: dict[str, list[float]] = {what: [] for what in ways}
+    for number in range(rounds + 1):
+        for what, way in ways.items():
+            before = _children_seconds()
+            seconds = way()
+            if number and seconds is not None:  # the first round warms caches
+                walls[what].append(1000 * seconds)
+                processors[what].append(1000 * (_children_seconds() - before))
+    counted = [what for what in ways if walls[what]]
+    return {what: Taken(statistics.median(walls[what]), statistics.median(processors[what])) for what in counted}
+
+
+def _children_seconds() -> float:
+    """Processor time of all processes that we started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

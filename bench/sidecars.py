@@ -12,8 +12,8 @@ import socket
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from bench.machine import process_bytes, process_seconds
@@ -22,8 +22,11 @@ from mesh.sidecar.client import ask, ask_text
 from mesh.store.home import create_home
 from mesh.store.reading import Reader, open_reading
 
+STATES = ("stopped", "running")
 WAIT_SECONDS = 60.0  # for anything that should take a second or two
 _STOP_SECONDS = 10.0
+_REST_SECONDS = 120.0
+_IDLE_SHARE = 0.05  # of a processor
 _LOOK_SECONDS = 0.002
 _SAMPLE = re.compile(r'^mesh_(\w+)_total\{kind="(\w+)"\} (\S+)$', re.MULTILINE)
 
@@ -78,6 +81,37 @@ def running(home: str, *, listen: int = 0, advertise: str = "") -> Iterator[Side
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
                 _wait(process)
+
+
+@contextmanager
+def in_state(state: str, homes: Iterable[str]) -> Iterator[None]:
+    """The sidecars of these homes `running` or `stopped`, see `STATES`."""
+    if state == "stopped":
+        yield
+        return
+    with all_running(homes):
+        yield
+
+
+@contextmanager
+def all_running(homes: Iterable[str]) -> Iterator[list[Sidecar]]:
+    """A sidecar in each of these homes, all of them up and with nothing left to do."""
+    with ExitStack() as stack:
+        sidecars = [stack.enter_context(running(home)) for home in homes]
+        for sidecar in sidecars:
+            rest(sidecar)
+        yield sidecars
+
+
+def rest(sidecar: Sidecar, seconds: float = _REST_SECONDS) -> None:
+    """Wait until a sidecar hardly uses its processor. Where the system does not say, a moment."""
+    deadline = time.perf_counter() + seconds
+    used = sidecar.processor()
+    while time.perf_counter() < deadline:
+        time.sleep(1)
+        before, used = used, sidecar.processor()
+        if before is None or used is None or used - before < _IDLE_SHARE:
+            return
 
 
 def found(home: str) -> None:

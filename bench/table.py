@@ -39,6 +39,7 @@ class Figure:
     peer: float | None = None
     goal: Goal | None = None
     second: float | None = None
+    third: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -50,6 +51,11 @@ class Figure:
         """Ours over the second peer's."""
         return _over(self.ours, self.second)
 
+    @property
+    def third_ratio(self) -> float | None:
+        """Ours over the third peer's."""
+        return _over(self.ours, self.third)
+
 
 @dataclass(slots=True)
 class Report:
@@ -60,6 +66,7 @@ class Report:
     figures: list[Figure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     second: str = ""  # another peer
+    third: str = ""  # and one more
 
     def add(
         self,
@@ -70,13 +77,14 @@ class Report:
         goal: Goal | None = None,
         *,
         second: float | None = None,
+        third: float | None = None,
     ) -> None:
         """One more line."""
-        self.figures.append(Figure(what, unit, ours, peer, goal, second))
+        self.figures.append(Figure(what, unit, ours, peer, goal, second, third))
 
     def render(self) -> str:
         """The table without its empty columns, then the notes."""
-        head = ("what", "unit", "clan-mesh", self.peer, "ratio", self.second, "ratio", "goal", "")
+        head = ("what", "unit", "clan-mesh", self.peer, "ratio", self.second, "ratio", self.third, "ratio", "goal", "")
         rows = [_cells(figure) for figure in self.figures]
         kept = [at for at in range(len(head)) if any(row[at] for row in rows)]
         widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
@@ -89,11 +97,13 @@ class Report:
         os.makedirs(RESULTS, exist_ok=True)
         path = os.path.join(RESULTS, f"{self.name}.json")
         figures = [
-            asdict(item) | {"ratio": item.ratio, "second_ratio": item.second_ratio, "met": _met(item)}
+            asdict(item)
+            | {"ratio": item.ratio, "second_ratio": item.second_ratio, "third_ratio": item.third_ratio}
+            | {"met": _met(item)}
             for item in self.figures
         ]
-        value: dict[str, Any] = {"name": self.name, "peer": self.peer, "second": self.second, "machine": facts}
-        value |= {"figures": figures, "notes": self.notes}
+        value: dict[str, Any] = {"name": self.name, "peer": self.peer, "second": self.second, "third": self.third}
+        value |= {"machine": facts, "figures": figures, "notes": self.notes}
         with open(path, "w", encoding="utf-8") as file:
             json.dump(value, file, indent=2)
             file.write("\n")
@@ -124,11 +134,12 @@ def _met(figure: Figure) -> bool | None:
 
 def _cells(figure: Figure) -> tuple[str, ...]:
     verdict = {True: "met", False: "MISSED", None: ""}[_met(figure)]
-    ratio, second_ratio = ("" if value is None else f"{value:.3g} x" for value in (figure.ratio, figure.second_ratio))
+    ratios = (figure.ratio, figure.second_ratio, figure.third_ratio)
+    ratio, second_ratio, third_ratio = ("" if value is None else f"{value:.3g} x" for value in ratios)
     goal = "" if figure.goal is None else figure.goal.text(figure.unit)
-    second = (number(figure.second), second_ratio)
-    return figure.what, figure.unit, number(figure.ours) or "-", number(figure.peer), ratio, *second, goal, verdict
+    others = (number(figure.second), second_ratio, number(figure.third), third_ratio)
+    return figure.what, figure.unit, number(figure.ours) or "-", number(figure.peer), ratio, *others, goal, verdict
 
 
 def _aligned(cell: str, widths: list[int], column: int) -> str:
-    return cell.rjust(widths[column]) if 2 <= column <= 6 else cell.ljust(widths[column])
+    return cell.rjust(widths[column]) if 2 <= column <= 8 else cell.ljust(widths[column])
