@@ -5,13 +5,15 @@ A pattern is nothing that is stored: it is what corrections, pattern records, al
 
 from __future__ import annotations
 
+from clan_learnings.names import Names, Successions, is_slug
 from clan_learnings.records import CORRECTIONS, PATTERNS, SUPERSESSIONS, Note
 from clan_learnings.tiers import is_hot
 from mesh.core.errors import UnknownId, UsageError
+from mesh.core.limits import TEXT_CHARS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from clan_learnings.settings import Settings
     from mesh.store.reading import Assigned, Reader
@@ -59,7 +61,7 @@ class Standing:
     @property
     def sessions(self) -> int:
         """In how many sessions it happened: what promotes it."""
-        return len({note.session for note in self.corrections})
+        return len(_sessions(self.corrections))
 
     @property
     def nodes(self) -> int:
@@ -69,7 +71,7 @@ class Standing:
     @property
     def repos(self) -> list[str]:
         """In which repositories it was seen; an empty name means everywhere."""
-        return sorted({note.repo for note in self.corrections or self.records})
+        return sorted({_repo(note) for note in self.corrections or self.records})
 
     @property
     def last(self) -> int:
@@ -89,59 +91,68 @@ class Patterns:
     def __init__(self, reader: Reader, settings: Settings) -> None:
         self._reader = reader
         self._settings = settings
-        self._group: dict[str, frozenset[str]] = _groups(_of_patterns(reader.assigned("alias_of")))
+        aliases = _of_patterns(reader.assigned("alias_of"))
+        self._names = Names((slug, said.value) for slug, said in aliases.items() if is_slug(said.value))
         self._archived = _of_patterns(reader.assigned("archived"))
         self._global = {slug for slug, said in _of_patterns(reader.assigned("global")).items() if said.value is True}
         self._rules = _of_patterns(reader.assigned("rule"))
         self._topics = _of_patterns(reader.assigned("topic"))
         self._moved_to: dict[str, list[bytes]] = {}
         self._moved: set[bytes] = set()
-        self._left: set[str] = set()  # slugs that something was moved away from, or from whose repository
         for tag, said in reader.assigned("pattern").items():
-            if isinstance(tag, bytes) and type(said.value) is str:
+            if isinstance(tag, bytes):  # to what is no name: then it counts nowhere
                 self._moved.add(tag)
-                self._moved_to.setdefault(said.value, []).append(tag)
-                self._note_leaving(tag)
-        for tag in reader.assigned("repo"):  # where it holds is not what the tally of its pattern says
-            if isinstance(tag, bytes):
-                self._note_leaving(tag)
+                if is_slug(said.value):
+                    self._moved_to.setdefault(said.value, []).append(tag)
+        # Slugs that something was moved away from, or whose repository is not the one that their tally says.
+        edited = {tag for tag in reader.assigned("repo") if isinstance(tag, bytes)} | self._moved
+        self._left = reader.named_by(edited) if edited else set()
         self._superseded: dict[str, list[str]] | None = None
         self._hot: dict[str, bool] = {}
-
-    def _note_leaving(self, tag: bytes) -> None:
-        entry = self._reader.entry(tag)
-        if entry is not None and type(entry.record.get("pattern")) is str:
-            self._left.add(entry.record["pattern"])
+        self._hot_groups: list[Standing] | None = None
 
     def names(self, slug: str) -> frozenset[str]:
         """All names of the pattern that has this one."""
-        return self._group.get(slug) or frozenset((slug,))
+        return self._names.of(slug)
 
     def is_marked_global(self, slug: str) -> bool:
         """Whether somebody said that it holds everywhere."""
         return slug in self._global
 
     def rule_of(self, slug: str) -> str:
-        """The rule somebody gave the pattern; empty if it has only what its records say."""
-        said = self._rules.get(slug)
-        return said.value if said is not None and type(said.value) is str else ""
+        """The rule somebody gave the pattern, under any of its names; empty if it has only what its records say."""
+        return self._latest(self._rules, self.names(slug))
 
     def special(self) -> set[str]:
         """The names whose count is not simply that of the records written under them."""
-        return {*self._group, *self._moved_to, *self._left}
+        return {*self._names, *self._moved_to, *self._left}
 
-    def special_groups(self) -> Iterator[Standing]:
-        """The patterns of all these names, each once."""
-        done: set[str] = set()
-        for slug in sorted(self.special()):
-            if slug not in done:
-                done |= self.names(slug)
-                standing = self.standing(slug)
-                if standing is not None:
-                    yield standing
+    def hot_special(self) -> list[Standing]:
+        """Those patterns of these names that are HOT, each once."""
+        if self._hot_groups is None:
+            self._hot_groups = []
+            done: set[str] = set()
+            for slug in sorted(self.special()):
+                if slug not in done:
+                    done |= self.names(slug)
+                    standing = self.standing(slug) if self._may_be_hot(slug) else None
+                    if standing is not None and self.is_hot(standing):
+                        self._hot_groups.append(standing)
+        return self._hot_groups
+
+    def _may_be_hot(self, slug: str) -> bool:
+        """Whether there is enough to count, if all of it counts: most that was joined or moved once is not looked at for it."""
+        most = 0
+        for name in self.names(slug):
+            most += len(self._moved_to.get(name, ())) + self._reader.sessions(name, CORRECTIONS)
+            if most >= self._settings.hot_at:
+                return True
+        return False
 
     def standing(self, slug: str) -> Standing | None:
         """The pattern that has this name, as it stands; None if nothing live is said under it."""
+        if not is_slug(slug):
+            return None
         names = self.names(slug)
         corrections: list[Note] = []
         records: list[Note] = []
@@ -156,11 +167,11 @@ class Patterns:
         made.logged = sum(self._reader.total(KEY + name) for name in sorted(names))
         made.rule = self._latest(self._rules, names) or made.rule
         made.topic = self._latest(self._topics, names) or made.topic
-        ended = [said for name in names if (said := self._archived.get(name)) is not None and said.value]
+        ended = [said for name in sorted(names) if (said := self._archived.get(name)) is not None and said.value]
         if ended:
             last = max(ended, key=lambda said: said.at)
             made.archived = last.value if type(last.value) is str else "archived"
-            made.further = len({note.session for note in corrections if note.stamp > last.at})
+            made.further = len(_sessions(note for note in corrections if note.stamp > last.at))
         return made
 
     def is_hot(self, standing: Standing) -> bool:
@@ -173,9 +184,10 @@ class Patterns:
         """The same by a name. Most patterns are decided by their tally, without a look at their records."""
         known = self._hot.get(slug)
         if known is None:
-            if slug in self._group or slug in self._moved_to or slug in self._left:
-                standing = self.standing(slug)
-                known = standing is not None and self.is_hot(standing)
+            if not is_slug(slug):
+                known = False
+            elif slug in self._names or slug in self._moved_to or slug in self._left:
+                known = any(slug in standing.names for standing in self.hot_special())
             else:
                 said = self._archived.get(slug)
                 after = said.at if said is not None and said.value else -1
@@ -232,7 +244,7 @@ class Patterns:
                     notes[entry.tag] = Note(entry, self._reader.fields(entry.tag))
             for tag in self._moved_to.get(name, ()):
                 entry_moved = self._reader.entry(tag)
-                if entry_moved is not None:
+                if entry_moved is not None and "pattern" in entry_moved.record:  # others have none to change
                     notes[tag] = Note(entry_moved, self._reader.fields(tag))
         kept = [note for note in notes.values() if note.log in (CORRECTIONS, PATTERNS)]
         return sorted(kept, key=lambda note: (note.stamp, note.tag))
@@ -242,49 +254,29 @@ class Patterns:
         return max(said, key=lambda one: one.at).value if said else ""
 
     def _supersessions(self) -> dict[str, list[str]]:
-        """Old name to new ones. One that would close a circle is left out: else all of it would be gone."""
+        """Old name to new ones."""
         if self._superseded is None:
-            found: dict[str, list[str]] = {}
-            steps: dict[str, list[str]] = {}  # the same, with one name for all that a pattern has
-            for entry in reversed(self._reader.newest(SUPERSESSIONS, _SUPERSESSIONS)):
-                old, new = entry.record.get("old"), entry.record.get("new")
-                if type(old) is not str or type(new) is not str:
-                    continue
-                first, second = min(self.names(old)), min(self.names(new))
-                if first != second and not _leads(steps, second, first):
-                    steps.setdefault(first, []).append(second)
-                    found.setdefault(old, []).append(new)
-            self._superseded = found
+            said = [entry.record for entry in reversed(self._reader.newest(SUPERSESSIONS, _SUPERSESSIONS))]
+            pairs = [(record.get("old"), record.get("new")) for record in said]
+            sound = [(old, new) for old, new in pairs if type(old) is str and type(new) is str]
+            self._superseded = Successions(self._names, sound).by_name
         return self._superseded
 
 
-def _leads(found: dict[str, list[str]], start: str, end: str) -> bool:
-    """Whether one pattern was, by whatever steps, superseded by another, or is it."""
-    seen, todo = {start}, [start]
-    while todo:
-        slug = todo.pop()
-        if slug == end:
-            return True
-        fresh = [new for new in found.get(slug, ()) if new not in seen]
-        seen.update(fresh)
-        todo += fresh
-    return False
+def _sessions(notes: Iterable[Note]) -> set[str | bytes]:
+    """The sessions that corrections count for; one without a session counts for itself, whatever others call theirs."""
+    return {note.word("session") or note.tag for note in notes}
+
+
+def _repo(note: Note) -> str:
+    """Where a record holds, as the index over records has it: what is too long to name a repository names none."""
+    return note.repo if len(note.repo) <= TEXT_CHARS else ""
 
 
 def _of_patterns(registers: dict[bytes | str, Assigned]) -> dict[str, Assigned]:
     """The registers whose key is a pattern's, by its slug."""
     return {
-        key.removeprefix(KEY): said for key, said in registers.items() if isinstance(key, str) and key.startswith(KEY)
+        key.removeprefix(KEY): said
+        for key, said in registers.items()
+        if isinstance(key, str) and key.startswith(KEY) and key != KEY
     }
-
-
-def _groups(aliases: dict[str, Assigned]) -> dict[str, frozenset[str]]:
-    """Names that stand for one pattern: whatever an alias joins, in whichever direction it was said."""
-    group: dict[str, set[str]] = {}
-    for slug, said in aliases.items():
-        if type(said.value) is not str or said.value == slug:
-            continue
-        joined = group.get(slug, {slug}) | group.get(said.value, {said.value})
-        for name in joined:
-            group[name] = joined
-    return {name: frozenset(names) for name, names in group.items()}

@@ -91,7 +91,7 @@ class Rule:
         """The rule first."""
         wrong = f"; not {self.wrong}" if self.wrong else ""
         seen = f"{_counted(self.sessions, 'session')}, {_counted(self.nodes, 'node')}, last {self.last[:10]}"
-        return f"{self.rule}{wrong}; {seen} [{self.id}]"
+        return f"{self.rule}{wrong}; {seen}; [{self.id}]"
 
 
 @dataclass(frozen=True)

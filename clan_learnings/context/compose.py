@@ -36,7 +36,7 @@ _HEADINGS = {
     "bank": "BANK, for this repo and task:",
     "private": "PRIVATE, of this machine only, not in the digest:",
 }
-_GET = {"hot": "`mesh hot`", "warm": "`mesh tail`", "bank": "`mesh search WORDS`", "private": "`mesh search WORDS`"}
+_GET = {"hot": "`mesh hot`", "warm": "`mesh tail`", "bank": "`mesh search WORDS`", "private": "`mesh tail --private`"}
 
 
 class Hot:
@@ -233,12 +233,12 @@ def _left_out(counts: dict[str, int]) -> str:
 
 
 def _hot(hot: Hot) -> str:
-    """`rule; not wrong; N sessions, M nodes, last date [id]`."""
+    """`rule; not wrong; N sessions, M nodes, last date; [id]`."""
     rule, wrong = harmless(hot.rule), harmless(hot.wrong)
     not_wrong = f"; not {wrong}" if wrong else ""
     sessions = "1 session" if hot.sessions == 1 else f"{hot.sessions} sessions"
     nodes = "1 node" if hot.nodes == 1 else f"{hot.nodes} nodes"
-    return f"{rule}{not_wrong}; {sessions}, {nodes}, last {_bare(hot.last)} [{hot.id}]"
+    return f"{rule}{not_wrong}; {sessions}, {nodes}, last {_bare(hot.last)}; [{hot.id}]"
 
 
 def _item(item: Item) -> str:

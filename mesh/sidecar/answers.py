@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from clan_learnings.patterns import Standing
     from clan_learnings.records import Note
 
+# Of a private correction: it is kept apart, so it makes nothing HOT, however often it comes.
+PRIVATE = {"tier": "PRIVATE", "says": "private: it stays on this machine and makes nothing HOT"}
+
 
 def shown(memory: Memory, note: Note) -> dict[str, Any]:
     """A record, as lists have it."""

@@ -68,7 +68,8 @@ class Desk:
         def write(author: Author, memory: Memory, about: About, pen: Pen) -> dict[str, Any]:
             drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
             before = answers.count(memory, found.slug)
-            return _append(author, drafts) | answers.counted(_memory(author, self.home), found, before)
+            answer = _append(author, drafts) | answers.counted(_memory(author, self.home), found, before)
+            return answer | answers.PRIVATE if private else answer
 
         told = {"wrong": wrong, "right": right, "pattern": pattern, "source": source} | said
         return self._tell("correct", write, told, private=private)

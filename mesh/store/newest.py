@@ -10,9 +10,9 @@ from mesh.core.ids import digest, signed_prefix, tag_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from mesh.store.database import Run
-
     from collections.abc import Iterable
+
+    from mesh.store.database import Run
 
     Slice = tuple[
         str, tuple[int | str, ...]

@@ -46,3 +46,12 @@ def test_a_home_that_cannot_even_be_read_gets_a_session_all_the_same(
     sandboxed(monkeypatch)
     Path(home.path, "home.json").rename(tmp_path / "away")
     assert queued_session(Desk(home.path, {}, str(tmp_path)).discover("had to wait")).startswith("shell:day-")
+
+
+def test_a_private_correction_is_never_said_to_be_hot(home: Home, tmp_path: Path) -> None:
+    """Nobody else sees it, so "HOT on every node" would frighten whoever wanted to keep it."""
+    desk = Desk(home.path, {}, str(tmp_path))
+    told = [desk.correct("used npm", "use pnpm", session=f"s{number}", private=True) for number in range(4)]
+    assert {answer["tier"] for answer in told} == {"PRIVATE"}
+    assert not [answer["says"] for answer in told if "every node" in answer["says"]]
+    assert desk.hot()["hot"] == []

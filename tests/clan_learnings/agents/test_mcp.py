@@ -428,7 +428,7 @@ async def test_the_resources_are_the_context_and_what_is_hot() -> None:
     assert isinstance(context, TextResourceContents)
     assert isinstance(hot, TextResourceContents)
     assert context.text == "the context"
-    assert "use pnpm; not npm install; 3 sessions, 2 nodes, last 2026-11-16 [7k3qmzpa]" in hot.text
+    assert "use pnpm; not npm install; 3 sessions, 2 nodes, last 2026-11-16; [7k3qmzpa]" in hot.text
     assert without_ours(hot.text) == ""
 
 

@@ -90,7 +90,7 @@ def test_a_hot_line_has_its_form() -> None:
     """Rule, what is wrong, how often, when, which record."""
     context = composed([Hot("7k3qmzpa", "Use pnpm in this repo", "npm install", 4, 2, "2026-11-14")])
     assert (
-        "- Use pnpm in this repo; not npm install; 4 sessions, 2 nodes, last 2026-11-14 [7k3qmzpa]"
+        "- Use pnpm in this repo; not npm install; 4 sessions, 2 nodes, last 2026-11-14; [7k3qmzpa]"
         in context.text.split("\n")
     )
 
