@@ -7,6 +7,7 @@ so every pair is joined by one node. What was ever joined or parted by anybody i
 from __future__ import annotations
 
 from clan_learnings.matching import best_match
+from clan_learnings.names import is_slug
 from clan_learnings.notebook import candidates
 from clan_learnings.patterns import KEY
 from clan_learnings.records import CORRECTIONS
@@ -15,7 +16,9 @@ from mesh.core.draft import Assignment
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from clan_learnings.memory import Memory
+    from clan_learnings.records import Note
     from mesh.core.draft import Draft
+    from mesh.store.reading import Assigned
 
 OWN_DAYS = 30
 _LOOK = 2000  # newest corrections gone through for our own
@@ -26,23 +29,27 @@ def second_look(memory: Memory, own: bytes) -> list[Draft]:
     """The aliases that the founder of the younger names should write now."""
     said = memory.reader.assigned("alias_of")
     after = (memory.now_ms - OWN_DAYS * 86_400_000) << 16
-    ours: dict[str, tuple[str, str]] = {}
+    ours: dict[str, Note] = {}
+    seen: set[str] = set()
     for entry in memory.reader.since(CORRECTIONS, after, None, _LOOK):
         slug = entry.record.get("pattern")
-        if entry.node == own and type(slug) is str and KEY + slug not in said and slug not in ours:
-            first = memory.reader.of_pattern(slug)[:1]
-            if first and first[0].node == own and first[0].log == CORRECTIONS:
-                ours[slug] = (str(first[0].record.get("wrong")), str(first[0].record.get("right")))
-        if len(ours) == _OWN:
-            break
+        if entry.node != own or type(slug) is not str or slug in seen:
+            continue
+        seen.add(slug)
+        mine = None if KEY + slug in said or _was_parted(memory, said, slug) else memory.patterns.eldest(slug)
+        if mine is not None and mine.node == own and mine.log == CORRECTIONS:
+            ours[slug] = mine
+            if len(ours) == _OWN:
+                break
     drafts: list[Draft] = []
-    for slug, (wrong, right) in ours.items():
-        mine = memory.reader.of_pattern(slug)[0]
-        repo = mine.record.get("repo")
+    for slug, mine in ours.items():
+        wrong, right = mine.word("wrong"), mine.word("right")
         others = [
             other
-            for other in candidates(memory, f"{wrong} {right}", repo if type(repo) is str else "")
-            if other.slug not in memory.patterns.names(slug) and _is_older(memory, other.slug, (mine.at, mine.tag))
+            for other in candidates(memory, f"{wrong} {right}", mine.repo)
+            if other.slug not in memory.patterns.names(slug)
+            and _is_older(memory, other.slug, mine)
+            and not _was_parted(memory, said, other.slug)
         ]
         match = best_match(wrong, right, others)
         if match is not None:
@@ -50,6 +57,16 @@ def second_look(memory: Memory, own: bytes) -> list[Draft]:
     return drafts
 
 
-def _is_older(memory: Memory, slug: str, than: tuple[int, bytes]) -> bool:
-    first = memory.reader.of_pattern(slug)[:1]
-    return bool(first) and (first[0].at, first[0].tag) < than
+def _was_parted(memory: Memory, said: dict[bytes | str, Assigned], slug: str) -> bool:
+    """Whether somebody has said of a name, or of one it is joined with, that it stands for itself again.
+
+    From which other it was parted is not known any more, and a person had a reason. So it is left to people.
+    """
+    names = memory.patterns.names(slug)
+    registers = ((name, said.get(KEY + name)) for name in names)
+    return any(one is not None and (not is_slug(one.value) or one.value == name) for name, one in registers)
+
+
+def _is_older(memory: Memory, slug: str, than: Note) -> bool:
+    first = memory.patterns.eldest(slug)
+    return first is not None and (first.stamp, first.tag) < (than.stamp, than.tag)

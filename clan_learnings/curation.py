@@ -6,7 +6,7 @@ Like `notebook`, which has what a session writes, it writes nothing itself.
 from __future__ import annotations
 
 from clan_learnings import matching
-from clan_learnings.notebook import REASON_CHARS, completed, require_slug, source_of
+from clan_learnings.notebook import REASON_CHARS, candidates, completed, require_slug, source_of
 from clan_learnings.patterns import KEY
 from clan_learnings.records import CATEGORIES, PATTERNS, SUPERSESSIONS, WORD_CHARS, About, checked, required_text
 from clan_learnings.settings import CATEGORY, HOT_AT, LEAST_HOT, MOST_HOT, USUAL_HOT, is_category
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.memory import Memory
     from clan_learnings.notebook import Pen
+    from clan_learnings.patterns import Standing
     from mesh.core.draft import Draft
 
 
@@ -30,11 +31,19 @@ def draft_pattern(
     rule = pen.clean(required_text(rule, "the rule", 'mesh pattern add "retry uploads with a fresh token"'))
     wrong = pen.clean(wrong.strip())
     about = completed(memory, about, rule, source_of(about), pen)
-    slug = require_slug(pen.clean(slug)) if slug else matching.slug_of(wrong, rule)
+    named = bool(slug)
+    slug = require_slug(pen.clean(slug)) if named else matching.slug_of(wrong, rule)
     if any(note.log == PATTERNS for note in memory.reader.of_pattern(slug)):
         raise UsageError(
             f"there is a pattern {slug} already", f'change its rule: mesh pattern edit {slug} --rule "..."'
         )
+    if not named:
+        known = matching.best_match(wrong, rule, candidates(memory, f"{wrong} {rule}", about.repo))
+        if known is not None:
+            raise UsageError(
+                f"the pattern {known.slug} says this already: {known.why}",
+                f"mesh pattern show {known.slug}; if yours is another, give it a name: --name NAME",
+            )
     record: dict[str, Any] = {"pattern": slug, "rule": rule} | ({"wrong": wrong} if wrong else {})
     drafts: list[Draft] = [NewRecord(PATTERNS, record | about.fields())]
     if everywhere:  # also once its corrections come from one repository only
@@ -47,7 +56,7 @@ def draft_supersession(memory: Memory, old: str, new: str, about: About, reason:
     first, second = memory.patterns.find(old), memory.patterns.find(new)
     if first.slug == second.slug:
         raise UsageError("a pattern cannot take its own place", "name two patterns: mesh pattern supersede OLD NEW")
-    if second.slug in _all_before(memory, first.slug):
+    if _leads(memory, second, first):
         raise UsageError(
             f"{second.slug} was superseded by {first.slug}, so it cannot take its place",
             f"see both: mesh pattern show {first.slug}",
@@ -56,19 +65,18 @@ def draft_supersession(memory: Memory, old: str, new: str, about: About, reason:
     return [NewRecord(SUPERSESSIONS, record | pen.about(about).fields())]
 
 
-def _all_before(memory: Memory, slug: str) -> set[str]:
-    """The patterns that a pattern has, by whatever steps, taken the place of."""
-    before: set[str] = set()
-    for known in memory.patterns.superseded():
-        todo, seen = [known], {known}
-        while todo:
-            for new in memory.patterns.superseded_by((todo.pop(),)):
-                if new not in seen:
-                    seen.add(new)
-                    todo.append(new)
-        if slug in seen and known != slug:
-            before.add(known)
-    return before
+def _leads(memory: Memory, start: Standing, end: Standing) -> bool:
+    """Whether a pattern was, by whatever steps, superseded by another."""
+    seen, todo = set(start.names), [start.names]
+    while todo:
+        for new in memory.patterns.superseded_by(todo.pop()):
+            if new in end.names:
+                return True
+            names = memory.patterns.names(new)
+            if seen.isdisjoint(names):
+                seen |= names
+                todo.append(names)
+    return False
 
 
 def draft_alias(memory: Memory, one: str, other: str) -> list[Draft]:

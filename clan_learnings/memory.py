@@ -6,6 +6,7 @@ Everything here is a function of merged state and mesh time, but for what this n
 from __future__ import annotations
 
 from heapq import merge
+from itertools import islice
 
 from clan_learnings import tiers
 from clan_learnings.patterns import Patterns, Standing
@@ -16,11 +17,12 @@ from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mesh.store.reading import Entry, Reader, Tally
 
 _EXAMPLES = 20  # newest corrections of a pattern looked at for one that is not muted
+_WARM_PAGES = 4  # of the newest records of a log that are gone through for those that may be WARM
 _BANK_LOOK = 100  # newest records of a repository that are weighed for a context without a task
 
 
@@ -69,6 +71,8 @@ class Memory:
         self.now_ms: int = reader.mesh_ms()
         self._muted = muted
         self._warm: dict[str | None, list[Note]] = {}
+        self._warm_tags: dict[str | None, frozenset[bytes]] = {}
+        self._edited: list[tuple[bytes, str]] | None = None
 
     # HOT
 
@@ -90,8 +94,7 @@ class Memory:
     def _hot(self, repo: str | None) -> Iterator[Standing | Tally]:
         """Two streams in one order: patterns whose tally says it all, and the few that have to be looked at."""
         special = self.patterns.special()
-        exact = [standing for standing in self.patterns.special_groups() if self.patterns.is_hot(standing)]
-        exact.sort(key=_rank)
+        exact = sorted(self.patterns.hot_special(), key=_rank)
         plain = (
             tally
             for tally in self.reader.tallies(self.settings.hot_at, CORRECTIONS)
@@ -110,14 +113,18 @@ class Memory:
         return found.repos[0] if is_local else ""
 
     def _of_standing(self, standing: Standing) -> HotItem | None:
-        shown = [note for note in reversed(standing.corrections) if not self.is_muted(note)]
-        if not shown:
+        note = self._newest_shown(standing.corrections)
+        if note is None:
             return None
+        rule = standing.rule
+        if self._muted:  # what is said in the name of all must not be the words of who is hidden
+            written = self._newest_shown(standing.records)
+            rule = self.patterns.rule_of(standing.slug) or _rule(written, note)
         return HotItem(
             standing.slug,
-            shown[0],
-            standing.rule,
-            standing.wrong,
+            note,
+            rule,
+            note.word("wrong"),
             sessions=standing.sessions,
             nodes=standing.nodes,
             repos=standing.repos,
@@ -126,18 +133,14 @@ class Memory:
         )
 
     def _of_tally(self, tally: Tally) -> HotItem | None:
-        note = self._example(tally.slug)
         slug = tally.slug
+        note = self._example(slug, CORRECTIONS)
         if note is None:
             return None
-        rule = self.patterns.rule_of(slug)
-        if not rule:
-            records = self.reader.newest_of(slug, PATTERNS, 1)
-            rule = self.read(records[0]).word("rule") if records else note.word("right")
         return HotItem(
             slug,
             note,
-            rule,
+            self.patterns.rule_of(slug) or _rule(self._example(slug, PATTERNS), note),
             note.word("wrong"),
             sessions=tally.sessions,
             nodes=tally.nodes,
@@ -146,16 +149,13 @@ class Memory:
             last_ms=tally.at >> 16,
         )
 
-    def _example(self, slug: str) -> Note | None:
-        for entry in self.reader.newest_of(slug, CORRECTIONS, 1):
-            note = self.read(entry)
-            if not self.is_muted(note):
-                return note
-        for entry in self.reader.newest_of(slug, CORRECTIONS, _EXAMPLES)[1:] if self._muted else ():
-            note = self.read(entry)
-            if not self.is_muted(note):
-                return note
-        return None
+    def _example(self, slug: str, log: str) -> Note | None:
+        """The newest record of a log that was written under a name and is not muted."""
+        entries = self.reader.newest_of(slug, log, _EXAMPLES if self._muted else 1)
+        return self._newest_shown([self.read(entry) for entry in reversed(entries)])
+
+    def _newest_shown(self, notes: list[Note]) -> Note | None:
+        return next((note for note in reversed(notes) if not self.is_muted(note)), None)
 
     def weigh(self, slug: str) -> Standing | Tally | None:
         """How often, where and by whom a pattern was needed; None if nothing live is counted under it."""
@@ -172,38 +172,45 @@ class Memory:
     def warm(self, repo: str | None) -> list[Note]:
         """The last discoveries of a scope and all its records of the last two days, newest first. HOT ones are not repeated."""
         if repo not in self._warm:
-            self._warm[repo] = self._find_warm(repo)
+            self._warm[repo] = self._find_warm(repo, self._is_shown)
         return self._warm[repo]
 
-    def _find_warm(self, repo: str | None) -> list[Note]:
-        repos = None if repo is None else ("", repo)
-        entries = {entry.tag: entry for entry in self.reader.newest(DISCOVERIES, tiers.WARM_DISCOVERIES, repos)}
+    def _find_warm(self, repo: str | None, may_stay: Callable[[Note], bool]) -> list[Note]:
+        # Of a log as many as there may be in all; beyond what a busy pattern has, which is HOT or over, too.
         after = (self.now_ms - tiers.WARM_MS) << 16
+        last = islice(self.newest(DISCOVERIES, repo, tiers.WARM_DISCOVERIES), tiers.WARM_DISCOVERIES)
+        found = {note.tag: note for note in last if may_stay(note)}
         for log in LOGS:
-            for entry in self.reader.since(log, after, repos, tiers.WARM_MOST):
-                entries[entry.tag] = entry
-        for tag in self._moved_in(repo):
-            found = self.reader.entry(tag)
-            if found is not None and found.log in LOGS and found.at >= after:
-                entries[tag] = found
-        notes = [self.read(entry) for entry in entries.values()]
-        kept = [note for note in notes if self._in_scope(note, repo) and self._stays(note)]
-        kept.sort(key=lambda note: (note.stamp, note.tag), reverse=True)
-        return kept[: tiers.WARM_MOST]
+            late = (
+                note for note in self.newest(log, repo, tiers.WARM_MOST, after, pages=_WARM_PAGES) if may_stay(note)
+            )
+            found |= {note.tag: note for note in islice(late, tiers.WARM_MOST)}
+        return sorted(found.values(), key=lambda note: (note.stamp, note.tag), reverse=True)[: tiers.WARM_MOST]
+
+    def newest(self, log: str, repo: str | None, page: int, least: int = 0, pages: int | None = None) -> Iterator[Note]:
+        """The records of a log and scope, newest first, read as they are asked for, a page at a time.
+
+        What was edited to be of another repository is there and not here. `least`: none with an earlier stamp.
+        """
+        repos = None if repo is None else ("", repo)
+        before: tuple[int, bytes] | None = None
+        while page > 0 and pages != 0:
+            pages = None if pages is None else pages - 1
+            entries = self.reader.newest(log, page, repos, before, least=least, also=self.moved_into(repo))
+            for entry in entries:
+                note = self.read(entry)
+                if self._in_scope(note, repo):
+                    yield note
+            if len(entries) < page:
+                break
+            before = (entries[-1].at, entries[-1].tag)
 
     def bank(self, repo: str | None, count: int) -> list[Note]:
         """Of what is neither HOT nor WARM in a scope, the strongest: what a context has if no task is named."""
-        repos = None if repo is None else ("", repo)
         warm = {note.tag for note in self.warm(repo)}
-        found = [self.read(entry) for log in LOGS for entry in self.reader.newest(log, _BANK_LOOK, repos)]
+        found = [note for log in LOGS for note in islice(self.newest(log, repo, _BANK_LOOK), _BANK_LOOK)]
         found.sort(key=lambda note: (-self.strength(note), -note.stamp, note.tag))
-        kept: list[Note] = []
-        for note in found:
-            if note.tag not in warm and self._in_scope(note, repo) and self._stays(note):
-                kept.append(note)
-                if len(kept) == count:
-                    break
-        return kept
+        return list(islice((note for note in found if note.tag not in warm and self._is_shown(note)), max(count, 0)))
 
     def strength(self, note: Note) -> float:
         """What is left of the confidence in a record."""
@@ -211,11 +218,22 @@ class Memory:
 
     def tier_of(self, note: Note) -> str:
         """The tier of a live record, in its own scope."""
-        slug = note.pattern
-        hot = bool(slug) and note.log in (CORRECTIONS, PATTERNS) and self.is_hot(slug)
+        return self.tier_in(note, note.repo)
+
+    def tier_in(self, note: Note, repo: str | None) -> str:
+        """The tier of a live record as a scope sees it; None: all of them."""
+        slug = _counted_under(note)
+        hot = bool(slug) and self.is_hot(slug)
         gone = bool(slug) and not hot and self.patterns.has_ended(slug)
-        warm = not hot and not gone and any(other.tag == note.tag for other in self.warm(note.repo))
+        warm = not hot and not gone and note.tag in self._all_warm(repo)
         return tiers.tier_of(hot=hot, warm=warm, gone=gone, left=self.strength(note))
+
+    def _all_warm(self, repo: str | None) -> frozenset[bytes]:
+        """Everything that is WARM in a scope, also what is hidden here: that changes no tier."""
+        if repo not in self._warm_tags:
+            notes = self._find_warm(repo, self._stays) if self._muted else self.warm(repo)
+            self._warm_tags[repo] = frozenset(note.tag for note in notes)
+        return self._warm_tags[repo]
 
     def note(self, tag: bytes) -> Note | None:
         """A live record."""
@@ -239,23 +257,40 @@ class Memory:
             or (bool(note.pattern) and not self._muted.isdisjoint(self.patterns.names(note.pattern)))
         )
 
+    def _is_shown(self, note: Note) -> bool:
+        return not self.is_muted(note) and self._stays(note)
+
     def _stays(self, note: Note) -> bool:
-        """Whether a record may be shown beside HOT: not HOT itself, not muted, not over."""
-        return not self.is_muted(note) and self.strength(note) >= tiers.DECAYED and not self.is_over(note)
+        """Whether a record has a place beside HOT: neither HOT itself nor over."""
+        return self.strength(note) >= tiers.DECAYED and not self.is_over(note)
 
     def is_over(self, note: Note) -> bool:
         """Whether a record need not be shown beside HOT: its pattern is HOT itself, or has ended."""
-        return bool(note.pattern) and (self.is_hot(note.pattern) or self.patterns.has_ended(note.pattern))
+        slug = _counted_under(note)
+        return bool(slug) and (self.is_hot(slug) or self.patterns.has_ended(slug))
 
     def _in_scope(self, note: Note, repo: str | None) -> bool:
         return repo is None or note.repo in ("", repo)
 
-    def _moved_in(self, repo: str | None) -> list[bytes]:
-        """Records that were written for another repository and edited to be of this one."""
+    def moved_into(self, repo: str | None) -> list[bytes]:
+        """The records that were edited to be of a repository, or to hold everywhere, wherever they were before."""
         if repo is None:
             return []
-        said = self.reader.assigned("repo")
-        return sorted(tag for tag, one in said.items() if isinstance(tag, bytes) and one.value in ("", repo))
+        if self._edited is None:
+            said = self.reader.assigned("repo")
+            edited = ((tag, one.value) for tag, one in said.items() if isinstance(tag, bytes))
+            self._edited = [(tag, value if type(value) is str else "") for tag, value in edited]  # as `Note` reads it
+        return [tag for tag, value in self._edited if value in ("", repo)]
+
+
+def _counted_under(note: Note) -> str:
+    """The pattern of a record of those logs that patterns are made of; others may say what they want."""
+    return note.pattern if note.log in (CORRECTIONS, PATTERNS) else ""
+
+
+def _rule(written: Note | None, note: Note) -> str:
+    """The rule of a pattern that nobody has given one: of its newest pattern record, or else of its newest correction."""
+    return note.word("right") if written is None else written.word("rule")
 
 
 def _rank(found: Standing | Tally) -> tuple[int, int, str]:

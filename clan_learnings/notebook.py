@@ -32,7 +32,7 @@ from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from clan_learnings.memory import Memory
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _CANDIDATES = 60  # records looked at for the pattern a correction belongs to
 _TERMS = 6  # words they are looked for by
 _PATTERNS = 20  # patterns compared with it
+_SIMILAR = 3  # names that are offered in the place of a new one
 _TEXTS = 4  # newest corrections of each
 SLUG_CHARS = 96
 REASON_CHARS = 400
@@ -71,7 +72,10 @@ class Pen:
         about.tags = [self.clean(tag) for tag in about.tags]
         for what in ("session", "agent", "repo"):
             if redact(getattr(about, what)).findings:
-                raise UsageError(f"the name of the {what} looks like a secret", f"leave --{what} out")
+                raise UsageError(
+                    f"the name of the {what} looks like a secret",
+                    f"give another with --{what}, or find out who gave it that",
+                )
         return about
 
     @property
@@ -86,9 +90,11 @@ class Pen:
 class Found:
     """The pattern a correction is counted under, how sure that is, and why."""
 
-    __slots__ = ("founded", "slug", "sureness", "why")
+    __slots__ = ("founded", "similar", "slug", "sureness", "why")
 
-    def __init__(self, slug: str, sureness: float, why: str, *, founded: bool) -> None:
+    def __init__(self, slug: str, sureness: float, why: str, *, founded: bool, similar: Sequence[str] = ()) -> None:
+        """`similar`: names that begin like a new one that was given by hand, which may have been meant."""
+        self.similar = similar
         self.slug = slug
         self.sureness = sureness
         self.why = why
@@ -127,7 +133,7 @@ def draft_correction(
 def find_pattern(memory: Memory, wrong: str, right: str, repo: str) -> Found:
     """The pattern that a correction belongs to by its words."""
     own = matching.slug_of(wrong, right)
-    if memory.reader.tally(own, CORRECTIONS) is not None:
+    if memory.weigh(own) is not None:  # not what was written under it and moved elsewhere since
         return Found(own, 1.0, "the same words", founded=False)
     match = matching.best_match(wrong, right, candidates(memory, f"{wrong} {right}", repo))
     if match is None:
@@ -166,11 +172,12 @@ def _is_global(memory: Memory, slug: str) -> bool:
     return several or memory.patterns.is_marked_global(slug)
 
 
-def named_pattern(memory: Memory, slug: str) -> Found:
+def named_pattern(memory: Memory, slug: str, why: str = "named by hand") -> Found:
     """A pattern that was named by hand; one that is not there yet is founded."""
     require_slug(slug)
-    known = memory.patterns.standing(slug) is not None
-    return Found(slug, 1.0, "named by hand", founded=not known)
+    if memory.reader.sessions(slug, CORRECTIONS) or memory.patterns.standing(slug) is not None:
+        return Found(slug, 1.0, why, founded=False)
+    return Found(slug, 1.0, why, founded=True, similar=memory.reader.names_like(slug, _SIMILAR))
 
 
 def require_slug(slug: str) -> str:

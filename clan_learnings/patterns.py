@@ -140,6 +140,12 @@ class Patterns:
                         self._hot_groups.append(standing)
         return self._hot_groups
 
+    def _is_hot_special(self, slug: str) -> bool:
+        if self._hot_groups is not None:
+            return any(slug in standing.names for standing in self._hot_groups)
+        standing = self.standing(slug) if self._may_be_hot(slug) else None
+        return standing is not None and self.is_hot(standing)
+
     def _may_be_hot(self, slug: str) -> bool:
         """Whether there is enough to count, if all of it counts: most that was joined or moved once is not looked at for it."""
         most = 0
@@ -174,6 +180,11 @@ class Patterns:
             made.further = len(_sessions(note for note in corrections if note.stamp > last.at))
         return made
 
+    def eldest(self, slug: str) -> Note | None:
+        """The oldest record that is counted under this very name: who wrote it has founded it."""
+        notes = self._notes((slug,)) if is_slug(slug) else []
+        return notes[0] if notes else None
+
     def is_hot(self, standing: Standing) -> bool:
         """Whether it is to be in every context of its scope."""
         return is_hot(
@@ -187,7 +198,7 @@ class Patterns:
             if not is_slug(slug):
                 known = False
             elif slug in self._names or slug in self._moved_to or slug in self._left:
-                known = any(slug in standing.names for standing in self.hot_special())
+                known = self._is_hot_special(slug)
             else:
                 said = self._archived.get(slug)
                 after = said.at if said is not None and said.value else -1
@@ -236,7 +247,7 @@ class Patterns:
                     found[slug] = None
         return [*found, *(slug for slug in self._moved_to if slug not in found)]
 
-    def _notes(self, names: frozenset[str]) -> list[Note]:
+    def _notes(self, names: Iterable[str]) -> list[Note]:
         notes = {}
         for name in names:
             for entry in self._reader.of_pattern(name):

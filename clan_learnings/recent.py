@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from clan_learnings.records import LOGS
 
 TYPE_CHECKING = False  # see `mesh`
@@ -46,20 +48,10 @@ def _is_seen(memory: Memory, standing: Standing) -> bool:
 
 
 def _of_log(memory: Memory, log: str, repo: str | None, count: int, topic: str) -> list[Note]:
-    repos = None if repo is None else ("", repo)
-    kept: list[Note] = []
-    before: tuple[int, bytes] | None = None
     page = max(count, _PAGE) if topic or memory.has_muted else count
-    for _ in range(_PAGES):
-        entries = memory.reader.newest(log, page, repos, before)
-        for entry in entries:
-            note = memory.read(entry)
-            if not memory.is_muted(note) and (repo is None or note.repo in ("", repo)) and _is_about(note, topic):
-                kept.append(note)
-        if len(kept) >= count or len(entries) < page:
-            break
-        before = (entries[-1].at, entries[-1].tag)
-    return kept[:count]
+    found = memory.newest(log, repo, page, pages=_PAGES)
+    shown = (note for note in found if not memory.is_muted(note) and _is_about(note, topic))
+    return list(islice(shown, max(count, 0)))
 
 
 def _is_about(note: Note, topic: str) -> bool:

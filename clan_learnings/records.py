@@ -209,6 +209,10 @@ def checked(about: About, categories: Iterable[str]) -> About:
     """The same, if every value can be kept as it is."""
     one_of(about.category, categories, "category", "; to add one to this mesh: mesh settings category NAME")
     one_of(about.severity, SEVERITIES, "severity")
+    if len(about.agent) > WORD_CHARS or not about.agent.isprintable():
+        raise UsageError(
+            "an agent's name is a short text of one line", f"at most {WORD_CHARS} characters: --agent codex"
+        )
     for what, word in (("topic", about.topic), *(("tag", tag) for tag in about.tags)):
         if len(word) > WORD_CHARS or "\n" in word or (what == "tag" and not word):
             raise UsageError(f"a {what} is a short text of one line", f"at most {WORD_CHARS} characters")

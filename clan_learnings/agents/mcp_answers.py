@@ -239,7 +239,7 @@ def marked(lines: Iterable[str]) -> str:
 
 def _became(state: str, record: str) -> str:
     if state == "queued":
-        return "Queued: this node could not write just now; the next hook or command takes it in."
+        return "Queued: this node could not write just now; the next hook takes it in. Do not repeat the call."
     return f"Recorded [{record}]."
 
 

@@ -6,12 +6,15 @@ The same state and arguments give the same bytes on every node in step, but for 
 from __future__ import annotations
 
 import time
+from itertools import islice
 
 from clan_learnings.context.compose import Hot, Item, compose, limits_for
 from clan_learnings.records import KINDS, LOGS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from clan_learnings.context.compose import Context
     from clan_learnings.memory import HotItem, Memory
     from clan_learnings.records import Note
@@ -21,6 +24,7 @@ CALL = 'mesh correct --wrong "what you did" --right "what is right"'
 _HOT = 40  # more lines than its share of any budget holds; the rest is only counted
 _BANK = 40
 _PRIVATE = 20
+_PRIVATE_PAGES = 10
 
 
 def session_context(
@@ -81,13 +85,13 @@ def _bank(memory: Memory, repo: str, task: str) -> list[Note]:
 
 
 def _newest(memory: Memory, repo: str) -> list[Note]:
-    notes = [
-        note
-        for log in LOGS
-        for entry in memory.reader.newest(log, _PRIVATE, ("", repo))
-        if (note := memory.note(entry.tag)) is not None
-    ]
+    notes = [note for log in LOGS for note in _shown(memory, log, repo)]
     return sorted(notes, key=lambda note: (-note.stamp, note.tag))[:_PRIVATE]
+
+
+def _shown(memory: Memory, log: str, repo: str) -> Iterator[Note]:
+    found = memory.newest(log, repo, _PRIVATE, pages=_PRIVATE_PAGES)
+    return islice((note for note in found if not memory.is_muted(note)), _PRIVATE)
 
 
 def day_of(milliseconds: int) -> str:

@@ -43,7 +43,8 @@ def search(
         return []
     repos = None if repo is None else ("", repo)
     hits = []
-    for entry, _rank in memory.reader.matching(question.expression, max(_CANDIDATES, limit), repos, logs):
+    also = memory.moved_into(repo)
+    for entry, _rank in memory.reader.matching(question.expression, max(_CANDIDATES, limit), repos, logs, also):
         note = memory.read(entry)
         if memory.is_muted(note) or (repo is not None and note.repo not in ("", repo)):
             continue

@@ -53,7 +53,9 @@ def _found(text: str, find: "Callable[[str], list[Span]]") -> "list[Span]":
     view = shown(text)
     if view is not None:
         visible, places = view
-        spans += [(places[start], places[end - 1] + 1, sort) for start, end, sort in find(_blanked(visible)) if start < end]
+        spans += [
+            (places[start], places[end - 1] + 1, sort) for start, end, sort in find(_blanked(visible)) if start < end
+        ]
     return spans
 
 

@@ -65,12 +65,15 @@ def _show(answer: dict[str, Any]) -> None:
     pattern, identity = plain(answer["pattern"], 100), answer["id"]
     where = "new pattern" if answer["founded"] else "counted under"
     if "from" in answer:
-        where = f"moved from {plain(answer['from'], 100)} to"
+        where = f"moved from {plain(answer['from'], 100)} to {'the new pattern' if answer['founded'] else ''}".rstrip()
     print(f"{identity}  {where} {pattern}")
     print(f"  {in_words(answer['sureness'])} ({answer['sureness']:.2f}): {plain(answer['why'])}")
     if answer["sessions"] is not None:
         print(f"  {answer['says']}")
         print(f"  so far: {occurrences(answer)}; tier {answer['tier']}")
+    if answer.get("similar"):
+        names = ", ".join(plain(name, 100) for name in answer["similar"])
+        print(f"  nothing was counted under that name before; did you mean {names}?")
     print(f"  belongs elsewhere? mesh correct --move {identity} --pattern NAME")
 
 

@@ -30,6 +30,7 @@ _CORRECTIONS = (
 _PATIENCE_SECONDS = 15.0
 _STOP_SECONDS = 3.0
 _LINE = 150
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # also a terminal that is closed ends it in order
 
 
 class _Failed(Exception):
@@ -151,7 +152,9 @@ def main(argv: list[str]) -> int:
     """Run it; any check that fails is exit code 1."""
     arguments = parser("demo", "mesh demo")
     given = arguments.parse_args(argv)
-    signal.signal(signal.SIGTERM, _interrupted)
+    for each in _SIGNALS:
+        if signal.getsignal(each) is not signal.SIG_IGN:
+            signal.signal(each, _interrupted)
     start = time.monotonic()
     with _demo(quiet=given.json) as demo:
         try:
@@ -174,7 +177,14 @@ def main(argv: list[str]) -> int:
 
 
 def _interrupted(*_: object) -> None:
+    _hear_nothing()
     raise KeyboardInterrupt
+
+
+def _hear_nothing() -> None:
+    """From now on things are put away: a second Ctrl-C must not leave half of them."""
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
 
 
 @contextmanager
@@ -184,6 +194,7 @@ def _demo(*, quiet: bool) -> Iterator[Demo]:
         try:
             yield demo
         finally:
+            _hear_nothing()
             demo.close()
 
 

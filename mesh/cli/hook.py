@@ -10,7 +10,7 @@ import sys
 # What `signal` hands out, without its import of enum.
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 
-from clan_learnings.agents.event import AGENTS, BYTES, CALL, OTHER, START, Event, parse
+from clan_learnings.agents.event import AGENTS, BYTES, CALL, OTHER, PAUSE, START, Event, parse
 from clan_learnings.agents.reply import NOTHING, reply
 
 TYPE_CHECKING = False  # see `mesh`
@@ -130,6 +130,8 @@ class _Run:
 
         self._home = os.path.abspath(given.home or home_path(os.environ, event.folder))
         _refuse(self._home)
+        if event.is_broken and event.meaning != PAUSE:
+            return  # of a pause the beginning may name the transcript; a question that is not understood has no answer
         self._is_usable = True
         hook = Hook(event, self._home, os.path.join(self._home, NOTES), os.environ, ancestors())
         try:

@@ -4,6 +4,7 @@ import os
 
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, tell
+from mesh.core.errors import UsageError
 from mesh.core.ids import display_name, parse_id, text_id
 from mesh.store.home import Home, create_home
 
@@ -19,7 +20,7 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--mesh", metavar="ID", help="the mesh to ask to belong to; without it a new mesh is made")
     given = arguments.parse_args(argv)
     mesh = None if given.mesh is None else parse_id(given.mesh.lower(), "mesh id")
-    home = create_home(given.home, given.name, mesh)
+    home = create_home(given.home, harmless_name(given.name), mesh)
     if mesh is None:
         found(home)
     if given.json:
@@ -37,6 +38,19 @@ def main(argv: list[str]) -> int:
     if mesh is None:
         tell(advice(home))
     return 0
+
+
+def harmless_name(name: str) -> str:
+    """A node's name goes to every member, for ever: what looks like a secret or an address is refused."""
+    from clan_learnings.redaction import describe, redact
+
+    findings = redact(name).findings
+    if findings:
+        raise UsageError(
+            f"that name has something in it that others should not see: {describe(findings)}",
+            "choose another: --name laptop",
+        )
+    return name
 
 
 def found(home: Home) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 
 from mesh.cli.arguments import parser
+from mesh.cli.init import harmless_name
 from mesh.cli.output import print_json
 from mesh.core.errors import NoHome, UsageError
 from mesh.core.ids import display_name, text_id
@@ -57,7 +58,7 @@ def _home(path: str, token: Token, name: str | None, *, ephemeral: bool) -> tupl
     try:
         home = open_home(path)
     except NoHome:
-        chosen = name or os.uname().nodename.split(".")[0] or "node"
+        chosen = harmless_name(name or os.uname().nodename.split(".")[0] or "node")
         return create_home(path, chosen, token.mesh, ephemeral=ephemeral), True
     if home.mesh != token.mesh:
         raise UsageError(

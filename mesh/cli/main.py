@@ -59,7 +59,7 @@ EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_WAITING, EXIT_REFUSED = 0, 1, 2, 3, 4
 def main() -> None:
     """The entry point of the `mesh` script."""
     if sys.getfilesystemencoding() != "utf-8":  # records are: what was typed would be read as something else
-        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 (ourselves once more)
     for stream in (sys.stdout, sys.stderr):  # a terminal without our letters shows their codes, it does not fail
         if stream is not None:  # whoever started us may have closed it
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -127,14 +127,14 @@ def overview() -> str:
     )
 
 
-def complain(error: MeshError) -> None:
+def complain(error: MeshError, who: str = "mesh") -> None:
     """An error as a person reads it: what happened, then the next step. Names in it may come from anyone.
 
     A value that is refused is repeated in the sentence, and stderr is part of an agent's transcript: so no secret in it.
     """
     from clan_learnings.redaction import redact
 
-    lines = [f"mesh: {error}"]
+    lines = [f"{who}: {error}"]
     if isinstance(error, AmbiguousId):
         lines += [f"  {match}" for match in error.matches]
     if error.next_step:

@@ -5,10 +5,9 @@ A command states its options in a table, from which its help is made too. Everyt
 
 from __future__ import annotations
 
-import sys
-
-from mesh.cli.main import COMMANDS, EXIT_OK, EXIT_USAGE
+from mesh.cli.main import COMMANDS, EXIT_OK, EXIT_USAGE, complain
 from mesh.cli.place import home_path
+from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ def run(argv: Sequence[str], shape: Shape, command: Callable[[Given], int]) -> i
         print(shape.help())
         return EXIT_OK
     except Wrong as problem:
-        print(f"mesh {shape.name}: {problem}\n  next: mesh {shape.name} --help", file=sys.stderr)
+        complain(UsageError(f"{problem}", f"mesh {shape.name} --help"), f"mesh {shape.name}")
         return EXIT_USAGE
 
 

@@ -10,6 +10,7 @@ import sys
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Wrong
 from mesh.cli.output import plain, print_json, tell
+from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -59,7 +60,17 @@ def from_stdin(*texts: str) -> list[str]:
     """The texts, with stdin in the place of the one that is a hyphen."""
     if texts.count("-") > 1:
         raise Wrong("stdin can be read once: only one text can be -")
-    return [sys.stdin.read().strip("\n") if text == "-" else text for text in texts]
+    return [_read_stdin() if text == "-" else text for text in texts]
+
+
+def _read_stdin() -> str:
+    try:
+        text = sys.stdin.read() if sys.stdin is not None else ""  # None: it was closed
+    except UnicodeDecodeError:
+        text = "\udc80"
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise UsageError("stdin is not UTF-8 text", "give the text as an argument, or convert it: iconv -t UTF-8")
+    return text.strip("\n")
 
 
 def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any]], None]) -> int:

@@ -86,6 +86,7 @@ def pattern(memory: Memory, standing: Standing) -> dict[str, Any]:
 def counted(memory: Memory, found: Found, before: tuple[int, bool]) -> dict[str, Any]:
     """What a correction has made of its pattern. `before`: its sessions until then, and whether it was HOT."""
     told = {"sureness": round(found.sureness, 2), "why": found.why, "founded": found.founded}
+    told["similar"] = list(found.similar)
     weighed = memory.weigh(found.slug)
     if weighed is None:  # what was written does not count yet: this node is not a member
         return told | {"pattern": found.slug} | dict.fromkeys(("sessions", "nodes", "repos", "tier", "says"))

@@ -47,23 +47,29 @@ def examine_knowledge(memory: Memory) -> Iterator[Finding]:
 
 
 def _supersessions(memory: Memory) -> Iterator[Finding]:
+    written = [
+        (first, second, memory.reader.short_id(entry.tag))
+        for entry in memory.reader.newest(SUPERSESSIONS, 1000)
+        if type(first := entry.record.get("old")) is str and type(second := entry.record.get("new")) is str
+    ]
     for old in memory.patterns.superseded()[:1000]:
-        new = memory.patterns.superseded_by(memory.patterns.names(old))
+        names = memory.patterns.names(old)
+        new = memory.patterns.superseded_by(names)
         if len(new) > 1:
+            ids = [f"{number} ({second})" for first, second, number in written if first in names][:4]
             yield Finding(
                 "concurrent supersessions",
                 f"{old} was superseded by {' and by '.join(new[:4])}",
-                f"choose one: mesh pattern supersede {new[1]} {new[0]}",
+                f'keep one, take the others back: mesh retract ID --reason "the other one"; ids: {", ".join(ids)}',
             )
-    for entry in memory.reader.newest(SUPERSESSIONS, 1000):
-        first, second = entry.record.get("old"), entry.record.get("new")
-        if type(first) is str and type(second) is str and second not in memory.patterns.superseded_by((first,)):
+    for first, second, number in written:
+        if second not in memory.patterns.superseded_by((first,)):
             if memory.patterns.names(first) == memory.patterns.names(second):
                 continue
             yield Finding(
                 "supersession circle",
                 f"{second} in the place of {first} would close a circle, and does not count",
-                f'mesh retract {memory.reader.short_id(entry.tag)} --reason "a circle"',
+                f'mesh retract {number} --reason "a circle"',
             )
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mesh.store.author import Author
 
 _SEARCHED = 100
+_LISTED = 1000  # a sidecar answers from memory
 
 
 class Desk:
@@ -76,12 +77,11 @@ class Desk:
 
     def move(self, text: str, slug: str) -> dict[str, Any]:
         """Count a correction under another pattern."""
-        from clan_learnings.notebook import Found, draft_move
+        from clan_learnings.notebook import draft_move, named_pattern
 
         def write(author: Author, memory: Memory, note: Note, _pen: Pen) -> dict[str, Any]:
-            before = answers.count(memory, slug)
+            before, found = answers.count(memory, slug), named_pattern(memory, slug, "moved by hand")
             answer = _append(author, draft_move(note, slug))
-            found = Found(slug, 1.0, "moved by hand", founded=not before[0])
             told = answers.counted(_memory(author, self.home), found, before)
             return answer | {"id": memory.reader.short_id(note.tag), "from": note.pattern} | told
 
@@ -145,14 +145,14 @@ class Desk:
     def recent(
         self, *, count: int = 20, topic: str = "", repo: str | None = None, everywhere: bool = False
     ) -> dict[str, Any]:
-        """The newest records of a scope, the newest first."""
+        """The newest records of a scope, the newest first; a thousand at most."""
         from clan_learnings.recent import recent
 
         with memory_of(self.home) as memory:
             scope = None if everywhere else self.place.scope(repo)
             return {
                 "repo": scope,
-                "records": [answers.shown(memory, note) for note in recent(memory, scope, count, topic)],
+                "records": [answers.shown(memory, note) for note in recent(memory, scope, min(count, _LISTED), topic)],
             }
 
     def hot(self, *, repo: str | None = None, everywhere: bool = False) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.ids import ID_CHARS, display_name, text_id
 from mesh.sidecar.snapshot import has_private, memory_of
 
+_SHOWN = 10
 _LEAST = 4  # characters of an id: fewer are rather the beginning of a name
 
 
@@ -20,14 +21,20 @@ def find_to_hide(home: str, text: str) -> dict[str, Any]:
             found += [thing for thing in _records(memory, text) if thing not in found]
             if not private:
                 found += _nodes(memory, text)
-                standing = memory.patterns.standing(text)
-                found += [] if standing is None else [_pattern(standing.slug, standing.rule)]
+                found += _patterns(memory, text)
     if not found:
         raise UnknownId(
             f"nothing here goes by {text!r}",
             "records: mesh tail; nodes: mesh status --feeds; patterns: mesh pattern list",
         )
     return _only(text, found)
+
+
+def _patterns(memory: Memory, text: str) -> list[dict[str, Any]]:
+    """The pattern of that name, else those whose names begin like it."""
+    names = [text] if memory.patterns.standing(text) is not None else memory.reader.names_like(text, _SHOWN)
+    standings = {standing.slug: standing for name in names if (standing := memory.patterns.standing(name)) is not None}
+    return [_pattern(standing.slug, standing.rule) for standing in standings.values()]
 
 
 def find_hidden(home: str, text: str) -> dict[str, Any]:

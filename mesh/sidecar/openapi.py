@@ -65,7 +65,8 @@ CALLS: dict[str, Call] = {
     ),
     "GET /recent": Call(
         "The newest records, the newest first.",
-        {"count": Field("integer", "how many"), "topic": Field("string", "only of this topic or tag")} | _SCOPE,
+        {"count": Field("integer", "how many, up to 1,000"), "topic": Field("string", "only of this topic or tag")}
+        | _SCOPE,
     ),
     "GET /hot": Call("The HOT patterns.", dict(_SCOPE)),
     "GET /context": Call(

@@ -21,10 +21,12 @@ from mesh.store.touched import Touches
 
 FOLDER = "rendered"
 LOOK_SECONDS = 0.2  # how often it is asked whether anybody has written
-# After some work there is a pause in which changes gather: at least so long, and three times as long as the work has taken.
+# After some work there is a pause in which changes gather: at least so long, and twice the processor time that the work has taken.
 # Except after a single render from nothing: what follows that is short, unless more comes in than can be told apart.
 _LEAST_PAUSE_SECONDS = 0.3
 _MOST_PAUSE_SECONDS = 30.0
+# While this many operations come in between two looks, a bulk is on its way: it is rendered when it is over, or after a while.
+_BULK, _BULK_SECONDS = 100, 3.0
 _AGAIN_SECONDS = 3.0  # after a failure, and as long as it took to fail
 _STOP_SECONDS = 1.0
 # Gossip waits for the interpreter while we compute: so we compute for a moment and rest for a moment.
@@ -71,6 +73,8 @@ class Renderer:
         self._rendered = -1  # the version of the database that was rendered last, as our connection counts them
         self._looked_at = -1
         self._wholes = 0  # renders from nothing in a row
+        self._operations = -1  # accepted when we last looked
+        self._bulk_since: float | None = None
         self._began = self._not_before = self._resumed = 0.0
         self._said = ""
         self._thread = threading.Thread(target=self._work, name="mesh-renderer", daemon=True)
@@ -117,17 +121,28 @@ class Renderer:
         """Bring the files up to date, if somebody has written and the pause is over."""
         began = time.monotonic()
         version = _version(watching) if began >= self._not_before else self._rendered
-        if version == self._rendered:
+        if version == self._rendered or self._is_bulk(watching, began):
             return
+        self._bulk_since = None
+        worked = time.thread_time()
         done = render(self._home.path, self._files, self._breathe)
+        worked = time.thread_time() - worked
         self._rendered = version
         self._wholes = self._wholes + 1 if done.is_whole else 0
         if self._said:
             self._said = ""
             log.info("the rendered files are up to date again")
-        ended = time.monotonic()
-        pause = _LEAST_PAUSE_SECONDS if self._wholes == 1 else max(_LEAST_PAUSE_SECONDS, 3 * (ended - began))
-        self._not_before = ended + min(pause, _MOST_PAUSE_SECONDS)
+        pause = _LEAST_PAUSE_SECONDS if self._wholes == 1 else max(_LEAST_PAUSE_SECONDS, 2 * worked)
+        self._not_before = time.monotonic() + min(pause, _MOST_PAUSE_SECONDS)
+
+    def _is_bulk(self, watching: Reader, now: float) -> bool:
+        """Whether to wait a little longer: each record would cost its sender and us more time than all of them together later."""
+        before, self._operations = self._operations, watching.fingerprint()[0]
+        if abs(self._operations - before) < _BULK or before < 0:
+            return False
+        if self._bulk_since is None:
+            self._bulk_since = now
+        return now < self._bulk_since + _BULK_SECONDS
 
     def _rest(self, watching: Reader) -> None:
         """Within a second look, which may take seconds: what is written meanwhile is rendered in time."""

@@ -61,12 +61,17 @@ def home_for(repo: str, environ: Mapping[str, str]) -> str:
 
 
 def rule_for(repo: str, environ: Mapping[str, str]) -> Rule | None:
-    """The line of the list that decides for a repository: the first that fits."""
+    """The line of the list that decides for a repository: the first that fits.
+
+    A line that is not understood may have been meant for this one: then nothing is guessed.
+    """
     path = config_path(environ)
     if not is_there(path):
         return None
     for rule in parse(read(path), environ):
-        if rule.glob and fits(rule.glob, repo):
+        if not rule.glob:
+            raise UsageError(f"{path}, line {rule.line}: {rule.problem}", "mend that line, or take it out: GLOB = DIR")
+        if fits(rule.glob, repo):
             if rule.problem:
                 raise UsageError(f"{path}, line {rule.line}: {rule.problem}", f"mend that line: {rule.glob} = DIR")
             return rule

@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 
     from mesh.store.database import Run
 
-    Slice = tuple[
-        str, tuple[int | str, ...]
-    ]  # a condition on elements that an index with `at` next serves, and its values
+    # A condition on elements that an index with `at` next serves, or that few meet; and its values.
+    Slice = tuple[str, tuple[int | str, ...]]
     Place = tuple[int, bytes]  # of a record in the order of writing: its stamp, and its tag
 
 
-# Of some records by their tags: as many as there are, in one look. A record with the same first eight bytes is taken for
-# one of them, so whoever asks looks again. The condition is no use to an index, or SQLite would go through a whole log.
+# Some records by their tags, however many, in one look. One with the same first eight bytes is taken for one of them.
 AMONG = "op IN (SELECT op FROM ops WHERE kind=1 AND key IN (SELECT value FROM json_each(?)))"
 
 

@@ -54,6 +54,7 @@ class Reader:
         self.connection = connection
         self._run: Run = connection.execute
         self._searched: Matches | None = None
+        self._named: dict[bytes, str] = {}
 
     def tail(self, count: int, log: str | None = None) -> list[Entry]:
         """The newest live records, oldest of them first."""
@@ -102,6 +103,14 @@ class Reader:
         """The patterns that some records were written under, those that are live; hardly ever another one."""
         rows = f"SELECT DISTINCT name FROM elements JOIN patterns USING(pattern) WHERE {AMONG}"
         return {name for (name,) in self._run(rows, (keys_of(tags),))}
+
+    def names_like(self, start: str, count: int) -> list[str]:
+        """Names of patterns that begin like this."""
+        rows = self._run(
+            "SELECT name FROM patterns WHERE name>=? AND name<? ORDER BY name LIMIT ?",
+            (start, start + "\U0010ffff", count),
+        )
+        return [name for (name,) in rows]
 
     def frequent(self, least: int, log: str | None = None) -> list[str]:
         """The patterns that a log (some log, if none is said) names in at least so many sessions, as they were written."""
@@ -164,7 +173,12 @@ class Reader:
 
     def names(self) -> dict[bytes, str]:
         """The name of every member."""
-        return dict(self._run("SELECT node, name FROM members").fetchall())
+        return self._named or dict(self._run("SELECT node, name FROM members").fetchall())
+
+    def name_by(self, names: dict[bytes, str]) -> Reader:
+        """Take the members' names from elsewhere: private records are kept apart from the statements that name nodes."""
+        self._named = names
+        return self
 
     def mesh_ms(self) -> int:
         """Mesh time: the greatest stamp that counts, rounded down to the hour, in milliseconds."""
@@ -247,8 +261,8 @@ class Reader:
             return [("log=?", (number,))]
         scopes = [self._number("scope", repo) for repo in sorted(set(repos))]
         slices: list[Slice] = [("scope=? AND log=?", (scope, number)) for scope in scopes]
-        if keys := [*also]:
-            others = f"+log=? AND ifnull(scope, 0) NOT IN ({','.join('?' * len(scopes))}) AND {AMONG}"
+        if keys := [*also]:  # the plus keeps SQLite from going through the whole log for them
+            others = f"+log=? AND ifnull(scope, -1) NOT IN ({','.join('?' * len(scopes))}) AND {AMONG}"
             slices.append((others, (number, *scopes, keys_of(keys))))
         return slices
 
@@ -306,7 +320,12 @@ def open_reading(home: str, *, private: bool = False) -> Reader:
         if not os.path.exists(os.path.join(home, "home.json")):
             raise NoHome(f"there is no clan-mesh node in {home}", "make one: mesh init")
         raise HomeDamaged(f"{path} is missing", "put it back from a backup, or run: mesh repair")
-    return Reader(open_reader(path))
+    reader = Reader(open_reader(path))
+    if private:
+        shared = open_reading(home)
+        reader.name_by(shared.names())
+        shared.connection.close()
+    return reader
 
 
 def refuse_newer_format(home: str) -> None:

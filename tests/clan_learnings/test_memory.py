@@ -367,7 +367,14 @@ def test_settings_of_any_type_break_nothing(book: Notebook) -> None:
 def test_a_context_says_what_one_session_said_ten_times_once(book: Notebook) -> None:
     """Records that say the same would take the room of others."""
     for number in range(10):
-        book.add("corrections", wrong="no build", right="compose up --build", pattern="p", repo=REPO, session=f"s:{number % 2}")
+        book.add(
+            "corrections",
+            wrong="no build",
+            right="compose up --build",
+            pattern="p",
+            repo=REPO,
+            session=f"s:{number % 2}",
+        )
     memory = book.memory()
     assert len(memory.warm(REPO)) == 10
     assert session_context(memory, None, repo=REPO, min_confidence=0).text.count("compose up --build") == 1

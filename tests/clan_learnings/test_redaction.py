@@ -178,7 +178,9 @@ def test_what_stands_around_a_secret_stays(text: str, clean: str) -> None:
     assert redact(text).text == clean
 
 
-@pytest.mark.parametrize("hidden", ["\x1b[0m", "\x1b[01;31m\x1b[K", "\x9b1m", "\u200b", "\xad", "\0", "\ufeff", "\u2060", "\ufe0f"])
+@pytest.mark.parametrize(
+    "hidden", ["\x1b[0m", "\x1b[01;31m\x1b[K", "\x9b1m", "\u200b", "\xad", "\0", "\ufeff", "\u2060", "\ufe0f"]
+)
 def test_a_secret_does_not_hide_behind_what_is_not_shown(hidden: str) -> None:
     """Contexts leave such characters out, so a token with one in its middle would stand there whole."""
     token = "ghp_" + fake("hidden", 36)

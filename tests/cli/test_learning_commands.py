@@ -154,7 +154,7 @@ def test_a_correction_is_moved(alpha: Shell) -> None:
     ids = promoted(alpha)
     moved = alpha("correct", "--move", ids[0], "--pattern", "elsewhere")
     assert moved.startswith(f"{ids[0]}  moved from ")
-    assert "to elsewhere" in moved
+    assert "to the new pattern elsewhere" in moved
     assert "1st session" in moved
     assert hot(alpha) == []
 
@@ -681,3 +681,63 @@ def test_the_name_of_a_pattern_that_a_peer_chose_is_harmless(alpha: Shell) -> No
     shown = alpha("correct", "--wrong", "ran npm install", "--right", "use pnpm instead")
     assert "counted under p [31m" in shown
     assert not set("\x1b\u202e") & set(shown)
+
+
+# What people mistype, and what must not get through
+
+
+def test_a_name_that_only_begins_like_a_pattern_founds_one_and_says_which_was_perhaps_meant(alpha: Shell) -> None:
+    """A name given by hand is taken as it is, on every node; but a slip of the pen is not kept quiet."""
+    whole = alpha.json(*NPM, "--session", "s1")["pattern"]
+    answer = alpha.json(*NPM, "--session", "s2", "--pattern", "pnpm-install")
+    assert (answer["founded"], answer["similar"]) == (True, [whole])
+    assert f"did you mean pnpm-install, {whole}?" in alpha("correct", "--move", answer["id"], "--pattern", "pnpm-inst")
+
+
+def test_stdin_that_is_no_text_is_called_that(alpha: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that are not UTF-8, and a stdin that was closed."""
+    broken = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\x00"), encoding="utf-8", errors="surrogateescape")
+    monkeypatch.setattr("sys.stdin", broken)
+    alpha("discover", "-", code=1)
+    assert "stdin is not UTF-8 text" in alpha.err
+    monkeypatch.setattr("sys.stdin", None)
+    alpha("discover", "-", code=1)
+    assert "is empty" in alpha.err
+
+
+def test_a_value_that_is_refused_is_not_repeated_if_it_is_a_secret(alpha: Shell) -> None:
+    """What is said on stderr becomes part of an agent's transcript."""
+    alpha("discover", "some text", "--confidence", SECRET, code=2)
+    assert SECRET not in alpha.err
+    alpha("discover", "some text", SECRET, code=2)
+    assert SECRET not in alpha.err
+
+
+def test_the_name_of_an_agent_is_a_short_line(alpha: Shell) -> None:
+    """Nothing of a record is without a limit."""
+    for name in ("a" * 5000, "two\nlines"):
+        alpha("discover", "some text", "--agent", name, code=1)
+        assert "agent's name" in alpha.err
+
+
+def test_a_rule_that_a_pattern_has_already_is_not_added_again(alpha: Shell) -> None:
+    """As with discoveries: it says which one has it; a name of its own makes it another."""
+    alpha("pattern", "add", "retry uploads with a fresh token", "--name", "uploads")
+    alpha("pattern", "add", "retry uploads with a fresh token", code=1)
+    assert "uploads says this already" in alpha.err
+    alpha("pattern", "add", "retry uploads with a fresh token", "--name", "another")
+
+
+def test_a_pattern_is_muted_by_the_beginning_of_its_name(alpha: Shell) -> None:
+    """As everywhere else."""
+    promoted(alpha)
+    alpha("mute", "pnpm-install")
+    assert hot(alpha) == []
+
+
+@pytest.mark.parametrize("name", ["ada.lovelace@corp-mail.io", f"box {SECRET}"])
+def test_a_node_is_not_named_by_what_others_should_not_see(alpha: Shell, tmp_path: Path, name: str) -> None:
+    """A name goes to every member, for ever."""
+    alpha("init", "--name", name, code=1)
+    assert "choose another" in alpha.err
+    assert SECRET not in alpha.err

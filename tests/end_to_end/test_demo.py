@@ -6,6 +6,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, wait_until
 
 
@@ -65,11 +67,13 @@ def test_the_demo_tells_its_figures_as_json(tmp_path: Path) -> None:
     assert set(json.loads(printed)) >= {"seconds", "root", "healed_seconds", "hot_on_laptop_seconds"}
 
 
-def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Ctrl-C in the middle, with sidecars running."""
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path, first: signal.Signals) -> None:
+    """Ctrl-C in the middle, with sidecars running, and once more from somebody who cannot wait; or the terminal is closed."""
     folder = tmp_path / "temporary"
     demo = run(folder)
     wait_until(lambda: len([pid for pid in processes_of(folder) if pid != demo.pid]) >= 2)
+    demo.send_signal(first)
     demo.send_signal(signal.SIGINT)
     demo.communicate(timeout=PATIENCE_SECONDS)
     assert demo.returncode == 130

@@ -31,3 +31,11 @@ def test_reading_private_records_makes_no_database(tmp_path: Path) -> None:
         assert finished.returncode == 1
         assert "--private" in finished.stderr
     assert not (home / "private.db").exists()
+
+
+def test_a_private_record_has_its_authors_name(tmp_path: Path) -> None:
+    """Names are in statements, which the private database has none of."""
+    home = tmp_path / "home"
+    done(home, "init", "--name", "ada")
+    done(home, "discover", "the staging password is rotated on Mondays", "--private")
+    assert "ada·" in done(home, "tail", "--private")

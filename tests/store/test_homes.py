@@ -126,7 +126,7 @@ def test_a_home_that_does_not_exist_is_named_all_the_same(environ: dict[str, str
 
 
 def test_lines_that_are_not_understood_are_said_with_their_numbers(environ: dict[str, str]) -> None:
-    """And the others hold."""
+    """Each may have been meant for any repository, so those that no line before it decides are refused."""
     path = written(
         environ,
         "github.com/acme\n"
@@ -140,7 +140,12 @@ def test_lines_that_are_not_understood_are_said_with_their_numbers(environ: dict
     said = problems(str(path), environ)
     assert [sentence.partition(", line ")[2][0] for sentence in said] == ["1", "2", "3", "5", "7"]
     assert "line 6 (github.com/**)" in said[-1]
+    with pytest.raises(UsageError, match="line 1"):
+        home_for("github.com/c/app", environ)
+    written(environ, "github.com/c/* = /srv/c\ngithub.com/team3/*: /srv/d\n")
     assert home_for("github.com/c/app", environ) == "/srv/c"
+    with pytest.raises(UsageError, match="line 2"):
+        home_for("github.com/team3/app", environ)
 
 
 def test_a_line_whose_home_is_not_understood_still_keeps_its_repositories(environ: dict[str, str]) -> None:

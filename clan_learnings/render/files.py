@@ -1,0 +1,275 @@
+"""The rendered files of a folder: which there are, and bringing them up to date. Reads one snapshot, writes one folder.
+
+A render from nothing and any number of updates on the way end in the same bytes: an update works out which lines are
+other ones now, from what has changed since the folder was last written, and touches no others.
+"""
+
+from __future__ import annotations
+
+import os
+
+from clan_learnings.memory import Memory
+from clan_learnings.records import CORRECTIONS, DISCOVERIES, LOGS, PATTERNS, SUPERSESSIONS, Note
+from clan_learnings.render import archive, markdown, ours
+from clan_learnings.render.archive import Archive
+from clan_learnings.render.kept import BEGINNING, Kept, renewed
+from clan_learnings.render.lines import line
+from clan_learnings.render.rules import hot_rules, listing
+from clan_learnings.render.state import State
+from mesh.core.errors import UsageError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from clan_learnings.render.archive import Changes
+    from clan_learnings.render.kept import Lines
+    from clan_learnings.render.lines import Place
+    from clan_learnings.render.source import Source, Touched
+    from mesh.store.reading import Reader
+
+NEWEST = 1000  # records in the file of a log; older ones are in its archive
+CORRECTIONS_SHOWN = 200
+_DISCOVERIES_SHOWN = 10
+RENDERED_LOGS = (DISCOVERIES, PATTERNS)
+PATTERNS_FILE, CORRECTIONS_FILE, MEMORY_FILE = "patterns.md", "corrections.md", "MEMORY.md"
+MARKDOWN = (PATTERNS_FILE, CORRECTIONS_FILE, MEMORY_FILE)
+_OF_PATTERNS = (CORRECTIONS, PATTERNS, SUPERSESSIONS)
+_MOST_LINES = 20_000  # put into archives one by one; more, and all of it is written anew
+_PAGE = 500
+
+
+class Rendering:
+    """What was done to a folder: the files that are other ones now."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+        self.is_whole = False  # whether all of it was rendered from nothing
+
+
+class Files:
+    """One folder. Who keeps this between two renders has the second one faster."""
+
+    def __init__(self, folder: str, *, patience_seconds: float = 60.0) -> None:
+        self.folder = folder
+        self.kept = Kept()
+        self._patience_seconds = patience_seconds
+
+    def is_current(self, source: Source) -> bool:
+        """Whether the files are those of this state. Changes nothing."""
+        if not os.path.isdir(self.path(archive.FOLDER)):
+            return False
+        with State(self.folder, self._patience_seconds) as state:
+            known = state.read()
+            return known.get("progress") == source.progress() and not known.get("busy") and self.is_whole(known)
+
+    def render(self, reader: Reader, source: Source, breathe: Callable[[], None] = lambda: None) -> Rendering:
+        """Bring the folder up to date. `breathe` is called again and again; what it raises ends the work."""
+        ours.make_folder(os.path.join(self.folder, archive.FOLDER))
+        if os.path.islink(self.path(archive.FOLDER)):
+            raise UsageError(f"{self.path(archive.FOLDER)} is a link", "remove the link, or choose another folder")
+        try:
+            with State(self.folder, self._patience_seconds) as state:
+                return _Render(self, reader, source, breathe).run(state)
+        except OSError as error:
+            raise ours.cannot(self.folder, error) from error
+
+    def names(self) -> list[str]:
+        """Every file of ours that is there or should be."""
+        kept = [name for log in RENDERED_LOGS for name in Archive(self.folder, log).names()]
+        return [*(f"{log}.jsonl" for log in RENDERED_LOGS), *MARKDOWN, *kept]
+
+    def path(self, name: str) -> str:
+        """Where a file is."""
+        return os.path.join(self.folder, name)
+
+    def is_whole(self, known: dict[str, Any]) -> bool:
+        """Whether the files are still those that were remembered."""
+        stamps = known.get("files")
+        names = self.names()
+        return (
+            isinstance(stamps, dict)
+            and set(stamps) == set(names)
+            and all(ours.same(stamps[name], self.path(name)) for name in names)
+        )
+
+
+class _Render:
+    """One go."""
+
+    def __init__(self, files: Files, reader: Reader, source: Source, breathe: Callable[[], None]) -> None:
+        self._files = files
+        self._source = source
+        self._breathe = breathe
+        self._memory = Memory(reader)
+        self._kept = files.kept
+        self._done = Rendering()
+
+    def run(self, state: State) -> Rendering:
+        known = state.read()
+        now = self._source.progress()
+        self._kept.forget_unless(known.get("progress"))
+        self._kept.progress = None  # until all of it is of one state again
+        stamps, edges = _dict(known.get("files")), _dict(known.get("edges"))
+        if known.get("progress") == now and not known.get("busy") and self._files.is_whole(known):
+            self._kept.progress = now
+            return self._done
+        if known.get("busy"):
+            self._mend(stamps)
+        self._refuse_foreign(stamps)
+        touched = self._source.since(known["progress"]) if "progress" in known else None
+        if touched is None:
+            self._done.is_whole = True
+            for folder in (self._files.folder, self._files.path(archive.FOLDER)):
+                ours.sweep(folder)
+            state.forget()
+        else:
+            state.write(known | {"busy": True})
+        made = {log: self._log(log, touched, edges.get(log), stamps) for log in RENDERED_LOGS}
+        self._markdown(touched, stamps)
+        files = {name: ours.stamp_of(self._files.path(name)) for name in self._files.names()}
+        state.write({"progress": now, "edges": made, "files": files})
+        self._kept.progress = now
+        return self._done
+
+    def _mend(self, stamps: dict[str, Any]) -> None:
+        """Who was here last was killed: what it had added to an archive, perhaps half a line, is cut off again."""
+        for name, stamp in stamps.items():
+            path = self._files.path(name)
+            found = ours.stamp_of(path)
+            if name.startswith(archive.FOLDER) and found is not None and found[1] == stamp[1] and found[0] >= stamp[0]:
+                os.truncate(path, stamp[0])
+                stamps[name] = list(ours.stamp_of(path) or ())
+
+    def _refuse_foreign(self, stamps: dict[str, Any]) -> None:
+        for name in self._files.names():
+            if not ours.same(stamps.get(name), self._files.path(name)):
+                ours.refuse_foreign(self._files.path(name))
+
+    # JSON lines
+
+    def _log(self, log: str, touched: Touched | None, edge: Any, stamps: dict[str, Any]) -> list[Any]:
+        """The file of a log and its archive. Returns the edge between the two, to be remembered."""
+        kept, before = Archive(self._files.folder, log), _place(edge)
+        if not self._is_sound(kept.names(), log, stamps) or before is None:
+            touched = None
+        is_there = ours.same(stamps.get(f"{log}.jsonl"), self._files.path(f"{log}.jsonl"))
+        if touched is not None and is_there and not _names(touched, log):
+            return _remembered(before or BEGINNING)
+        newest, older = self._newest(log, touched, before or BEGINNING)
+        after = next(iter(newest)) if len(newest) == NEWEST else BEGINNING
+        changes = None if touched is None else self._changes(log, touched, before or BEGINNING, after, older)
+        if touched is None or changes is None:
+            self._done.written += kept.write_all(self._older(log, after))
+        else:
+            self._done.written += kept.apply(changes, touched.erased)
+        self._replace(f"{log}.jsonl", b"".join(newest.values()))
+        self._kept.lines[log] = newest
+        return _remembered(after)
+
+    def _is_sound(self, names: list[str], log: str, stamps: dict[str, Any]) -> bool:
+        """Whether the archive of a log is as it was left."""
+        known = {name for name in stamps if name.startswith(os.path.join(archive.FOLDER, log))}
+        return known == set(names) and all(ours.same(stamps[name], self._files.path(name)) for name in names)
+
+    def _newest(self, log: str, touched: Touched | None, before: Place) -> tuple[Lines, Lines | None]:
+        """The lines of the newest, oldest first; and of those that are not among them any more, if that is known."""
+        if touched is not None and log in self._kept.lines:
+            lines = self._kept.lines[log]
+            found = renewed(lines, log, touched, before, NEWEST, self._memory.note, self._line)
+            if found is not None:
+                return found
+        entries = self._memory.reader.newest(log, NEWEST)
+        return {(entry.at, entry.tag): self._line(self._memory.read(entry)) for entry in reversed(entries)}, None
+
+    def _changes(self, log: str, touched: Touched, before: Place, after: Place, older: Lines | None) -> Changes | None:
+        """The lines of the archive that are other ones now; None if they are too many to hold.
+
+        `older`: those that came to it because they are not among the newest any more, if that is known.
+        """
+        changes: Changes = dict(older or {})
+        for tag, was in touched.records.items():
+            place = (was.at, tag)
+            if was.log == log and place not in changes:
+                note = self._memory.note(tag) if place < after else None
+                changes[place] = None if note is None else self._line(note)
+        if older is not None:
+            return changes
+        low, high = min(before, after), max(before, after)
+        while low < high:
+            page = self._memory.reader.newest(log, _PAGE, before=high)
+            for entry in page:
+                high = (entry.at, entry.tag)
+                if high < low:
+                    break
+                changes[high] = self._line(self._memory.read(entry)) if high < after else None
+            if len(page) < _PAGE:
+                break
+            if len(changes) > _MOST_LINES:
+                return None
+        return changes
+
+    def _older(self, log: str, edge: Place) -> Iterator[tuple[int, bytes]]:
+        edited = self._source.edited()
+        for entry in self._source.oldest_first(log) if edge != BEGINNING else ():
+            if (entry.at, entry.tag) >= edge:
+                return
+            note = self._memory.read(entry) if entry.tag in edited else Note(entry, {})
+            yield note.stamp, self._line(note)
+
+    def _line(self, note: Note) -> bytes:
+        self._breathe()
+        return line(note)
+
+    # Markdown
+
+    def _markdown(self, touched: Touched | None, stamps: dict[str, Any]) -> None:
+        logs = set(_OF_PATTERNS) if touched is None else {was.log for was in touched.records.values()}
+        everything = touched is None or bool(touched.keys or touched.erased or logs.intersection(_OF_PATTERNS))
+        missing = {name for name in MARKDOWN if not ours.same(stamps.get(name), self._files.path(name))}
+        if not everything and not logs.intersection(LOGS) and not missing:
+            return
+        memory = self._memory
+        self._kept.forget_rules(touched)
+        if everything or self._kept.hot is None:
+            self._kept.hot = hot_rules(memory, self._breathe)
+        hot = self._kept.hot
+        if everything or PATTERNS_FILE in missing:
+            self._replace(
+                PATTERNS_FILE, markdown.patterns(listing(memory, hot, self._kept.rules, self._breathe)).encode()
+            )
+        if everything or CORRECTIONS_FILE in missing:
+            newest = memory.reader.newest(CORRECTIONS, CORRECTIONS_SHOWN + 1)
+            notes = [memory.read(entry) for entry in newest[:CORRECTIONS_SHOWN]]
+            text = markdown.corrections(notes, is_cut=len(newest) > CORRECTIONS_SHOWN)
+            self._replace(CORRECTIONS_FILE, text.encode())
+        for log in LOGS:
+            if everything or log in logs or log not in self._kept.counts:
+                self._kept.counts[log] = self._source.count(log)
+        found = [memory.read(entry) for entry in memory.reader.newest(DISCOVERIES, _DISCOVERIES_SHOWN)]
+        self._replace(MEMORY_FILE, markdown.memory(hot, found, self._kept.counts).encode())
+
+    def _replace(self, name: str, data: bytes) -> None:
+        if ours.replace_if_other(self._files.path(name), data):
+            self._done.written.append(name)
+
+
+def _names(touched: Touched, log: str) -> bool:
+    """Whether something may be another in a log."""
+    return bool(touched.erased) or any(was.log == log for was in touched.records.values())
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _remembered(place: Place) -> list[Any]:
+    return [place[0], place[1].hex()]
+
+
+def _place(edge: Any) -> Place | None:
+    try:
+        return int(edge[0]), bytes.fromhex(edge[1])
+    except (TypeError, ValueError, IndexError, KeyError):
+        return None

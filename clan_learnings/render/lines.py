@@ -1,0 +1,119 @@
+"""A record as one line of JSON, and what can be read off such a line again: its place in the order. No files here.
+
+Everything before the record's own fields has a fixed place, so that a line's stamp and id are found without parsing it.
+Our mark stands first: it is there however much of a line some other program cuts off.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from base64 import b32encode
+from functools import lru_cache
+
+from clan_learnings.context.mark import NAME, RENDERED
+from mesh.core.ids import ID_CHARS, parse_id
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clan_learnings.records import Note
+
+    Place = tuple[int, bytes]  # of a record in the order of writing: its stamp, of equal ones its tag
+
+# What records of ours have, in the order in which a person wants to read it. Whatever else a record has, anybody may have
+# written: it stands apart, so that it cannot pass for one of these or for what we say of the record.
+FIELDS = (
+    "text", "wrong", "right", "rule", "pattern", "topic", "tags", "category", "severity", "confidence", "sureness",
+    "source", "evidence", "minutes_lost", "agent", "session",
+)  # fmt: skip
+_KNOWN = frozenset((*FIELDS, "repo"))
+
+_MARK = '{"mark": "'
+OPENING = f"{_MARK}{NAME} rendered v".encode()  # of a line of ours, of whatever version
+_ID = f'{_MARK}{RENDERED}", "id": "'
+_AT = '", "at": "'
+_STAMP = '", "stamp": '
+_ID_FROM = len(_ID)
+_AT_FROM = _ID_FROM + ID_CHARS + len(_AT)
+_AT_CHARS = len("2026-11-16T15:29:37.123Z")
+_STAMP_FROM = _AT_FROM + _AT_CHARS + len(_STAMP)
+_HEAD_BYTES = _STAMP_FROM + 24  # the stamp and more
+
+# Control, format, bidi and zero-width characters, blanks that look like nothing, private and never assigned ones. By number
+# and not by the tables of Unicode, which differ from one Python to the next. An escape says the same, so more is no harm.
+_HIDDEN = re.compile(
+    "[\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u2800\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U0010ffff]"
+)
+
+
+def line(note: Note) -> bytes:
+    """The whole line, its end included."""
+    record = note.record
+    fields: dict[str, Any] = {"author": whole_id(note.node), "repo": note.repo}
+    for name in FIELDS:
+        if name in record:
+            fields[name] = record[name]
+    other = {name: record[name] for name in sorted(record) if name not in _KNOWN}
+    if other:
+        fields["other"] = other
+    text = json.dumps(fields, ensure_ascii=False, default=_bytes)
+    head = f"{_ID}{whole_id(note.tag)}{_AT}{when(note.at_ms)}{_STAMP}{note.stamp}, "
+    made = head + text[1:] + "\n"
+    if not made.isascii() or "\x7f" in made:
+        made = _HIDDEN.sub(_escaped, made)
+    return made.encode()
+
+
+def place_of(data: bytes) -> Place:
+    """Where a line of ours belongs: from its first bytes, `_HEAD_BYTES` are enough."""
+    tag = parse_id(data[_ID_FROM : _ID_FROM + ID_CHARS].decode("ascii"))
+    return int(data[_STAMP_FROM : data.index(b",", _STAMP_FROM)]), tag
+
+
+def head_of(data: Any, at: int) -> bytes:
+    """Of a file in memory, as much of the line at this place as `place_of` needs."""
+    head: bytes = data[at : at + _HEAD_BYTES]
+    return head
+
+
+def id_in_line(tag: bytes) -> bytes:
+    """The beginning of the line of a record, whenever it was written."""
+    return (_ID + whole_id(tag)).encode()
+
+
+def whole_id(data: bytes) -> str:
+    """`text_id`, for who needs a million of them."""
+    return b32encode(data)[:ID_CHARS].decode().lower()
+
+
+def when(milliseconds: int) -> str:
+    """A time, to the millisecond."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+def month(stamp: int) -> str:
+    """The month a stamp lies in."""
+    return _second((stamp >> 16) // 1000)[:7]
+
+
+@lru_cache(4096)
+def _second(seconds: int) -> str:
+    year, *rest = time.gmtime(seconds)[:6]
+    return "{:04d}-{:02d}-{:02d}T{:02d}:{:02d}:{:02d}".format(year, *rest)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """As JSON writes a character that it does not want to show."""
+    return json.dumps(found[0])[1:-1]
+
+
+def _bytes(value: object) -> str:
+    if not isinstance(value, bytes):
+        raise TypeError(f"{type(value).__name__} in a record")
+    return value.hex()

@@ -1,0 +1,122 @@
+"""Files of ours in a folder that is somebody else's: known by their mark, replaced whole, and nothing else is ever touched.
+
+What the files say is not decided here.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from clan_learnings.context.mark import NAME
+from clan_learnings.render.lines import OPENING as LINE_OPENING
+from mesh.core.errors import HomePermissions, UsageError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+_FILE_OPENING = f"<!-- {NAME} rendered v".encode()
+_DRAFT = ".clan-mesh-new-"  # before the name of a file that is being written beside the one it will replace
+
+Stamp = tuple[int, int, int]  # of a file: its bytes, its inode, when it was written: another one if it was touched
+
+
+def refuse_foreign(path: str) -> None:
+    """Stop where a file that we would replace, or remove, is not ours. An empty one holds nothing to lose."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(found.st_mode):
+        raise UsageError(f"{path} is a link; only files are replaced", "remove the link, or choose another folder")
+    if not stat.S_ISREG(found.st_mode):
+        raise UsageError(f"{path} is not a file", "move it away, or choose another folder")
+    if found.st_size and not is_ours(path):
+        raise UsageError(
+            f"{path} was not rendered by clan-mesh, so it is left alone",
+            "move it away, or choose another folder: mesh render DIR",
+        )
+
+
+def is_ours(path: str) -> bool:
+    """Whether a file begins with our mark."""
+    with open(path, "rb") as file:
+        start = file.read(max(len(_FILE_OPENING), len(LINE_OPENING)))
+    return start.startswith((_FILE_OPENING, LINE_OPENING))
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """By what a file is known again; None if there is none."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_size, found.st_ino, found.st_mtime_ns
+
+
+def replace(path: str, parts: Iterable[bytes]) -> None:
+    """Write a file beside the old one and put it in its place: a reader sees the old one or the new one."""
+    draft = _beside(path)
+    try:
+        with open(draft, "xb") as file:
+            file.writelines(parts)
+        os.replace(draft, path)
+    except BaseException:
+        remove(draft)
+        raise
+
+
+def replace_if_other(path: str, data: bytes) -> bool:
+    """The same, but a file that says so already keeps its date. Whether it was written."""
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == len(data) and file.read() == data:
+                return False
+    except FileNotFoundError:
+        pass
+    replace(path, [data])
+    return True
+
+
+def remove(path: str) -> bool:
+    """Whether there was such a file."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def make_folder(path: str) -> None:
+    """The folder and those above it. A link to a folder is one."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise cannot(path, error) from error
+
+
+def sweep(folder: str) -> None:
+    """Remove what one who was killed had begun to write."""
+    for name in os.listdir(folder):
+        if name.startswith(_DRAFT):
+            remove(os.path.join(folder, name))
+
+
+def cannot(path: str, error: OSError) -> HomePermissions:
+    """What the system says, as a sentence."""
+    return HomePermissions(
+        f"{error.filename or path} cannot be written: {error.strerror}",
+        "mend that, or choose another folder: mesh render DIR",
+    )
+
+
+def same(known: Any, path: str) -> bool:
+    """Whether a file is the one that was remembered."""
+    return isinstance(known, list) and tuple(known) == stamp_of(path)
+
+
+def _beside(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f"{_DRAFT}{os.getpid()}-{name}")
