@@ -25,7 +25,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Every benchmark, beside its peers; about 25 minutes. One: make bench ONLY=merge
+# Every benchmark, beside its peers; about 40 minutes. One: make bench ONLY=merge
 bench: $(STAMP) $(VENV)/.bench
 	$(BIN)/python -m bench $(ONLY)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from clan_learnings.matching import best_match
 from clan_learnings.names import is_slug
-from clan_learnings.notebook import candidates
+from clan_learnings.notebook import all_candidates
 from clan_learnings.patterns import KEY
 from clan_learnings.records import CORRECTIONS
 from mesh.core.draft import Assignment
@@ -46,7 +46,7 @@ def second_look(memory: Memory, own: bytes) -> list[Draft]:
         wrong, right = mine.word("wrong"), mine.word("right")
         others = [
             other
-            for other in candidates(memory, f"{wrong} {right}", mine.repo)
+            for other in all_candidates(memory, wrong, right, mine.repo)
             if other.slug not in memory.patterns.names(slug)
             and _is_older(memory, other.slug, mine)
             and not _was_parted(memory, said, other.slug)

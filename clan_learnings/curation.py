@@ -6,7 +6,7 @@ Like `notebook`, which has what a session writes, it writes nothing itself.
 from __future__ import annotations
 
 from clan_learnings import matching
-from clan_learnings.notebook import REASON_CHARS, candidates, completed, require_slug, source_of
+from clan_learnings.notebook import REASON_CHARS, best_pattern, completed, require_slug, source_of
 from clan_learnings.patterns import KEY
 from clan_learnings.records import CATEGORIES, PATTERNS, SUPERSESSIONS, WORD_CHARS, About, checked, required_text
 from clan_learnings.settings import CATEGORY, HOT_AT, LEAST_HOT, MOST_HOT, USUAL_HOT, is_category
@@ -38,7 +38,7 @@ def draft_pattern(
             f"there is a pattern {slug} already", f'change its rule: mesh pattern edit {slug} --rule "..."'
         )
     if not named:
-        known = matching.best_match(wrong, rule, candidates(memory, f"{wrong} {rule}", about.repo))
+        known = best_pattern(memory, wrong, rule, about.repo)
         if known is not None:
             raise UsageError(
                 f"the pattern {known.slug} says this already: {known.why}",

@@ -32,7 +32,7 @@ from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import Any
 
     from clan_learnings.memory import Memory
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mesh.core.draft import Draft
 
 _CANDIDATES = 60  # records looked at for the pattern a correction belongs to
+_NEWEST = 400  # matches that are weighed: what recurs is among the newest
 _TERMS = 6  # words they are looked for by
 _PATTERNS = 20  # patterns compared with it
 _SIMILAR = 3  # names that are offered in the place of a new one
@@ -135,28 +136,50 @@ def find_pattern(memory: Memory, wrong: str, right: str, repo: str) -> Found:
     own = matching.slug_of(wrong, right)
     if memory.weigh(own) is not None:  # not what was written under it and moved elsewhere since
         return Found(own, 1.0, "the same words", founded=False)
-    match = matching.best_match(wrong, right, candidates(memory, f"{wrong} {right}", repo))
+    match = best_pattern(memory, wrong, right, repo)
     if match is None:
         return Found(own, 1.0, "the first of its kind", founded=True)
     return Found(match.slug, match.sureness, match.why, founded=False)
 
 
-def candidates(memory: Memory, text: str, repo: str) -> list[matching.Candidate]:
-    """The patterns in scope whose records share words with a text: of this repository, global ones, and those of several."""
-    question = Question(memory, text, _TERMS, 1)
+def best_pattern(memory: Memory, wrong: str, right: str, repo: str) -> matching.Match | None:
+    """The pattern in scope whose words say the same, if there is one."""
+    question = Question(memory, f"{wrong} {right}", _TERMS, 1)
+    near = candidates(memory, question, repo, repo)
+    match = matching.best_match(wrong, right, near)
+    if match is not None or not repo:
+        return match
+    # Of other repositories only what holds everywhere by now: looked at if there is nothing nearer.
+    seen = {one.slug for one in near}
+    return matching.best_match(wrong, right, candidates(memory, question, repo, None, seen))
+
+
+def all_candidates(memory: Memory, wrong: str, right: str, repo: str) -> list[matching.Candidate]:
+    """Every pattern in scope whose records share words with a correction."""
+    question = Question(memory, f"{wrong} {right}", _TERMS, 1)
+    near = candidates(memory, question, repo, repo)
+    far = candidates(memory, question, repo, None, {one.slug for one in near}) if repo else []
+    return near + far
+
+
+def candidates(
+    memory: Memory, question: Question, repo: str, within: str | None, seen: Collection[str] = ()
+) -> list[matching.Candidate]:
+    """The patterns in scope whose records share words with a text: of this repository and global ones, or (None) of all.
+
+    `seen`: names that need not be looked at again.
+    """
     if not question.expression:
         return []
+    repos = ("", within) if within else None
     found: dict[str, list[Note]] = {}
-    for repos in (None,) if not repo else (("", repo), None):
-        for entry, _ in memory.reader.matching(question.expression, _CANDIDATES, repos, (CORRECTIONS, PATTERNS)):
-            note = memory.read(entry)
-            if not note.pattern:
-                continue
-            if repos is None and repo and note.repo not in ("", repo) and not _is_global(memory, note.pattern):
-                continue
-            notes = found.setdefault(note.pattern, [])
-            if all(note.tag != other.tag for other in notes):
-                notes.append(note)
+    for entry, _ in memory.reader.matching(
+        question.expression, _CANDIDATES, repos, (CORRECTIONS, PATTERNS), newest=_NEWEST
+    ):
+        note = memory.read(entry)
+        is_near = not repo or note.repo in ("", repo)
+        if note.pattern and note.pattern not in seen and (is_near or _is_global(memory, note.pattern)):
+            found.setdefault(note.pattern, []).append(note)
     made = []
     for slug, notes in list(found.items())[:_PATTERNS]:
         texts = [(note.word("wrong"), note.word("right")) for note in notes if note.log == CORRECTIONS][:_TEXTS]

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 _MOST = 12  # rare words that are looked for
 _LOOKED_UP = 48  # words of a long text that are counted
-_RARE = 1000  # records; a word that is in more of them is frequent
+_RARE = 300  # records; a word that is in more of them is frequent
+_COMMON = 10_000  # and in so many it tells hardly anything, and takes long
 _FREQUENT = 4  # frequent words that are looked for, two together
+_TOGETHER = 2
 _ANYWAY = 3  # a question of no more words is asked as it is
 
 
@@ -32,10 +34,12 @@ class Question:
             self.words = names or (common or split_words(text))[:_ANYWAY]
             self.expression = " OR ".join(map(quoted, self.words))
             return
-        counts = {word: memory.reader.documents(word, _RARE) for word in names[:_LOOKED_UP]}
+        counts = {word: memory.reader.documents(word, _COMMON) for word in names[:_LOOKED_UP]}
         there = sorted((word for word in counts if counts[word]), key=lambda word: (counts[word], word))
         rare = [word for word in there if counts[word] < _RARE][:most]
-        frequent = [word for word in there if counts[word] >= _RARE][:_FREQUENT]
+        frequent = [word for word in there if _RARE <= counts[word] < _COMMON][:_FREQUENT]
+        if not rare and len(frequent) < _TOGETHER:
+            frequent = there[:_TOGETHER]
         self.words = [word for word in names if word in rare or word in frequent]
         parts = [quoted(word) for word in rare]
         if len(frequent) == 1 and not rare:

@@ -36,7 +36,7 @@ def main(argv: list[str]) -> int:
     agents = chosen(given, arguments)
     done = install(agents, target(given.home, project=given.project, allow=given.allow), dry_run=given.dry_run)
     if not os.path.exists(os.path.join(given.home, "home.json")):
-        tell("there is no node here yet, so agents would be given nothing\n  next: mesh up --init --detach")
+        tell("there is no node here yet, so agents would be given nothing\n  next: mesh setup")
     notes = [AGENTS[name].note for name in agents if AGENTS[name].note]
     return report(
         done, given, ["Agents read their settings when they start: it works from the next session on.", *notes]

@@ -3,11 +3,18 @@
 nacl takes longer to import than a whole read command, so it is imported on first use.
 """
 
+from __future__ import annotations
+
 from mesh.core.errors import Forged
-from mesh.core.ids import Feed, named_digest
+from mesh.core.ids import KEY_BYTES, Feed, named_digest
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 SEED_BYTES = 32
 SIGNATURE_BYTES = 64
+_SECRET_BYTES = 64
 _POINT = b"clan-mesh point 1"
 _STATEMENT = b"clan-mesh statement 1"
 
@@ -18,9 +25,13 @@ class Identity:
     __slots__ = ("_secret", "public")
 
     def __init__(self, seed: bytes) -> None:
-        from nacl.bindings import crypto_sign_seed_keypair
-
-        self.public, self._secret = crypto_sign_seed_keypair(seed)
+        if len(seed) != SEED_BYTES:
+            raise ValueError("a seed has 32 bytes")
+        ffi, lib = _sodium()
+        public, secret = ffi.new("unsigned char[]", KEY_BYTES), ffi.new("unsigned char[]", _SECRET_BYTES)
+        if lib.crypto_sign_seed_keypair(public, secret, seed) != 0:
+            raise RuntimeError("libsodium made no key")
+        self.public, self._secret = bytes(ffi.buffer(public)), bytes(ffi.buffer(secret))
 
     def __repr__(self) -> str:  # never the secret, also in a traceback
         return f"Identity({self.public.hex()[:8]})"
@@ -32,9 +43,19 @@ class Identity:
 
     def sign(self, message: bytes) -> bytes:
         """64 bytes over the message."""
-        from nacl.bindings import crypto_sign
+        ffi, lib = _sodium()
+        signed = ffi.new("unsigned char[]", SIGNATURE_BYTES + len(message))
+        if lib.crypto_sign(signed, ffi.NULL, message, len(message), self._secret) != 0:
+            raise RuntimeError("libsodium made no signature")
+        return bytes(ffi.buffer(signed, SIGNATURE_BYTES))
 
-        return crypto_sign(message, self._secret)[:SIGNATURE_BYTES]
+
+def _sodium() -> tuple[Any, Any]:
+    """What `nacl.bindings` is made of, without the thirty modules that it loads: a command that writes signs once."""
+    from nacl._sodium import ffi, lib
+
+    ffi.init_once(lib.sodium_init, "libsodium")
+    return ffi, lib
 
 
 def verify(public: bytes, message: bytes, signature: bytes) -> bool:

@@ -90,7 +90,8 @@ def counted(memory: Memory, found: Found, before: tuple[int, bool]) -> dict[str,
     weighed = memory.weigh(found.slug)
     if weighed is None:  # what was written does not count yet: this node is not a member
         return told | {"pattern": found.slug} | dict.fromkeys(("sessions", "nodes", "repos", "tier", "says"))
-    hot, ended = memory.is_hot(found.slug), memory.patterns.has_ended(found.slug)
+    hot = memory.is_hot(found.slug)
+    ended = not hot and not found.founded and memory.patterns.has_ended(found.slug)
     return told | {
         "pattern": weighed.slug,
         "sessions": weighed.sessions,

@@ -59,15 +59,25 @@ class Matches:
         repos: Iterable[str] | None,
         logs: Iterable[str] | None,
         also: Iterable[bytes] = (),
+        newest: int | None = None,
     ) -> list[tuple[int, float]]:
-        """The numbers of the best records and their weights, best first; all of those that weigh as much as the last."""
+        """The numbers of the best records and their weights, best first; all of those that weigh as much as the last.
+
+        `newest`: of how many, at most; whether a record is in the index or only noted for it makes no difference.
+        """
         self._bring_up()
+        weighed = WEIGHED if newest is None else min(newest, WEIGHED)
         where, args = _scope(repos, logs, also)
-        scoped = f"SELECT op FROM {{}} CROSS JOIN elements USING(op) WHERE {where} ORDER BY at DESC LIMIT {WEIGHED}"
+        scoped = f"SELECT op, at FROM {{}} CROSS JOIN elements USING(op) WHERE {where} ORDER BY at DESC LIMIT {{}}"
         last = f"(SELECT rowid AS op FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT {LOOKED_AT})"
         try:
-            hits = self._noted.hits(expression, self._run(scoped.format("unindexed"), args))
-            hits |= self._indexed.hits(expression, self._run(scoped.format(last), (expression, *args)))
+            noted = self._run(scoped.format("unindexed", -1), args).fetchall()
+            hits = self._noted.hits(expression, [op for op, _ in noted])
+            found = self._run(scoped.format(last, weighed), (expression, *args)).fetchall()
+            stamps = {op: at for op, at in noted if op in hits} | dict(found)
+            kept = sorted(stamps, key=lambda op: stamps[op], reverse=True)[:weighed]
+            hits = {op: hits[op] for op in kept if op in hits}
+            hits |= self._indexed.hits(expression, [op for op in kept if op not in hits])
         except apsw.SQLError as error:
             raise UsageError(
                 f"this is not a search: {error}", 'put whatever is not a plain word in quotes: "like this"'
@@ -133,9 +143,8 @@ class Index:
         with self._connection:
             self._connection.executemany("INSERT INTO words(rowid, text) VALUES(?,?)", texts)
 
-    def hits(self, expression: str, rows: Iterable[tuple[int]]) -> dict[int, Hit]:
+    def hits(self, expression: str, ops: list[int]) -> dict[int, Hit]:
         """Those of some records that match, with what they match by."""
-        ops = {op for (op,) in rows}
         found = self._run(
             # The plus keeps SQLite from asking FTS5 for one record at a time.
             "SELECT rowid, occurrences(words) FROM words WHERE words MATCH ?1 AND rowid>=?2"

@@ -198,12 +198,13 @@ class Reader:
         repos: Iterable[str] | None = None,
         logs: Iterable[str] | None = None,
         also: Iterable[bytes] = (),
+        newest: int | None = None,
     ) -> list[tuple[Entry, float]]:
         """The live records that match an FTS5 expression best, best first, each with its weight (more is better).
 
-        `also`: records that are searched too, whatever repo they were written for.
+        `also`: records that are searched too, whatever repo they were written for. `newest`: weigh only so many.
         """
-        found = self._matches().best(expression, count, repos, logs, also) if count > 0 else []
+        found = self._matches().best(expression, count, repos, logs, also, newest) if count > 0 else []
         entries = [(self._entry(op), weight) for op, weight in found]
         entries.sort(key=lambda item: (-item[1], -item[0].at, item[0].tag))
         return entries[:count]

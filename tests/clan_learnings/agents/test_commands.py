@@ -11,7 +11,7 @@ import pytest
 
 from clan_learnings.agents.skill import CALLS, MARK, agents_text, skill
 from mesh.cli import install as command
-from mesh.cli.main import run
+from mesh.cli.main import COMMANDS, run
 
 REPO = Path(__file__).parents[3]
 
@@ -56,7 +56,7 @@ def test_install_says_what_it_did_and_what_is_left_to_do(shell: Shell, tmp_path:
     assert out[0] == f"created    {shell.home}/.codex/hooks.json"
     assert "/hooks" in out[-1]
     assert "trust" in out[-1]
-    assert "next: mesh up --init --detach" in shell.err
+    assert "next: mesh setup" in shell.err
     hooks = json.loads((shell.home / ".codex/hooks.json").read_text())["hooks"]
     assert hooks["SessionStart"][0]["hooks"][0]["command"] == f"{tmp_path}/bin/mesh hook SessionStart --agent codex"
     assert shell("install", "codex").splitlines()[0] == f"as it was  {shell.home}/.codex/hooks.json"
@@ -202,3 +202,8 @@ def test_the_skill_keeps_the_limits_of_skills() -> None:
     assert len(head[1]) < 1024
     assert ": " not in head[1].removeprefix("description: ")  # plain YAML, without quotes
     assert skill().count("\n") < 500
+
+
+def test_what_agents_may_call_without_asking_is_there() -> None:
+    """A permission for a command that does not exist helps nobody."""
+    assert {call.split()[0] for call in CALLS} <= set(COMMANDS)
