@@ -3,7 +3,13 @@
 Named tuples, not dataclasses: importing those would be a fifth of the time of a command that writes.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from mesh.core.tuples import NamedTuple
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class NewRecord(NamedTuple):

@@ -4,12 +4,17 @@ A body is a 16-byte salt followed by one msgpack array. Whatever is wrong inside
 feed: `parse` answers `Ignored`, and every node ignores it alike.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
 
 from mesh.core.errors import Malformed
 from mesh.core.ids import HASH_BYTES, digest, signed_prefix
 from mesh.core.limits import LOG_CHARS, OPERATION_BYTES, SALT_BYTES, TAGS_PER_BODY, TEXT_CHARS, TOTAL_MAX
+from mesh.core.tuples import NamedTuple
 from mesh.core.wire import is_value, pack, unpack
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 ADD, REMOVE, SET, COUNT, PAGE = 1, 2, 3, 4, 5
 KIND_NAMES = {ADD: "add", REMOVE: "remove", SET: "set", COUNT: "count", PAGE: "page"}

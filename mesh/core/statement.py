@@ -4,8 +4,9 @@ Statements form one grow-only set outside the feeds, so a fact about a feed neve
 Their encoding is canonical: a relay cannot make a second statement out of one.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
 from mesh.core.errors import Forged, Malformed
 from mesh.core.feed import (
@@ -30,7 +31,12 @@ from mesh.core.limits import (
     TAGS_PER_BODY,
     TEXT_CHARS,
 )
+from mesh.core.tuples import NamedTuple
 from mesh.core.wire import pack, unpack
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 MEMBER, ADMIN = "member", "admin"
 

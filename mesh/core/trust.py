@@ -9,12 +9,14 @@ admins and revokes anyone; admins certify nodes and revoke those that are not ad
 Above them the recovery key names another root and says what still counts of earlier ones. It can do nothing else.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from mesh.core.ids import Feed
 from mesh.core.operation import LASTING
 from mesh.core.statement import ADMIN, Erase, Fork, Member, Recover, Revoke, Statement, fork_order
+from mesh.core.tuples import NamedTuple
 
 
 class Founders(NamedTuple):

@@ -1,9 +1,11 @@
 """The vector: feed to head, in 256 buckets, and the root that names a whole state. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from mesh.core.ids import Feed, named_digest
+from mesh.core.tuples import NamedTuple
 
 BUCKETS = 256
 _BUCKET = b"clan-mesh bucket"

@@ -3,9 +3,10 @@
 Append before gossip: when a receipt is given the operations are on disk, and no peer has seen them before.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
 from mesh.core import clock, operation
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal, Republished
@@ -22,6 +23,7 @@ from mesh.core.limits import (
 )
 from mesh.core.operation import Add, Body, Count, Ignored, Remove, Set, encode, kind_of, parse
 from mesh.core.trust import Trust
+from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
 from mesh.store.doorbell import ANYTHING, OWN_FEED
 from mesh.store.feeds import FeedRow
@@ -29,6 +31,10 @@ from mesh.store.marker import Marker
 from mesh.store.outcome import Outcome
 from mesh.store.republish import Losses, own_total
 from mesh.store.store import Store
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Receipt(NamedTuple):

@@ -4,8 +4,9 @@ Only what was written counts, so that the columns follow from the record alone. 
 looks at them after: they are few.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import apsw
 
@@ -13,6 +14,10 @@ from mesh.core.ids import digest, named_digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES, TEXT_CHARS
 from mesh.core.wire import unpack
 from mesh.store.database import Run
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 _CHUNK = 4096  # elements filled at a time
 

@@ -4,8 +4,9 @@ Of each feed one contiguous chain is held, 1 to `held`; the accepted part, 1 to 
 vector and fold know. What counts is decided elsewhere (`acceptance`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 import apsw
 
@@ -15,9 +16,14 @@ from mesh.core.ids import Feed, digest, first_prev, signed_prefix, tag_of
 from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
 from mesh.core.operation import ADD, Add, fold_key, parse
 from mesh.core.trust import Trust
+from mesh.core.tuples import NamedTuple
 from mesh.core.vector import Head, Vector
 from mesh.store.database import Run
 from mesh.store.fold import FoldRow
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 POINT_SPACING = 64  # operations between kept points: 2 bytes of signature an operation, little to re-hash
 

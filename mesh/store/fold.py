@@ -5,8 +5,9 @@ it doubtful (the same tag twice) goes through a recomputation that looks only at
 at what the fold said before: so the result cannot depend on the order of events.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
 
 import apsw
 
@@ -25,9 +26,14 @@ from mesh.core.operation import (
     parse,
     register_key,
 )
+from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
 from mesh.store.facets import Facets
 from mesh.store.words import Words
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 FOLD_VERSION = 1  # shown beside a root: equal roots mean equal views at equal fold version
 

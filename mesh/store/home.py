@@ -1,9 +1,10 @@
 """The home folder of one node: its keys, its name, its two databases. Made whole or not at all."""
 
+from __future__ import annotations
+
 import json
 import os
 from functools import partial
-from typing import Any, NamedTuple
 
 from mesh.core.errors import HomeDamaged, HomeError, HomePermissions, NewerHome, NoHome, UsageError
 from mesh.core.identity import Identity
@@ -11,6 +12,7 @@ from mesh.core.ids import mesh_id, parse_id, private_mesh_id, text_id
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.statement import ADMIN, Member, sign
 from mesh.core.trust import Trust
+from mesh.core.tuples import NamedTuple
 from mesh.store import keyfile
 from mesh.store.author import Author
 from mesh.store.database import BUSY_SECONDS, FORMAT, Database
@@ -18,6 +20,10 @@ from mesh.store.doorbell import ring
 from mesh.store.lock import FileLock
 from mesh.store.marker import Marker
 from mesh.store.store import Clock, Store, wall_clock
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 _NETWORK_FILE_SYSTEMS = frozenset(
     [

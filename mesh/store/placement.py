@@ -1,7 +1,5 @@
 """Where an authentic range belongs: behind our chain, among the strays, or on the other branch of a fork."""
 
-from typing import TYPE_CHECKING
-
 from mesh.core.clock import horizon
 from mesh.core.errors import Malformed, RemoteError
 from mesh.core.feed import Range, decode_range, link_hash, range_weight, require_order
@@ -14,6 +12,7 @@ from mesh.store.feeds import FeedRow
 from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
 from mesh.store.quarantine import Room
 
+TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from mesh.store.store import Store
 

@@ -4,12 +4,14 @@ Strays are authentic ranges that do not extend the held chain: something before 
 belong to the other branch of a fork. Both are kept as they came, so that nothing has to be sent twice.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import apsw
 
 from mesh.core.feed import Range, decode_range, encode_range
+from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
 from mesh.store.feeds import FeedRow
 

@@ -5,8 +5,9 @@ Records, edits and removals go out again byte for byte: their tags are the same,
 goes out as what its operation had added, in a slot named by that operation's hash: also once.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import apsw
 
@@ -17,6 +18,7 @@ from mesh.core.limits import SALT_BYTES
 from mesh.core.operation import COUNT, Add, Count, Set, counter_key, encode, parse
 from mesh.core.statement import Fork
 from mesh.core.trust import Trust
+from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.quarantine import Quarantine
