@@ -15,6 +15,8 @@ from mesh.core.draft import Assignment
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from clan_learnings.memory import Memory
     from clan_learnings.records import Note
     from mesh.core.draft import Draft
@@ -25,17 +27,23 @@ _LOOK = 2000  # newest corrections gone through for our own
 _OWN = 100  # names of ours looked at in one go
 
 
-def second_look(memory: Memory, own: bytes) -> list[Draft]:
-    """The aliases that the founder of the younger names should write now."""
+def second_look(
+    memory: Memory, own: bytes, only: Collection[str] | None = None, breathe: Callable[[], None] = lambda: None
+) -> list[Draft]:
+    """The aliases that the founder of the younger names should write now.
+
+    `only`: of these names alone. `breathe` is called before whatever takes long; what it raises ends the look.
+    """
     said = memory.reader.assigned("alias_of")
     after = (memory.now_ms - OWN_DAYS * 86_400_000) << 16
     ours: dict[str, Note] = {}
     seen: set[str] = set()
     for entry in memory.reader.since(CORRECTIONS, after, None, _LOOK):
         slug = entry.record.get("pattern")
-        if entry.node != own or type(slug) is not str or slug in seen:
+        if entry.node != own or type(slug) is not str or slug in seen or (only is not None and slug not in only):
             continue
         seen.add(slug)
+        breathe()
         mine = None if KEY + slug in said or _was_parted(memory, said, slug) else memory.patterns.eldest(slug)
         if mine is not None and mine.node == own and mine.log == CORRECTIONS:
             ours[slug] = mine
@@ -43,6 +51,7 @@ def second_look(memory: Memory, own: bytes) -> list[Draft]:
                 break
     drafts: list[Draft] = []
     for slug, mine in ours.items():
+        breathe()
         wrong, right = mine.word("wrong"), mine.word("right")
         others = [
             other

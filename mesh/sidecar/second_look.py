@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from clan_learnings.aliases import OWN_DAYS, second_look
@@ -17,7 +17,7 @@ from clan_learnings.records import CORRECTIONS, Note
 from mesh.core.draft import Draft
 from mesh.core.errors import MeshError
 from mesh.store.home import Home
-from mesh.store.reading import Entry, Reader, open_reading, read_errors
+from mesh.store.reading import open_reading, read_errors
 from mesh.store.touched import Touched, Touches
 
 FILE = "second-look.json"  # in the home: up to where it has looked. Disposable.
@@ -28,27 +28,6 @@ _OWN_LOOK = 2000  # newest corrections gone through for our own
 _REST_SHARE, _LEAST_REST_SECONDS = 10.0, 1.0
 
 log = logging.getLogger("mesh.sidecar")
-
-
-class _Breathing(Reader):
-    """Reads as ever, but lets others have a turn before whatever takes long; and knows only some of the latest corrections."""
-
-    def __init__(self, reader: Reader, breathe: Callable[[], None]) -> None:
-        super().__init__(reader.connection)
-        self.patterns: set[str] | None = None  # None: all
-        self._breathe = breathe
-
-    def since(self, log: str, at: int, repos: Iterable[str] | None = None, limit: int = _OWN_LOOK) -> list[Entry]:
-        found = super().since(log, at, repos, limit)
-        return [entry for entry in found if self.patterns is None or entry.record.get("pattern") in self.patterns]
-
-    def of_pattern(self, slug: str) -> list[Entry]:
-        self._breathe()
-        return super().of_pattern(slug)
-
-    def entry(self, tag: bytes) -> Entry | None:
-        self._breathe()
-        return super().entry(tag)
 
 
 class SecondLook:
@@ -86,20 +65,20 @@ class SecondLook:
 
     def _compare(self, breathe: Callable[[], None]) -> tuple[dict[str, Any], list[Draft]]:
         with read_errors(self._home.path):
-            reader = _Breathing(open_reading(self._home.path), breathe)
+            reader = open_reading(self._home.path)
             try:
                 reader.connection.execute("BEGIN")
                 touches = Touches(reader.connection, breathe)
                 progress = touches.progress()
                 touched = None if self._seen is None else touches.since(self._seen)
                 memory = Memory(reader)
-                reader.patterns = self._alike(memory, touched)
-                drafts = [] if reader.patterns == set() else second_look(memory, self._home.node)
+                only = self._alike(memory, touched, breathe)
+                drafts = [] if only == set() else second_look(memory, self._home.node, only, breathe)
                 return progress, drafts
             finally:
                 reader.connection.close()
 
-    def _alike(self, memory: Memory, touched: Touched | None) -> set[str] | None:
+    def _alike(self, memory: Memory, touched: Touched | None, breathe: Callable[[], None]) -> set[str] | None:
         """The patterns under which we have written something that others have written now too. None: perhaps all of them.
 
         This is what keeps a look short: hardly ever has anybody else written the same.
@@ -117,6 +96,7 @@ class SecondLook:
         ]
         found: set[str] = set()
         for tag in others if ours else ():
+            breathe()
             live = memory.note(tag)
             if live is not None:
                 arrived = _reading(live)

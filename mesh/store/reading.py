@@ -50,11 +50,12 @@ _REGISTERS = "SELECT target, at, node, body FROM registers JOIN ops USING(op) JO
 class Reader:
     """Reads one database as it is now. Several questions about one state are asked within one transaction."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, names: dict[bytes, str] | None = None) -> None:
+        """`names`: of the members, for private records, which are kept apart from the statements that name nodes."""
         self.connection = connection
         self._run: Run = connection.execute
         self._searched: Matches | None = None
-        self._named: dict[bytes, str] = {}
+        self._names = names
 
     def tail(self, count: int, log: str | None = None) -> list[Entry]:
         """The newest live records, oldest of them first."""
@@ -82,11 +83,6 @@ class Reader:
         """The live records of a log with this stamp or a later one, newest first."""
         return self._newest(self._slices(log, repos), limit, least=at)
 
-    def repos(self) -> list[str]:
-        """Every repo that a live record was written for."""
-        used = "SELECT name FROM scopes WHERE EXISTS(SELECT 1 FROM elements WHERE elements.scope=scopes.scope)"
-        return [name for (name,) in self._run(used + " ORDER BY name")]
-
     def of_pattern(self, slug: str) -> list[Entry]:
         """The live records that were written under a pattern, oldest first."""
         rows = self._run("SELECT op FROM elements WHERE pattern=(SELECT pattern FROM patterns WHERE name=?)", (slug,))
@@ -112,17 +108,8 @@ class Reader:
         )
         return [name for (name,) in rows]
 
-    def frequent(self, least: int, log: str | None = None) -> list[str]:
-        """The patterns that a log (some log, if none is said) names in at least so many sessions, as they were written."""
-        rows = self._run(
-            "SELECT DISTINCT patterns.name FROM logs CROSS JOIN tallies USING(log) CROSS JOIN patterns USING(pattern)"
-            " WHERE logs.name=ifnull(?, logs.name) AND sessions>=? ORDER BY patterns.name",
-            (log, least),
-        )
-        return [name for (name,) in rows]
-
     def tallies(self, least: int, log: str) -> list[Tally]:
-        """The same patterns, those of most sessions first, then of the newest record, then by name."""
+        """The patterns that a log names in at least so many sessions, as they were written: those of most sessions first, then of the newest record, then by name."""
         return self._tallies("sessions>=?2 ORDER BY sessions DESC, at DESC, name", log, least)
 
     def tally(self, slug: str, log: str) -> Tally | None:
@@ -173,12 +160,9 @@ class Reader:
 
     def names(self) -> dict[bytes, str]:
         """The name of every member."""
-        return self._named or dict(self._run("SELECT node, name FROM members").fetchall())
-
-    def name_by(self, names: dict[bytes, str]) -> Reader:
-        """Take the members' names from elsewhere: private records are kept apart from the statements that name nodes."""
-        self._named = names
-        return self
+        if self._names is not None:
+            return self._names
+        return dict(self._run("SELECT node, name FROM members").fetchall())
 
     def mesh_ms(self) -> int:
         """Mesh time: the greatest stamp that counts, rounded down to the hour, in milliseconds."""
@@ -321,12 +305,13 @@ def open_reading(home: str, *, private: bool = False) -> Reader:
         if not os.path.exists(os.path.join(home, "home.json")):
             raise NoHome(f"there is no clan-mesh node in {home}", "make one: mesh init")
         raise HomeDamaged(f"{path} is missing", "put it back from a backup, or run: mesh repair")
-    reader = Reader(open_reader(path))
-    if private:
-        shared = open_reading(home)
-        reader.name_by(shared.names())
+    if not private:
+        return Reader(open_reader(path))
+    shared = open_reading(home)
+    try:
+        return Reader(open_reader(path), shared.names())
+    finally:
         shared.connection.close()
-    return reader
 
 
 def refuse_newer_format(home: str) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mesh.cli.main import COMMANDS
 from tests.end_to_end.commands import anywhere, complaint
 from tests.end_to_end.person import Person, person
 
@@ -102,7 +101,6 @@ def test_the_list_says_where_one_is(teams: Teams) -> None:
     assert teams.asked("homes", at=teams.repo_b)["here"]["home"] == str(teams.home)
 
 
-@pytest.mark.skipif("discover" not in COMMANDS, reason="there is no mesh discover yet")
 def test_discoveries_and_corrections_stay_in_their_team(teams: Teams) -> None:
     """The everyday commands, which find the repository themselves."""
     teams.done("discover", SECRET_A, at=teams.repo_a)
@@ -114,7 +112,6 @@ def test_discoveries_and_corrections_stay_in_their_team(teams: Teams) -> None:
     assert SECRET_A not in teams.mesh("search", "zinc", at=teams.repo_b).stdout
 
 
-@pytest.mark.skipif("discover" not in COMMANDS, reason="there is no mesh discover yet")
 def test_a_repository_named_by_hand_brings_its_own_home(teams: Teams) -> None:
     """`--repo` of one team in a folder of the other."""
     teams.done("discover", SECRET_A, "--repo", "github.com/acme/other", at=teams.repo_b)
@@ -122,7 +119,6 @@ def test_a_repository_named_by_hand_brings_its_own_home(teams: Teams) -> None:
     assert anywhere(teams.b, SECRET_A) == []
 
 
-@pytest.mark.skipif("hook" not in COMMANDS, reason="there is no mesh hook yet")
 def test_a_session_is_told_what_its_own_team_knows(teams: Teams) -> None:
     """The hook goes by the session's folder, wherever the agent started it."""
     (teams.a / "no-autostart").touch()

@@ -90,6 +90,18 @@ def test_our_younger_name_is_joined_to_an_older_one_that_arrives(tmp_path: Path)
     assert look.look() == 0
 
 
+def test_a_record_whose_pattern_is_no_text_stops_no_look(tmp_path: Path) -> None:
+    """Anybody may write one; the names beside it are joined all the same."""
+    mesh = Mesh(tmp_path)
+    look = Rested(mesh.home)
+    mesh.write(OURS, "ours")
+    look.look()
+    mesh.arrive(THEIRS, ["no", "text"])  # type: ignore[arg-type]
+    mesh.arrive(THEIRS, "theirs")
+    assert look.look() == 1
+    assert mesh.names("ours") == {"ours", "theirs"}
+
+
 def test_an_older_name_of_ours_is_left_to_the_other_founder(tmp_path: Path) -> None:
     """Only the founder of the younger one joins."""
     mesh = Mesh(tmp_path)

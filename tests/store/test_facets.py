@@ -22,6 +22,7 @@ from mesh.store.reading import Reader
 from mesh.store.store import Store
 from mesh.store.verify import verify_store
 from tests.oracle import Oracle
+from tests.store.probes import frequent, written_repos
 from tests.store.test_erase import remains
 from tests.worlds import Chain, Clan, open_author, open_store
 
@@ -111,10 +112,10 @@ def said(store: Store) -> dict[str, object]:
         "newest": {
             (log, repo): [entry.tag for entry in reader.newest(log, 100, [repo])] for log in logs for repo in repos
         },
-        "repos": reader.repos(),
+        "repos": written_repos(reader),
         "patterns": {slug: [entry.tag for entry in reader.of_pattern(slug)] for slug in slugs},
         "tallies": {key: (one.sessions, one.nodes, one.repos, one.at) for key, one in tallies.items()},
-        "frequent": {least: reader.frequent(least) for least in (1, 2, 3)},
+        "frequent": {least: frequent(reader, least) for least in (1, 2, 3)},
     }
 
 
@@ -218,8 +219,8 @@ def test_a_repo_and_a_pattern_named_by_a_secret_are_forgotten_with_their_record(
         author.merge_statements([CLAN.erase(OWN, tag).encode()])
         assert [secret for secret in secrets.values() if remains(tmp_path / "home", secret)] == []
         reader = Reader(author.store.database.connection)
-        assert reader.repos() == ["a/b"]
-        assert reader.frequent(1) == ["p"]
+        assert written_repos(reader) == ["a/b"]
+        assert frequent(reader, 1) == ["p"]
         assert verify_store(author.store).clean
 
 
@@ -231,9 +232,9 @@ def test_a_repo_whose_records_are_all_removed_is_not_listed(tmp_path: Path) -> N
         tags = author.append([NewRecord("corrections", record)]).tags
         author.append([Removal(tags, "wrong")])
         reader = Reader(author.store.database.connection)
-        assert (reader.repos(), reader.frequent(1), reader.of_pattern("p")) == ([], [], [])
+        assert (written_repos(reader), frequent(reader, 1), reader.of_pattern("p")) == ([], [], [])
         author.append([NewRecord("corrections", record)])
-        assert (reader.repos(), reader.frequent(1), len(reader.of_pattern("p"))) == (["a/b"], ["p"], 1)
+        assert (written_repos(reader), frequent(reader, 1), len(reader.of_pattern("p"))) == (["a/b"], ["p"], 1)
 
 
 def test_a_session_is_no_other_text_with_the_same_beginning() -> None:

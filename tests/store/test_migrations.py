@@ -14,6 +14,7 @@ from mesh.store.database import Database, open_reader
 from mesh.store.reading import Reader
 from mesh.store.store import Store
 from mesh.store.verify import verify_store
+from tests.store.probes import frequent, written_repos
 from tests.worlds import Chain, Clan, open_author, open_store, views
 
 CLAN = Clan()
@@ -96,10 +97,12 @@ def index_of(store: Store) -> dict[str, object]:
     """What the index over written fields says, by names."""
     reader = Reader(store.database.connection)
     return {
-        "repos": reader.repos(),
-        "scoped": {repo: [entry.tag for entry in reader.newest("notes", 1000, [repo])] for repo in reader.repos()},
+        "repos": written_repos(reader),
+        "scoped": {
+            repo: [entry.tag for entry in reader.newest("notes", 1000, [repo])] for repo in written_repos(reader)
+        },
         "tallies": [(one.slug, one.sessions, one.nodes, one.repos, one.at) for one in reader.tallies(1, "notes")],
-        "patterns": {slug: [entry.tag for entry in reader.of_pattern(slug)] for slug in reader.frequent(1)},
+        "patterns": {slug: [entry.tag for entry in reader.of_pattern(slug)] for slug in frequent(reader, 1)},
         "found": [entry.tag for entry, _ in reader.matching("note", 1000)],
     }
 
@@ -130,7 +133,7 @@ def test_the_first_command_after_an_upgrade_may_be_one_that_reads(folder: Path, 
     for _ in range(2):
         reader = Reader(open_reader(os.fspath(old / "mesh.db")))
         assert len(reader.newest("notes", 1000)) == len(TEXTS) + 1
-        assert reader.repos() == []
+        assert written_repos(reader) == []
         reader.connection.close()
     assert version_in_file(old) == schema.VERSION
 

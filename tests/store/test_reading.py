@@ -11,6 +11,7 @@ from mesh.core.operation import Add, Set
 from mesh.store.author import Author
 from mesh.store.database import open_reader
 from mesh.store.reading import Reader
+from tests.store.probes import frequent, written_repos
 from tests.worlds import NOW_MS, Chain, Clan, open_author, open_store
 
 CLAN = Clan()
@@ -126,8 +127,8 @@ def test_patterns_are_found_by_whole_name_and_counted_by_session_in_each_log(aut
         "s:9",
     ]
     assert [entry.log for entry in reader.newest_of("pin", "patterns", 9)] == ["patterns"]
-    assert (reader.frequent(1), reader.frequent(4), reader.frequent(5)) == (["pin", "pin-more"], ["pin"], [])
-    assert (reader.frequent(1, "patterns"), reader.frequent(2, "patterns")) == (["pin"], [])
+    assert (frequent(reader, 1), frequent(reader, 4), frequent(reader, 5)) == (["pin", "pin-more"], ["pin"], [])
+    assert (frequent(reader, 1, "patterns"), frequent(reader, 2, "patterns")) == (["pin"], [])
     tallies = [(one.slug, one.sessions, one.nodes, one.repos) for one in reader.tallies(1, "corrections")]
     assert tallies == [("pin", 4, 1, [API, WEB]), ("pin-more", 1, 1, [""])]
     tally = reader.tally("pin", "patterns")
@@ -141,7 +142,7 @@ def test_a_move_by_register_does_not_change_what_was_written(author: Author) -> 
     tag = write(author, "corrections", pattern="one", session="s:1", repo=API)
     author.append([Assignment(tag, "pattern", "other"), Assignment(tag, "repo", WEB)])
     reader = reading(author)
-    assert (reader.frequent(1), reader.repos()) == (["one"], [API])
+    assert (frequent(reader, 1), written_repos(reader)) == (["one"], [API])
     assert {target: said.value for target, said in reader.assigned("pattern").items()} == {tag: "other"}
 
 
@@ -221,8 +222,9 @@ def test_no_question_goes_through_all_records(author: Author) -> None:
     assert [len(found) for found in (reader.newest("notes", 1), reader.since("notes", 1, [API]), reader.tail(1))] == [
         1
     ] * 3
-    assert len(reader.of_pattern("p")) == len(reader.newest_of("p", "notes", 1)) == len(reader.frequent(1)) == 1
-    assert len(list(reader.tallies(1, "notes"))) == len(reader.repos()) == len(reader.assigned("text")) == 1
+    assert len(reader.of_pattern("p")) == len(reader.newest_of("p", "notes", 1)) == 1
+    assert len(reader.tallies(1, "notes")) == len(reader.assigned("text")) == reader.sessions("p", "notes") == 1
+    assert reader.names_like("p", 1) == ["p"]
     assert reader.register(tag, "text") is not None
     assert len(reader.matching("x", 1, [API], ["notes"])) == len(reader.matching("x", 1)) == reader.documents("x") == 1
     assert reader.tally("p", "notes") is not None
