@@ -1,6 +1,8 @@
 """Settings shared by all tests."""
 
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,14 +40,43 @@ _OF_THE_DEVELOPER = (
 )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: whoever tests real processes waits for them half the time."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors + 1
+
+
+_MIDNIGHT_SECONDS = 20.0  # longer than any test takes that counts by the day
+
+
+@pytest.fixture(autouse=True)
+def _within_one_day() -> None:
+    """What has no session of its own counts by the day, in UTC: no test begins on one day and ends on the next."""
+    left = 86_400 - time.time() % 86_400
+    if left < _MIDNIGHT_SECONDS:
+        time.sleep(left)
+
+
 @pytest.fixture(autouse=True)
 def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Markers of a test go to its own folder, and no test finds the user's home."""
-    folder = tmp_path / "state"
-    monkeypatch.setenv("MESH_STATE", str(folder))
-    monkeypatch.setenv("HOME", str(tmp_path / "user"))
-    monkeypatch.chdir(tmp_path)  # no repository: a record that is written in one without a remote gives it an id
-    monkeypatch.setenv("MESH_SPOOL", str(tmp_path / "queue"))
+    _move(monkeypatch, tmp_path)
+    return tmp_path / "state"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The same for what several tests share, which is made before the first of them has a folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        _move(patch, tmp_path_factory.mktemp("shared"))
+        yield
+
+
+def _move(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    patch.setenv("MESH_STATE", str(folder / "state"))
+    patch.setenv("HOME", str(folder / "user"))
+    patch.chdir(folder)  # no repository: a record that is written in one without a remote gives it an id
+    patch.setenv("MESH_SPOOL", str(folder / "queue"))
     for name in _OF_THE_DEVELOPER:
-        monkeypatch.delenv(name, raising=False)
-    return folder
+        patch.delenv(name, raising=False)

@@ -4,6 +4,7 @@ One checker a world. It looks, and raises; it never touches what it looks at.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mesh.core.ids import Feed, short
@@ -117,12 +118,21 @@ class Checker:
 
     def anytime_queues_are_bounded(self, node: SimNode) -> None:
         """Nothing piles up: neither on a link nor before the notebook."""
-        config = self.world.config
+        to_send, to_merge = self._bounds
         for end in node.ends.values():
-            if end.unflushed > config.link_bytes + 2 * FRAME_BYTES and node.twist is None:
+            if end.unflushed > to_send and node.twist is None:
                 self._fail("queues are bounded", f"{_name(node)} has {end.unflushed} bytes waiting for one link")
-        if node.desk.merging_bytes > config.merge_bytes + ANSWER_BYTES + _STATEMENTS_PER_MERGE * FRAME_BYTES:
+        if node.desk.merging_bytes > to_merge:
             self._fail("queues are bounded", f"{_name(node)} has {node.desk.merging_bytes} bytes waiting to be merged")
+
+    @cached_property
+    def _bounds(self) -> tuple[int, int]:
+        """The most bytes that may wait for one link, and to be merged. Asked for at every event, and always the same."""
+        config = self.world.config
+        return (
+            config.link_bytes + 2 * FRAME_BYTES,
+            config.merge_bytes + ANSWER_BYTES + _STATEMENTS_PER_MERGE * FRAME_BYTES,
+        )
 
     # In the end
 

@@ -1,6 +1,7 @@
 """Counting in a simulated world: bytes by kind of message, copies, and when writes arrived. Judges nothing."""
 
 from collections import Counter
+from functools import lru_cache
 
 from mesh.core.errors import RemoteError
 from mesh.core.ids import Feed
@@ -77,6 +78,7 @@ class Meter:
         self.copies = 0
 
 
+@lru_cache(256)  # one frame goes to many
 def _copies(frame: bytes) -> int:
     """How many ranges a push brings; of bytes that are none, none."""
     try:

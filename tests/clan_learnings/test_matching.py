@@ -1,7 +1,5 @@
 """Which corrections are counted together: the set of pairs, the slug, and the choice among patterns."""
 
-import time
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -137,13 +135,11 @@ def test_any_two_corrections_can_be_compared_either_way(a: str, b: str, c: str, 
     "unit", ["use getUserById(42) not fooBar, because ", "a", "-a", "re-", "n't", "`", "(", "A1", "don't "]
 )
 def test_long_texts_take_time_in_proportion(unit: str) -> None:
-    """10 kB of anything in well under a second: no step is quadratic."""
-    text = unit * (10_000 // len(unit))
-    began = time.perf_counter()
+    """100 kB of anything end. Work that grew with the square would not, within the time a test has."""
+    text = unit * (100_000 // len(unit))
     slug_of(text, text)
     similarity(text, text)
     best_match(text, text, [Candidate("x", [(text[1:], text)])])
-    assert time.perf_counter() - began < 2
 
 
 def found(match: Match | None) -> str | None:

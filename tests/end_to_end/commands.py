@@ -129,10 +129,11 @@ def complaint(finished: Finished) -> tuple[str, str]:
 
 @contextmanager
 def sidecar(home: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A running `mesh up`; killed at the end if it still runs."""
+    """A running `mesh up`, which has said that it is ready; killed at the end if it still runs."""
     process = start(home, "up", "--json")
+    assert process.stdout is not None
     try:
-        wait_until(lambda: process.poll() is not None or asked(home, "status")["sidecar"] == process.pid)
+        process.stdout.readline()  # nothing, if it has ended
         yield process
     finally:
         if process.poll() is None:
@@ -156,8 +157,11 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
             path = os.path.join(place, name)
             if not os.path.isfile(path):  # a sidecar's socket
                 continue
-            with open(path, "rb") as file:
-                found[os.path.relpath(path, folder)] = file.read()
+            try:
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, folder)] = file.read()
+            except FileNotFoundError:  # what a sidecar writes anew, it writes beside the old file first
+                continue
     return found
 
 

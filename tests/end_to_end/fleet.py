@@ -1,20 +1,26 @@
 """Real sidecars with real TLS on loopback, or in network namespaces: started, killed, asked. No test lives here."""
 
+import io
 import json
 import os
+import random
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
+from mesh.cli.main import run
 from mesh.core.ids import text_id
 from mesh.sidecar.client import ask
 from mesh.store.home import open_home
 from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, asked, done, texts, wait_until
 
 LOOPBACK = "127.0.0.1:0"
+# Below the ports that systems hand out: no connection gets one by chance. The next one is for joining.
+_SETTLED_PORTS = range(20_000, 30_000, 2)
 
 
 class Sidecar:
@@ -45,6 +51,13 @@ class Sidecar:
         )
         assert finished.returncode == 0, finished.stderr
         return json.loads(finished.stdout)
+
+    def join_quickly(self, token: str, name: str) -> None:
+        """The same, where joining is not what is tested: most of what the command takes is to be loaded."""
+        said = io.StringIO()
+        with redirect_stdout(said), redirect_stderr(said):
+            code = run(["join", token, "--name", name, "--home", self.home])
+        assert code == 0, said.getvalue()
 
     def up(self) -> "Sidecar":
         """Start it, and wait until it is ready. Each time it listens on another port, as one that moves does."""
@@ -104,9 +117,13 @@ class Sidecar:
         return text_id(open_home(self.home).node)
 
     def root(self) -> str:
-        """The name of its state, from its disk."""
-        root: str = asked(self.home, "status")["root"]
-        return root
+        """The name of its state, from its disk, read without a process: conditions ask often."""
+        store = open_home(self.home).store()
+        try:
+            with store.database.savepoint():  # one snapshot
+                return store.root().hex()
+        finally:
+            store.close()
 
     def peers(self) -> Any:
         """What `mesh peers --json` prints, asked without a process: conditions ask often."""
@@ -132,16 +149,32 @@ def sidecars(*made: Sidecar) -> Iterator[None]:
                 sidecar.kill()
 
 
+def settled_address() -> str:
+    """An address that a node can come back to: what the system hands out may be somebody else's by then."""
+    while True:
+        address = ("127.0.0.1", random.SystemRandom().choice(_SETTLED_PORTS))
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(address)
+            return f"{address[0]}:{address[1]}"
+
+
 @contextmanager
-def mesh_of(count: int, folder: Path, *, listen: str | None = LOOPBACK) -> Iterator[list[Sidecar]]:
-    """So many sidecars of one mesh, all up. The first made it and invites; `listen` is where the others do."""
-    first = Sidecar(folder / "node0")
-    others = [Sidecar(folder / f"node{index}", listen=listen) for index in range(1, count)]
+def mesh_of(
+    count: int, folder: Path, *, listen: str | None = LOOPBACK, settled: bool = False
+) -> Iterator[list[Sidecar]]:
+    """So many sidecars of one mesh, all up. The first made it and invites; `listen` is where the others do.
+
+    `settled`: whoever is stopped and started again is where it was before. Else it is elsewhere each time.
+    """
+    first = Sidecar(folder / "node0", listen=settled_address() if settled else LOOPBACK)
+    others = [
+        Sidecar(folder / f"node{index}", listen=settled_address() if settled else listen) for index in range(1, count)
+    ]
     with sidecars(first, *others):
         first.init("node0").up()
         token = first.invite("--uses", str(max(1, count)))
         for index, sidecar in enumerate(others, 1):
-            sidecar.join(token, f"node{index}")
+            sidecar.join_quickly(token, f"node{index}")
             sidecar.up()
         yield [first, *others]
 

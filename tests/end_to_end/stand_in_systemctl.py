@@ -97,8 +97,9 @@ def main() -> int:
             stop(state["processes"].pop(name, None))
         if action in ("start", "restart") and not is_alive(state["processes"].get(name)):
             state["processes"][name] = start(unit)
-    with open(state_file, "w") as file:
+    with open(f"{state_file}.{os.getpid()}", "w") as file:
         json.dump(state, file)
+    os.replace(file.name, state_file)  # whole: another call may be reading it
     return 0
 
 

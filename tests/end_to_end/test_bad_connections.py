@@ -29,7 +29,7 @@ from peers.transport.links import Link, LinkClosed
 from peers.transport.websocket import WebSocketTransport
 from peers.trust.certificates import authority, issue
 from peers.trust.tls import Credentials, peer_node
-from tests.end_to_end.commands import done, wait_until
+from tests.end_to_end.commands import PATIENCE_SECONDS, done, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, wait_until_in_step, wait_until_linked
 from tests.end_to_end.prometheus import parse
 from tests.worlds import Clan
@@ -76,9 +76,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         token = victim.invite("--uses", "9")
         homes = [Sidecar(folder / f"member{number}") for number in range(4)]
         for number, home in enumerate(homes):
-            home.join(token, f"member{number}")
+            home.join_quickly(token, f"member{number}")
         revoked = Sidecar(folder / "revoked")
-        revoked.join(token, "revoked")
+        revoked.join_quickly(token, "revoked")
         done(victim.home, "revoke", revoked.node)
         wait_until(lambda: victim.state_of(revoked) == "revoked")
         wait_until_linked([victim, honest])
@@ -102,7 +102,7 @@ def credentials_of(home: Home) -> Credentials:
 
 def connect(scene: Scene) -> socket.socket:
     host, _, port = scene.victim.addresses[0].rpartition(":")
-    return socket.create_connection((host, int(port)), 30)
+    return socket.create_connection((host, int(port)), PATIENCE_SECONDS)
 
 
 def what_comes(connection: socket.socket, *said: bytes) -> bytes:
@@ -285,7 +285,7 @@ async def test_a_member_that_misbehaves_loses_its_link(scene: Scene, name: str) 
     fate, noticed = ROWS[name]
     home = open_home(scene.members[list(MEMBERS).index(name)])
     before = shunned(scene)
-    async with asyncio.timeout(30), link_of(scene, home) as link:
+    async with asyncio.timeout(PATIENCE_SECONDS), link_of(scene, home) as link:
         await MEMBERS[name](link, home)
         reasons = await goodbyes(link)
     assert bool(reasons) == ("goodbye" in fate), reasons

@@ -72,9 +72,8 @@ def test_nodes_that_only_dial_out_reach_each_other_through_one_that_listens(tmp_
 
 def test_what_was_written_while_no_sidecar_ran_reaches_the_others(tmp_path: Path) -> None:
     """Both were stopped, both have written, both come back."""
-    with mesh_of(2, tmp_path) as fleet:
+    with mesh_of(2, tmp_path, settled=True) as fleet:
         wait_until_linked(fleet)  # so that the first knows where the second is
-        fleet[1].listen = fleet[1].addresses[0]
         for sidecar in fleet:
             assert sidecar.stop() == 0
         acknowledged = write_everywhere(fleet, "alone", 2)

@@ -474,6 +474,14 @@ def test_an_exit_from_below_is_no_exit_of_ours(agent: Agent, home: Home) -> None
 # Many at once
 
 
+def whole_event(process: "subprocess.Popen[bytes]", event: bytes) -> None:
+    """An event to its end: a hook waits three seconds for that, also while others are still being answered."""
+    assert process.stdin is not None
+    process.stdin.write(event)
+    process.stdin.close()
+    process.stdin = None  # so that nobody writes to it again
+
+
 def test_ten_hooks_at_once_lose_no_pointer(agent: Agent, home: Home, tmp_path: Path) -> None:
     """Agents run in parallel, and their pauses fall together."""
     processes = [
@@ -486,9 +494,7 @@ def test_ten_hooks_at_once_lose_no_pointer(agent: Agent, home: Home, tmp_path: P
         for _ in range(10)
     ]
     for number, process in enumerate(processes):
-        assert process.stdin is not None
-        process.stdin.write(agent.event("Stop", session_id=f"s{number}", transcript_path=f"/t/{number}.jsonl"))
-        process.stdin.flush()
+        whole_event(process, agent.event("Stop", session_id=f"s{number}", transcript_path=f"/t/{number}.jsonl"))
     said = [process.communicate(timeout=PATIENCE_SECONDS)[0] for process in processes]
     assert said == [b"{}\n"] * 10
     lines = Path(home.path, "spool", "pointers.jsonl").read_text().splitlines()
@@ -524,7 +530,9 @@ def test_ten_starts_at_once_start_one_sidecar(agent: Agent, home: Home) -> None:
     ]
     try:
         for number, process in enumerate(processes):
-            out, _ = process.communicate(agent.event("SessionStart", session_id=f"s{number}"), timeout=PATIENCE_SECONDS)
+            whole_event(process, agent.event("SessionStart", session_id=f"s{number}"))
+        for process in processes:
+            out, _ = process.communicate(timeout=PATIENCE_SECONDS)
             assert "hookSpecificOutput" in json.loads(out)
         wait_until(lambda: asked(home.path, "status")["sidecar"] is not None)
         running = asked(home.path, "status")["sidecar"]

@@ -12,7 +12,7 @@ from mesh.store.cards import Cards
 from mesh.store.home import open_home
 from peers.proto.cards import CERTIFICATE
 from peers.trust.token import parse
-from tests.end_to_end.commands import asked, bytes_of, complaint, done, mesh, wait_until
+from tests.end_to_end.commands import PATIENCE_SECONDS, asked, bytes_of, complaint, done, mesh, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
 
 
@@ -213,9 +213,10 @@ def test_a_throw_away_node_leaves_when_its_sidecar_stops(first: Sidecar, tmp_pat
         second.up()
         wait_until_linked([first, second])
         second.write("its last words")
+        wait_until(lambda: second.peers()["root"] == second.root())  # the bell was heard
         assert second.stop() == 0
         wait_until(lambda: first.state_of(second) == "left")
-        assert first.texts() == {"its last words"}
+        wait_until(lambda: first.texts() == {"its last words"})  # it came before the goodbye, and is merged in its time
 
 
 def test_a_node_leaves_and_can_come_back(first: Sidecar, tmp_path: Path) -> None:
@@ -227,11 +228,13 @@ def test_a_node_leaves_and_can_come_back(first: Sidecar, tmp_path: Path) -> None
         second.up()
         wait_until_linked([first, second])
         second.write("it stays")
+        wait_until_in_step([first, second])
+        wait_until(lambda: any(peer["in_step"] for peer in second.peers()["peers"]))  # and it knows that
         assert asked(second.home, "leave") == {"left": True, "told": True}
-        second.process.communicate(timeout=10)
+        second.process.communicate(timeout=PATIENCE_SECONDS)
         assert second.process.returncode == 0
         wait_until(lambda: first.state_of(second) == "left")
-        assert first.texts() == second.texts() == {"it stays"}
+        wait_until(lambda: first.texts() == second.texts() == {"it stays"})
         sentence, step = complaint(mesh(second.home, "up", "--detach"))
         assert "has left" in sentence
         assert "mesh join" in step
@@ -247,7 +250,7 @@ def test_a_node_without_a_sidecar_leaves_too(first: Sidecar, tmp_path: Path) -> 
     second.write("written without a sidecar")
     assert asked(second.home, "leave") == {"left": True, "told": True}
     wait_until(lambda: first.state_of(second) == "left")
-    assert first.texts() == {"written without a sidecar"}
+    wait_until(lambda: first.texts() == {"written without a sidecar"})
 
 
 def test_the_home_with_the_root_key_does_not_leave(first: Sidecar) -> None:

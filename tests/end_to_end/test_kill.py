@@ -185,7 +185,9 @@ def test_an_import_killed_anywhere_ends_in_the_same_root_when_repeated(tmp_path:
     rng = random.Random(1)
     shaken = joined(tmp_path / "shaken", tmp_path / "origin")
     kills = sum(killed_after(rng.uniform(0.05, took), shaken, "import", bundle) for _ in range(8))
-    assert kills, "the import was never caught"
+    while not kills:  # sooner and sooner: how long the calm one took may have been the machine's business
+        took = max(0.02, 0.5 * took)
+        kills += killed_after(took, shaken, "import", bundle)
     done(shaken, "verify")
     done(shaken, "import", bundle)
     assert asked(shaken, "status")["root"] == root
@@ -240,10 +242,12 @@ def test_an_erase_killed_before_its_last_step_is_finished_by_the_sidecar(tmp_pat
     record = with_secret(tmp_path / "home")
     erase_cut_short(tmp_path / "home", record)
     with sidecar(tmp_path / "home"):
-        wait_until(lambda: anywhere(tmp_path / "home", SECRET) == [])
-    assert asked(tmp_path / "home", "status")["scrub_owed"] is False
+        # the bytes go first, the note of the debt a moment later: only the second says that it is done
+        wait_until(lambda: asked(tmp_path / "home", "status")["scrub_owed"] is False)
+        assert anywhere(tmp_path / "home", SECRET) == []
 
 
+@pytest.mark.timeout(600)  # seconds of nothing but work, and a busy machine makes minutes of them
 @pytest.mark.parametrize(("seed", "reach", "most"), [(1, 60, 3), (2, 300, 3), (4, 300, 60)])
 def test_what_is_erased_is_gone_wherever_the_keyword_index_had_moved_it(
     tmp_path: Path, seed: int, reach: int, most: int

@@ -15,14 +15,22 @@ from mesh.core.errors import UsageError
 from mesh.sidecar.client import ask
 from mesh.sidecar.openapi import CALLS, STREAMS
 from mesh.store.doorbell import socket_file
-from tests.end_to_end.commands import done
+from tests.end_to_end.commands import PATIENCE_SECONDS, done
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Sidecar]:
-    """One sidecar."""
+    """One sidecar, for who writes beside it or stops it."""
     made = Sidecar(tmp_path / "node", listen=None).init()
+    with sidecars(made):
+        yield made.up()
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+    """One sidecar for all who only ask it: everything that is written goes through its own process."""
+    made = Sidecar(tmp_path_factory.mktemp("asked") / "node", listen=None).init()
     with sidecars(made):
         yield made.up()
 
@@ -49,7 +57,7 @@ class Events:
 def listening(home: str, last: str = "") -> Iterator[Events]:
     """Somebody who wants to hear of new records; inside the block they are heard."""
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(30)
+        connection.settimeout(PATIENCE_SECONDS)
         connection.connect(socket_file(home, "sidecar.sock"))
         resume = f"Last-Event-ID: {last}\r\n" if last else ""
         connection.sendall(f"GET /events HTTP/1.0\r\nHost: mesh\r\n{resume}\r\n".encode())
@@ -60,9 +68,9 @@ def listening(home: str, last: str = "") -> Iterator[Events]:
         yield events
 
 
-def test_a_discovery_and_a_correction_go_in_and_come_out_again(node: Sidecar) -> None:
+def test_a_discovery_and_a_correction_go_in_and_come_out_again(asked: Sidecar) -> None:
     """What is written over the socket is found by every question, and by commands."""
-    told = ask(node.home, "POST", "/discover", {"text": "HTTP 405 on push means branch protection", "tags": ["git"]})
+    told = ask(asked.home, "POST", "/discover", {"text": "HTTP 405 on push means branch protection", "tags": ["git"]})
     assert told["state"] == "recorded"
     for number in range(3):
         fields = {
@@ -71,17 +79,17 @@ def test_a_discovery_and_a_correction_go_in_and_come_out_again(node: Sidecar) ->
             "session": f"codex:{number}",
             "source": "human",
         }
-        counted = ask(node.home, "POST", "/correct", fields)
+        counted = ask(asked.home, "POST", "/correct", fields)
     assert counted["tier"] == "HOT"
-    (found,) = ask(node.home, "GET", "/search?query=405+push")["results"]
+    (found,) = ask(asked.home, "GET", "/search?query=405+push")["results"]
     assert found["id"] == told["id"]
-    assert ask(node.home, "GET", "/hot")["hot"][0]["sessions"] == 3
-    assert ask(node.home, "GET", "/recent?count=1&topic=git")["records"][0]["id"] == told["id"]
-    assert ask(node.home, "GET", f"/show?id={told['id']}")["record"]["tags"] == ["git"]
-    assert ask(node.home, "GET", f"/why?id={told['id']}")["signature_holds"]
-    context = ask(node.home, "GET", "/context?max_chars=3000")
+    assert ask(asked.home, "GET", "/hot")["hot"][0]["sessions"] == 3
+    assert ask(asked.home, "GET", "/recent?count=1&topic=git")["records"][0]["id"] == told["id"]
+    assert ask(asked.home, "GET", f"/show?id={told['id']}")["record"]["tags"] == ["git"]
+    assert ask(asked.home, "GET", f"/why?id={told['id']}")["signature_holds"]
+    context = ask(asked.home, "GET", "/context?max_chars=3000")
     assert "pnpm" in context["text"]
-    assert context["text"] == done(node.home, "context", "--repo", "", "--max-chars", "3000").rstrip("\n")
+    assert context["text"] == done(asked.home, "context", "--repo", "", "--max-chars", "3000").rstrip("\n")
 
 
 @pytest.mark.parametrize(
@@ -103,26 +111,26 @@ def test_a_discovery_and_a_correction_go_in_and_come_out_again(node: Sidecar) ->
     ],
 )
 def test_a_wrong_request_changes_nothing_and_says_what_is_wrong(
-    node: Sidecar, method: str, path: str, body: Any
+    asked: Sidecar, method: str, path: str, body: Any
 ) -> None:
     """An error with a sentence; the sidecar runs on, and nothing was written."""
-    root = ask(node.home, "GET", "/node")["root"]
+    root = ask(asked.home, "GET", "/node")["root"]
     with pytest.raises(UsageError) as caught:
-        ask(node.home, method, path, body)
+        ask(asked.home, method, path, body)
     assert str(caught.value)
-    assert ask(node.home, "GET", "/node")["root"] == root
+    assert ask(asked.home, "GET", "/node")["root"] == root
 
 
-def test_secrets_do_not_get_in_and_the_answer_says_what_was_taken_out(node: Sidecar) -> None:
+def test_secrets_do_not_get_in_and_the_answer_says_what_was_taken_out(asked: Sidecar) -> None:
     """Redaction is no matter of which door one comes through."""
-    told = ask(node.home, "POST", "/discover", {"text": "deploys fail with ghp_" + "a1B2c3D4e5F6" * 3})
-    assert "ghp_a1B2" not in json.dumps(ask(node.home, "GET", f"/show?id={told['id']}"))
+    told = ask(asked.home, "POST", "/discover", {"text": "deploys fail with ghp_" + "a1B2c3D4e5F6" * 3})
+    assert "ghp_a1B2" not in json.dumps(ask(asked.home, "GET", f"/show?id={told['id']}"))
     assert told["redacted"]
 
 
-def test_the_description_has_every_route_and_nothing_else(node: Sidecar) -> None:
+def test_the_description_has_every_route_and_nothing_else(asked: Sidecar) -> None:
     """What is served is what is described."""
-    described = ask(node.home, "GET", "/openapi.json")
+    described = ask(asked.home, "GET", "/openapi.json")
     assert described["openapi"].startswith("3.")
     routes = {f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods}
     assert routes == {*CALLS, *STREAMS, "GET /openapi.json"}
@@ -130,14 +138,14 @@ def test_the_description_has_every_route_and_nothing_else(node: Sidecar) -> None
         method, path = route.split(" ")
         if method == "GET":
             try:
-                ask(node.home, method, path)
+                ask(asked.home, method, path)
             except UsageError as error:
                 assert "does not know" not in str(error)  # noqa: PT017 (a required field may be missing)
 
 
-def test_the_socket_is_for_its_owner_only(node: Sidecar) -> None:
+def test_the_socket_is_for_its_owner_only(asked: Sidecar) -> None:
     """Nobody else on the machine can ask or tell."""
-    assert stat.S_IMODE(os.stat(socket_file(node.home, "sidecar.sock")).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(socket_file(asked.home, "sidecar.sock")).st_mode) == 0o600
 
 
 def test_new_records_come_as_events_also_those_of_other_nodes(tmp_path: Path) -> None:

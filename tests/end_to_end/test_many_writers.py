@@ -1,12 +1,10 @@
 """Twenty processes write one home at once, beside a sidecar or without: everyone succeeds, nothing is lost or doubled."""
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +28,6 @@ from tests.end_to_end.commands import (
 )
 
 PROCESSES = 20
-STOP_SECONDS = 2
 
 
 @pytest.fixture
@@ -124,7 +121,7 @@ def test_twenty_processes_open_a_home_of_which_nothing_was_ever_read(home: Home)
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_an_idle_sidecar_stops_when_it_is_told_to(home: Home, number: signal.Signals) -> None:
-    """Within two seconds, with exit code 0, leaving the home free."""
+    """With exit code 0, leaving the home free."""
     with sidecar(home.path) as process:
         stop(process, number)
     assert asked(home.path, "status")["sidecar"] is None
@@ -226,9 +223,6 @@ def complaint_of_up(home: Home) -> tuple[str, str]:
 
 
 def stop(process: "subprocess.Popen[str]", number: signal.Signals = signal.SIGTERM) -> None:
-    began = time.monotonic()
+    """It ends by itself, while whatever could hold it up still does."""
     process.send_signal(number)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(PATIENCE_SECONDS)
-    assert process.returncode == 0
-    assert time.monotonic() - began < STOP_SECONDS
+    assert process.wait(PATIENCE_SECONDS) == 0

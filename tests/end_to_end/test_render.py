@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from mesh.sidecar.desk import Desk
-from tests.end_to_end.commands import asked, complaint, done, mesh, sidecar, wait_until
+from tests.end_to_end.commands import PATIENCE_SECONDS, asked, complaint, done, mesh, sidecar, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
 
 # Three wordings of one correction: each has a slug of its own, any two are told to be the same. See `matching_pairs`.
@@ -90,7 +90,7 @@ def test_a_running_sidecar_keeps_the_files_up_to_date(tmp_path: Path) -> None:
         wait_until(lambda: says(home, "patterns.md", "3 sessions, 1 node"))
         wait_until(lambda: mesh(home, "render", "--check").returncode == 0)
         process.terminate()
-        _, errors = process.communicate()
+        _, errors = process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 0
         assert "Traceback" not in errors
     kept = rendered(home)
@@ -133,11 +133,10 @@ def test_nodes_in_step_have_the_same_files(tmp_path: Path) -> None:
 
 def test_patterns_that_were_founded_apart_are_joined(tmp_path: Path) -> None:
     """Three nodes that cannot see each other write one correction in three wordings: after healing it is HOT on all of them."""
-    with mesh_of(3, tmp_path) as fleet:
+    with mesh_of(3, tmp_path, settled=True) as fleet:
         wait_until_linked(fleet)
         wait_until_in_step(fleet)
         for node in fleet:
-            node.listen = node.addresses[0]
             assert node.stop() == 0
         slugs = {correct(node.home, index) for index, node in enumerate(fleet)}
         assert len(slugs) == 3

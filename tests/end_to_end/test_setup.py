@@ -14,7 +14,7 @@ import pytest
 from mesh.cli.main import COMMANDS
 from mesh.sidecar.service import Service
 from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, asked, complaint, texts, wait_until
-from tests.end_to_end.fleet import Sidecar, sidecars
+from tests.end_to_end.fleet import Sidecar, settled_address, sidecars
 from tests.end_to_end.person import Person, person
 from tests.end_to_end.stand_in_systemctl import calls
 
@@ -84,9 +84,7 @@ def test_a_sidecar_that_listens_nowhere_is_started_anew_to_listen(ada: Person) -
     """The only reason to end one that runs."""
     ada.done("setup", "--no-agents")
     first = sidecar_of(ada)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = settled_address()
     ada.done("setup", "--no-agents", "--listen", address)
     second = sidecar_of(ada)
     assert second not in (first, None)

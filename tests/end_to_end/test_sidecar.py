@@ -14,7 +14,7 @@ import pytest
 
 from mesh.sidecar.client import ask_text
 from mesh.store.doorbell import socket_file
-from tests.end_to_end.commands import asked, complaint, done, mesh, texts, wait_until
+from tests.end_to_end.commands import PATIENCE_SECONDS, asked, complaint, done, mesh, texts, wait_until
 from tests.end_to_end.fleet import LOOPBACK, Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
 from tests.end_to_end.prometheus import parse
 
@@ -33,7 +33,7 @@ def node(tmp_path: Path) -> Iterator[Sidecar]:
 def is_taken(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), 5).close()
+        socket.create_connection((host, int(port)), PATIENCE_SECONDS).close()
     except ConnectionRefusedError:
         return False
     return True
@@ -67,7 +67,7 @@ def test_a_sidecar_that_is_told_to_stop_leaves_nothing_behind(tmp_path: Path) ->
     with mesh_of(2, tmp_path) as (first, second):
         wait_until_linked([first, second])
         second.process.send_signal(signal.SIGTERM)
-        assert second.process.wait(timeout=10) == 0
+        assert second.process.wait(PATIENCE_SECONDS) == 0
         assert [name for name in SOCKETS if os.path.exists(os.path.join(second.home, name))] == []
         assert not is_taken(second.addresses[0])
         with pytest.raises(ProcessLookupError):
@@ -75,8 +75,10 @@ def test_a_sidecar_that_is_told_to_stop_leaves_nothing_behind(tmp_path: Path) ->
         assert asked(second.home, "status")["sidecar"] is None
         assert second.log.read_text().splitlines()[-1].endswith("mesh.sidecar stopped")
         wait_until(lambda: first.peers()["links"] == 0)
-        assert first.has_logged("goodbye peer=node1")
-        assert not first.has_logged("WARNING")
+        wait_until(lambda: first.has_logged("goodbye peer=node1"))
+        warnings = [line for line in first.log.read_text().splitlines() if " WARNING " in line]
+        # On a machine that holds a process up for a second, its neighbours' clocks seem to be off.
+        assert [line for line in warnings if "clock is off" not in line] == []
 
 
 def test_a_sidecar_with_an_open_invitation_and_a_half_open_connection_stops_all_the_same(node: Sidecar) -> None:
@@ -84,7 +86,9 @@ def test_a_sidecar_with_an_open_invitation_and_a_half_open_connection_stops_all_
     node.up()
     invited = asked(node.home, "invite")
     doors = [*node.addresses, *invited["addresses"]]
-    strangers = [socket.create_connection(("127.0.0.1", int(door.rpartition(":")[2])), 5) for door in doors]
+    strangers = [
+        socket.create_connection(("127.0.0.1", int(door.rpartition(":")[2])), PATIENCE_SECONDS) for door in doors
+    ]
     try:
         assert node.stop() == 0
     finally:
@@ -184,6 +188,8 @@ def test_metrics_are_prometheus_text_with_all_that_matters(tmp_path: Path) -> No
         wait_until_linked([first, second])
         second.write("a record")
         wait_until_in_step([first, second])
+        # That both have the same is one thing; that each has heard so from the other, and has no more to say, another.
+        wait_until(lambda: [(peer["in_step"], peer["queued_bytes"]) for peer in first.peers()["peers"]] == [(True, 0)])
         families = parse(ask_text(first.home, "/metrics"))
         assert families["mesh_links"].samples == {frozenset(): 1}
         assert families["mesh_members"].by("state") == {"alive": 1}
@@ -224,7 +230,8 @@ def test_mesh_peers_says_who_is_in_step(tmp_path: Path) -> None:
     """For machines every field with its type; for people a table and one sentence."""
     with mesh_of(2, tmp_path) as (first, second):
         wait_until_linked([first, second])
-        wait_until(lambda: all(peer["in_step"] for peer in second.peers()["peers"]))
+        # A neighbour may have said that it is in step before it has answered our first ping.
+        wait_until(lambda: all(peer["in_step"] and peer["round_trip_ms"] for peer in second.peers()["peers"]))
         report = asked(second.home, "peers")
         assert report["root"] == second.root()
         assert (report["links"], report["in_step"], report["behind"]) == (1, 1, 0)
@@ -322,7 +329,7 @@ def test_odd_requests_to_the_local_socket_are_refused_and_harm_nothing(node: Sid
     node.up()
     for name, (request, status) in REQUESTS.items():
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(10)
+            connection.settimeout(PATIENCE_SECONDS)
             connection.connect(socket_file(node.home, "sidecar.sock"))
             connection.sendall(request)
             answer = connection.recv(65536)

@@ -27,6 +27,8 @@ UPGRADE = (
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + base64.b64encode(b"k" * 16) + b"\r\n\r\n"
 )
 BINARY, TEXT, CONTINUATION, PING = 2, 1, 0, 9
+# Soon tired of the silent, but not so soon that an honest handshake on a busy machine comes too late.
+IMPATIENT = LinkConfig(handshake_seconds=2.0, close_seconds=0.1)
 
 
 @asynccontextmanager
@@ -90,10 +92,9 @@ def world() -> WebSocketWorld:
 async def test_strangers_get_nothing_but_a_closed_connection(world: WebSocketWorld) -> None:
     """Plain TCP, HTTP, garbage; TLS without a certificate, of another authority, of another name, of no member."""
     outsider, nameless = world.authority.node(), world.authority.node(names=["node.example"])
-    config = LinkConfig(handshake_seconds=0.5, close_seconds=0.1)
     async with (
         world.start() as honest,
-        world.start(allows=lambda node: node != outsider.id, config=config) as gate,
+        world.start(allows=lambda node: node != outsider.id, config=IMPATIENT) as gate,
     ):
         near, far = await joined(honest, gate)
         for opening in (
@@ -164,7 +165,7 @@ async def test_a_member_that_asks_for_anything_else_gets_no_answer(world: WebSoc
     member = world.authority.node()
     async with (
         world.start() as honest,
-        world.start(config=LinkConfig(handshake_seconds=0.5, close_seconds=0.1)) as gate,
+        world.start(config=IMPATIENT) as gate,
     ):
         near, far = await joined(honest, gate)
         async with connected(gate, member.client()) as stream:

@@ -5,6 +5,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -131,6 +132,7 @@ def exchange(stores: list[Store]) -> None:
             store.merge_statements(everything)
 
 
+@pytest.mark.timeout(5 * EXAMPLES)  # seconds of nothing but work, and a busy machine makes minutes of them
 @given(st.integers(0, 2**32))
 @settings(max_examples=EXAMPLES)
 def test_any_delivery_ends_in_the_oracles_state(number: int) -> None:

@@ -3,6 +3,7 @@
 A failure names the command that shows the same run again.
 """
 
+import gc
 from collections import Counter
 
 import pytest
@@ -27,23 +28,32 @@ EVERY_FAULT = {
     "sleep",
 }
 
+CALM = pytest.mark.timeout(600)  # a block is seconds of nothing but work, and a busy machine makes minutes of them
+
 
 def survive(nodes: int, seeds: range) -> Counter[str]:
     """Run every seed; which faults happened."""
     happened: Counter[str] = Counter()
-    for seed in seeds:
-        report = simulate(chaos(nodes, seed))
-        assert report.checks > nodes / 2, "the checks looked on"
-        happened.update(report.faults)
+    gc.freeze()  # a world is full of circles: they are looked for among what is new, and not in all that tests have loaded
+    try:
+        for seed in seeds:
+            report = simulate(chaos(nodes, seed))
+            assert report.checks > nodes / 2, "the checks looked on"
+            happened.update(report.faults)
+            gc.collect()
+    finally:
+        gc.unfreeze()
     return happened
 
 
+@CALM
 @pytest.mark.parametrize("block", range(6))
 def test_a_small_mesh_survives_every_fault_at_once(block: int) -> None:
     """Twenty seeds with 24 nodes; every sort of fault occurs among them."""
     assert set(survive(24, range(20 * block, 20 * block + 20))) == EVERY_FAULT
 
 
+@CALM
 @pytest.mark.parametrize("block", range(40))
 def test_a_mesh_of_a_hundred_survives_every_fault_at_once(block: int) -> None:
     """Five seeds with 100 nodes, two hundred in all; most sorts of fault occur in any five."""

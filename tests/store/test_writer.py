@@ -243,7 +243,7 @@ def test_a_batch_that_comes_while_the_writer_closes_gets_an_answer(author: Autho
     late.join()
     (answer,) = answers
     if isinstance(answer, Future):
-        assert isinstance(answer.result(2), Receipt)
+        assert isinstance(answer.result(WAIT_SECONDS), Receipt)
         assert said(author) == ["just in time"]
 
 
