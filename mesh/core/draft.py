@@ -49,4 +49,14 @@ class Republished(NamedTuple):
     at: int  # when it was first written; 0 where that does not matter
 
 
-Draft = NewRecord | Removal | Assignment | Increment | Republished
+class PageEdit(NamedTuple):
+    """One update of a page's text, built for a place in our feed. Refused if we have written to the page in between."""
+
+    page: bytes
+    epoch: int  # of the feed it was built for
+    after: int  # the last operation that feed held then
+    heads: tuple[bytes, ...]
+    update: bytes
+
+
+Draft = NewRecord | Removal | Assignment | Increment | Republished | PageEdit

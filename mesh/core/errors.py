@@ -3,10 +3,14 @@
 MeshError                    has a `next_step`: the command or action that helps
 ├── UsageError               the person asked for something that cannot be
 │   ├── UnknownId            no record, node or feed of that name
-│   └── AmbiguousId          several; `matches` lists them
+│   ├── AmbiguousId          several; `matches` lists them
+│   └── PageMoved            another process of ours wrote to the page meanwhile
 ├── RemoteError              bytes from elsewhere broke a rule; state unchanged
 │   ├── Malformed            not decodable, or out of the frozen limits
 │   └── Forged               decodable, but a signature or hash does not hold
+├── WorkerDied               the process that applies page updates ended (`mesh.pages.process`)
+│   └── NotOpen              it has no such text
+├── WorkerSlow               it did not answer in time: nothing is decided
 └── HomeError                this node's own folder is not usable as it is
     ├── NoHome               nothing there yet
     ├── NewerHome            written by a later version
@@ -39,6 +43,10 @@ class AmbiguousId(UsageError):
     def __init__(self, message: str, matches: list[str]) -> None:
         super().__init__(message, "give more characters of the id")
         self.matches = matches
+
+
+class PageMoved(UsageError):
+    """A page was written to by another process of ours while an edit was built: to be built again."""
 
 
 class RemoteError(MeshError):

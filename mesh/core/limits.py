@@ -21,5 +21,7 @@ LOG_CHARS = 64
 TAGS_PER_BODY = 1024  # of one remove or one erase
 HEADS_PER_REVOKE = 4096
 STATEMENTS_PER_REVOKE = 8192
+HEADS_PER_PAGE = 16  # named by one page operation, each by the beginning of its tag
+HEAD_BYTES = 8
 VALUE_DEPTH = 8  # nesting inside a record or a value
 TOTAL_MAX = 2**53  # counters stay exact in every language's numbers

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from mesh.core.errors import Malformed
 from mesh.core.ids import HASH_BYTES, digest, signed_prefix
-from mesh.core.limits import LOG_CHARS, OPERATION_BYTES, SALT_BYTES, TAGS_PER_BODY, TEXT_CHARS, TOTAL_MAX
+from mesh.core.limits import (
+    EPOCH_MAX,
+    HEAD_BYTES,
+    HEADS_PER_PAGE,
+    LOG_CHARS,
+    OPERATION_BYTES,
+    SALT_BYTES,
+    TAGS_PER_BODY,
+    TEXT_CHARS,
+    TOTAL_MAX,
+)
 from mesh.core.tuples import NamedTuple
 from mesh.core.wire import is_value, pack, unpack
 
@@ -59,9 +69,15 @@ class Count(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Text CRDT: one pycrdt update of a page."""
+    """Text CRDT: one update of a page's text, as `mesh.pages` reads it.
+
+    `epoch`: of the feed it was first written in, which its structs are named after. `heads`: beginnings of the tags of the
+    updates its writer had seen last; they tell who knew of what, and decide nothing.
+    """
 
     page: bytes
+    epoch: int
+    heads: list[bytes]
     update: bytes
 
 
@@ -198,12 +214,16 @@ def _read_count(fields: list[Any], _hlc: int) -> Parsed:
 
 
 def _read_page(fields: list[Any], _hlc: int) -> Parsed:
-    if len(fields) != 2:
-        return Ignored("a page has two fields")
-    page, update = fields
+    if len(fields) != 4:
+        return Ignored("a page has four fields")
+    page, epoch, heads, update = fields
     if not _is_hash(page) or type(update) is not bytes:
         return Ignored("not a page update")
-    return Page(page, update)
+    if type(epoch) is not int or not 0 <= epoch <= EPOCH_MAX:
+        return Ignored("not an epoch")
+    if type(heads) is not list or len(heads) > HEADS_PER_PAGE or not all(map(_is_head, heads)):
+        return Ignored("not a list of heads")
+    return Page(page, epoch, heads, update)
 
 
 _READERS = {ADD: _read_add, REMOVE: _read_remove, SET: _read_set, COUNT: _read_count, PAGE: _read_page}
@@ -221,3 +241,7 @@ def is_text(text: object) -> bool:
 
 def _is_hash(value: object) -> bool:
     return type(value) is bytes and len(value) == HASH_BYTES
+
+
+def _is_head(value: object) -> bool:
+    return type(value) is bytes and len(value) == HEAD_BYTES

@@ -8,20 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from mesh.core import clock, operation
-from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal, Republished
+from mesh.core import clock
+from mesh.core.draft import Draft
 from mesh.core.errors import UsageError
 from mesh.core.feed import Link, batches, sign_range
 from mesh.core.identity import Identity, new_epoch
-from mesh.core.ids import Feed, digest, tag_of
-from mesh.core.limits import (
-    OPERATION_BYTES,
-    SALT_BYTES,
-    TAGS_PER_BODY,
-    TEXT_CHARS,
-    TOTAL_MAX,
-)
-from mesh.core.operation import Add, Body, Count, Ignored, Remove, Set, encode, kind_of, parse
+from mesh.core.ids import Feed, signed_prefix, tag_of
+from mesh.core.operation import PAGE
 from mesh.core.trust import Trust
 from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
@@ -29,6 +22,7 @@ from mesh.store.doorbell import ANYTHING, OWN_FEED
 from mesh.store.feeds import FeedRow
 from mesh.store.marker import Marker
 from mesh.store.outcome import Outcome
+from mesh.store.pen import Pen
 from mesh.store.republish import Losses, own_total
 from mesh.store.store import Store
 
@@ -58,6 +52,8 @@ class Author:
         self._tell = tell
         self._identity = identity
         self._marker = marker
+        self._upcoming: int | None = None  # the epoch of a feed that is promised and not opened yet
+        self._left: int | None = None  # the epoch of a feed that we do not go on in
         self._run: Run = store.database.connection.execute
         self._losses = Losses(store.database.connection, store.mesh, store.feeds, store.quarantine)
 
@@ -84,6 +80,24 @@ class Author:
             os.close(descriptor)
         self._tell(OWN_FEED)
         return results
+
+    def place(self) -> tuple[Feed, int]:
+        """Where our next operation would stand: the feed, and its last operation. For who has to know before writing.
+
+        Another process may open another feed first: what was built for this place is refused then.
+        """
+        epoch = self._get("epoch")
+        if epoch is not None:
+            row = self.store.feeds.find(Feed(self._identity.public, int.from_bytes(epoch, "big")))
+            if row is not None and not self._doubt(row, self.store.trust()):
+                return row.feed, row.held.seq
+        if self._upcoming is None:
+            self._upcoming = new_epoch(os.urandom(32))
+        return Feed(self._identity.public, self._upcoming), 0
+
+    def leave(self, epoch: int) -> None:
+        """Do not go on in this feed, but in a new one: what it says of some page can't be continued."""
+        self._left = epoch
 
     def merge_ranges(self, encoded: Sequence[bytes]) -> list[Outcome]:
         """Merge ranges, and write again what they show we lost."""
@@ -114,7 +128,7 @@ class Author:
                 "join anew with another home: mesh init --home DIR",
             )
         row, why = self._own_feed(trust)
-        pen = _Pen(self, row)
+        pen = Pen(self, row)
         places: list[tuple[int, int] | UsageError] = []
         for drafts in batches:
             before = len(pen.links)
@@ -153,12 +167,15 @@ class Author:
             why = self._doubt(row, trust)
             if not why:
                 return row, ""
-        feed = Feed(self._identity.public, new_epoch(os.urandom(32)))
+        upcoming, self._upcoming = self._upcoming, None
+        feed = Feed(self._identity.public, new_epoch(os.urandom(32)) if upcoming is None else upcoming)
         self._put("epoch", feed.epoch.to_bytes(8, "big"))
         return self.store.feeds.open(feed), why
 
     def _doubt(self, row: FeedRow, trust: Trust) -> str:
         """Why it is not safe to write on in a feed, if so."""
+        if row.feed.epoch == self._left:
+            return "what was written to a page there builds on what no longer counts"
         marker = self._marker.read()
         if marker is None:
             return "this home was not written on this machine before"
@@ -180,6 +197,14 @@ class Author:
             found = self._run("SELECT total FROM counters WHERE key=? AND slot=?", (key, row.feed.encode())).get
             return int(found or 0)
         return own_total(self.store.database.connection, row, key, row.held.seq)
+
+    def has_written(self, row: FeedRow, page: bytes, after: int) -> bool:
+        """Whether a feed of ours has an update of a page behind an operation."""
+        found = self._run(
+            "SELECT 1 FROM ops WHERE feed=? AND seq>? AND kind=? AND key=? LIMIT 1",
+            (row.number, after, PAGE, signed_prefix(page)),
+        ).get
+        return found is not None
 
     def _pay_republication(self) -> None:
         if self._get("republish") is None:
@@ -203,96 +228,3 @@ class Author:
 
     def _put(self, key: str, value: bytes | int) -> None:
         self._run("INSERT OR REPLACE INTO meta VALUES(?,?)", (key, value))
-
-
-class _Pen:
-    """Turns drafts into links of one feed, one after the other: stamps and totals go on from draft to draft."""
-
-    def __init__(self, author: Author, row: FeedRow) -> None:
-        self._author = author
-        self._row = row
-        self._now = author.store.clock()
-        self._stamp = author.last_stamp(row)
-        self._totals: dict[str, int] = {}
-        self.links: list[Link] = []
-
-    def write(self, drafts: Sequence[Draft]) -> None:
-        """All drafts of a batch, or none if one cannot be written."""
-        if not drafts:
-            raise UsageError("nothing to write", "give at least one record")
-        links, totals, stamp = [], dict(self._totals), self._stamp
-        for draft in drafts:
-            written = draft.at if isinstance(draft, Republished) else 0
-            stamp = clock.tick(max(stamp, written - 1), self._now)
-            kind, body = self._body(draft, stamp, totals)
-            links.append(Link(stamp, kind, body, digest(body)))
-        self._totals, self._stamp = totals, stamp
-        self.links += links
-
-    def _body(self, draft: Draft, stamp: int, totals: dict[str, int]) -> tuple[int, bytes]:
-        body: Body
-        match draft:
-            case Republished(kind=kind, body=raw):
-                return kind, raw
-            case NewRecord(log=log, record=record):
-                body = Add(stamp, log, record)
-            case Removal(tags=tags, reason=reason):
-                body = Remove(sorted(set(tags)), reason)
-            case Assignment(target=target, field=field, value=value):
-                body = Set(stamp, target, field, value)
-            case Increment(key=key, amount=amount):
-                _require_increment(key, amount)
-                if key not in totals:
-                    totals[key] = self._author.total(self._row, key)
-                totals[key] += amount
-                body = Count(key, totals[key])
-        return kind_of(body), _checked(body, stamp)
-
-
-def _require_increment(key: str, amount: int) -> None:
-    """Before the total is looked up under it: a key must be a text that can be written at all."""
-    if not operation.is_text(key) or not key:
-        raise UsageError("this cannot be written: not a key", _HINTS["not a key"])
-    if type(amount) is not int or amount < 1:
-        raise UsageError("a counter only grows", "count by 1 or more")
-    try:
-        key.encode()
-    except UnicodeError as error:
-        raise UsageError(f"this cannot be written: {error}") from error
-
-
-def _checked(body: Body, stamp: int) -> bytes:
-    """Encode a body of ours and read it back as any peer will: what they would ignore is not written."""
-    if isinstance(body, Count) and body.total > TOTAL_MAX:
-        raise UsageError(f"the counter {body.key!r} cannot grow beyond {TOTAL_MAX}", "count under another key")
-    if isinstance(body, Remove) and len(body.tags) > TAGS_PER_BODY:
-        raise UsageError(f"at most {TAGS_PER_BODY} records can be removed at once", "repeat the command with fewer")
-    try:
-        raw = encode(body, os.urandom(SALT_BYTES))
-    except (TypeError, ValueError, OverflowError, UnicodeError) as error:
-        raise UsageError(
-            f"this cannot be written: {error}", "use whole characters, and numbers of at most 64 bits"
-        ) from error
-    if len(raw) > OPERATION_BYTES:
-        raise UsageError(
-            f"this is {len(raw)} bytes; one operation holds at most {OPERATION_BYTES}",
-            "split the text, or keep it in a file and record where it is",
-        )
-    parsed = parse(operation.kind_of(body), stamp, raw)
-    if isinstance(parsed, Ignored):
-        raise UsageError(f"this cannot be written: {parsed.reason}", _HINTS.get(parsed.reason, ""))
-    return raw
-
-
-_SHORT = f"it is a text of 1 to {TEXT_CHARS} characters"
-_HINTS = {
-    "not a log name": "a log is named by up to 64 of a-z 0-9 . _ -",
-    "not a record": "a record holds texts, finite numbers, true, false, null, and lists or objects of them, eight deep at most",
-    "not a value": "a value is a text, a finite number, true, false, null, or a list or object of them, eight deep at most",
-    "not a key": _SHORT,
-    "not a field": _SHORT,
-    "not a target": _SHORT,
-    "not a reason": f"a reason has at most {TEXT_CHARS} characters",
-    "not a list of tags": "name at least one record",
-    "not a total": f"counters go up to {TOTAL_MAX}",
-}

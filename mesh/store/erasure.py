@@ -13,11 +13,12 @@ import apsw
 from mesh.core.errors import DiskFull
 from mesh.core.feed import Range, decode_range, encode_range, weight
 from mesh.core.ids import digest, tag_of
-from mesh.core.operation import Add, parse
+from mesh.core.operation import Add, Page, Parsed, Set, parse
 from mesh.core.trust import Trust
 from mesh.store.database import Database, Run
 from mesh.store.feeds import FeedRow, Feeds, OpRow
 from mesh.store.fold import Fold, FoldRow
+from mesh.store.page_news import LOG
 from mesh.store.quarantine import Quarantine, Stray
 
 
@@ -56,6 +57,7 @@ class Erasure:
             self._fold.forget_element(row.op, parsed.record)
         self._run("INSERT INTO erased_bodies VALUES(?,?)", (row.op, digest(body)))
         self._run("UPDATE ops SET body=NULL WHERE op=?", (row.op,))
+        self._run("INSERT OR IGNORE INTO page_wiped SELECT ?1 WHERE ?1 IS NOT NULL", (_page_of(parsed, tag),))
         if row.seq > feed.accepted.seq:
             saved = max(0, feed.waiting_bytes - weight(body) + weight(None))
             self._feeds.save(feed._replace(waiting_bytes=saved))
@@ -69,6 +71,18 @@ class Erasure:
         if changed:
             self._quarantine.replace(stray, encode_range(kept))
         return changed
+
+
+def _page_of(parsed: Parsed, tag: bytes) -> bytes | None:
+    """The page, or the text of one, that an operation was about: what is remembered of its files holds it too (`page_files`)."""
+    match parsed:
+        case Page(page=page):
+            return page
+        case Add(log=log) if log == LOG:
+            return tag
+        case Set(target=target, field=field) if field == "name" or field.partition(".")[0] == "front":
+            return target if isinstance(target, bytes) else None
+    return None
 
 
 def without_erased(trust: Trust, item: Range) -> Range:
@@ -108,7 +122,8 @@ def scrub(database: Database) -> bool:
         if not database.checkpoint():
             return False
         with database.writing(durable=True):  # only the debt we have paid: another erase may have come in between
-            paid = database.run("DELETE FROM meta WHERE key='scrub' AND value=? RETURNING 1", (debt,)).get
+            database.run("DELETE FROM meta WHERE key='scrub' AND value=?", (debt,))
     except DiskFull:
         return False  # twice the room of the file is needed for a moment; the erase itself is committed
-    return paid is not None
+    # Gone also if another process paid it meanwhile: it wrote the file anew after the erase was committed.
+    return database.run("SELECT 1 FROM meta WHERE key='scrub'").get is None

@@ -19,6 +19,7 @@ from mesh.core.operation import (
     Add,
     Count,
     Ignored,
+    Page,
     Parsed,
     Remove,
     Set,
@@ -29,13 +30,14 @@ from mesh.core.operation import (
 from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
 from mesh.store.facets import Facets
+from mesh.store.page_news import PageNews
 from mesh.store.words import Words
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-FOLD_VERSION = 1  # shown beside a root: equal roots mean equal views at equal fold version
+FOLD_VERSION = 2  # shown beside a root: equal roots mean equal views at equal fold version
 
 
 class FoldRow(NamedTuple):
@@ -58,7 +60,7 @@ class Copy(NamedTuple):
 
 
 class Fold:
-    """The folded tables of one schema: `main`, or the scratch one of `verify`. Words exist in `main` only."""
+    """The folded tables of one schema: `main`, or the scratch one of `verify`. Words and pages exist in `main` only."""
 
     def __init__(self, connection: apsw.Connection, schema: str = "main") -> None:
         self._run: Run = connection.execute
@@ -67,6 +69,7 @@ class Fold:
         self._facets = Facets(connection, schema)
         self._touched: set[tuple[int, int]] = set()  # patterns, a log each, whose sessions are to be counted again
         self._words = Words(connection) if schema == "main" else None
+        self._pages = PageNews(connection) if schema == "main" else None
 
     def apply(self, feed: Feed, number: int, rows: Sequence[FoldRow]) -> None:
         """Take in consecutive operations of one feed, which the feeds table already counts as accepted."""
@@ -94,6 +97,9 @@ class Fold:
                 self._count(feed, parsed)
             elif isinstance(parsed, Remove):
                 again |= self._remove(op, parsed)
+            elif isinstance(parsed, Page):
+                if self._pages is not None:
+                    self._pages.add(op, parsed.page)
             elif isinstance(parsed, Ignored):
                 self._run(f"INSERT INTO {self._schema}.ignored VALUES(?,?)", (op, parsed.reason))
         self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?)", elements)
@@ -109,6 +115,7 @@ class Fold:
         elements: set[int] = set()
         registers: set[tuple[bytes | str, str]] = set()
         counters: set[str] = set()
+        pages: set[bytes] = set()
         for row in rows:
             match row.parsed:
                 case Add():
@@ -119,6 +126,8 @@ class Fold:
                     counters.add(key)
                 case Remove():
                     elements |= self._unremove(row.op)
+                case Page(page=page):
+                    pages.add(page)
                 case Ignored():
                     self._run(f"DELETE FROM {self._schema}.ignored WHERE op=?", (row.op,))
         for prefix in elements:
@@ -127,6 +136,11 @@ class Fold:
             self._recompute_register(target, field)
         for key in counters:
             self._recompute_counter(key)
+        if self._pages is not None:
+            for page in pages:
+                self._pages.reset(page)
+            if registers:  # one may have held a link
+                self._pages.unlink()
         self._recount()
 
     def forget_element(self, op: int, record: dict[str, Any]) -> None:

@@ -121,11 +121,16 @@ def _copy(old: str, store: Store, progress: _Progress) -> tuple[int, int, int]:
 
 
 def _copy_local(run: Run, store: Store) -> None:
-    """What is only known here: contacts and certificates, which the sidecar reads with care, invitations, and whether we left."""
+    """What is only known here: contacts and certificates, which the sidecar reads with care, invitations, the files of pages
+
+    as they were last in step, and whether we left.
+    """
     for table, query in (
         ("cards", "SELECT kind, subject, at, data FROM cards"),
         ("invites", "SELECT id, secret, made_ms, expires_ms, uses FROM invites"),
         ("invite_uses", "SELECT invite, node, at_ms FROM invite_uses"),
+        ("page_folders", "SELECT folder, prefix FROM page_folders"),
+        ("page_files", "SELECT folder, path, page, page_text, file_hash, style FROM page_files"),
         ("meta", "SELECT key, value FROM meta WHERE key='left'"),
     ):
         rows: list[tuple[object, ...]] = []

@@ -1,7 +1,7 @@
 """The tables, as a plain list of migrations. Add to the end; never change one that was released.
 
 Truth: feeds, ops, points, erased_bodies, statements, strays, held_statements. Of this node alone, outside root and bundles:
-invites, invite_uses, cards. All else is derived from the truth.
+invites, invite_uses, cards, page_folders, page_files, page_carried, page_wiped. All else is derived from the truth.
 """
 
 from collections.abc import Callable
@@ -114,6 +114,27 @@ CREATE TABLE cards(
 """
 
 
+# Pages: see `mesh.store.pages`. All of it is of this node alone and can be worked out again, but for `page_files`,
+# which remembers what a file held when it was last in step with its page, and `page_carried`.
+_PAGES = """
+CREATE TABLE page_news(number INTEGER PRIMARY KEY AUTOINCREMENT, op INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE INDEX page_news_by_body ON page_news(body, number);
+CREATE TABLE page_texts(
+    body BLOB PRIMARY KEY, made INTEGER NOT NULL, text_number INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE TABLE page_states(body BLOB PRIMARY KEY, ledger BLOB NOT NULL, state BLOB NOT NULL);
+CREATE TABLE page_troubles(op INTEGER PRIMARY KEY, body BLOB NOT NULL, sort TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE TABLE page_wiped(id BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE page_carried(op INTEGER PRIMARY KEY);
+CREATE TABLE page_linked(page BLOB PRIMARY KEY, text_hash BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE page_links(page BLOB NOT NULL, target TEXT NOT NULL, line INTEGER NOT NULL);
+CREATE INDEX page_links_by_page ON page_links(page);
+CREATE TABLE page_folders(folder TEXT PRIMARY KEY, prefix TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE page_files(
+    folder TEXT NOT NULL, path TEXT NOT NULL, page BLOB NOT NULL, page_text TEXT NOT NULL, file_hash BLOB,
+    style TEXT NOT NULL, PRIMARY KEY(folder, path)) WITHOUT ROWID;
+"""
+
+
 def _index_fields(connection: apsw.Connection) -> None:
     """The records that are there already, by the fields they were written with."""
     connection.execute(_views_2("main") + WORD_COUNTS)
@@ -122,7 +143,20 @@ def _index_fields(connection: apsw.Connection) -> None:
     fill(connection)
 
 
+def _take_pages(connection: apsw.Connection) -> None:
+    """Operations on pages that came to an earlier version, which could not read them."""
+    connection.execute(_PAGES)
+    from mesh.store.page_news import take_earlier
+
+    take_earlier(connection)
+
+
 # SQL, or what SQL cannot do. All that are due run in one transaction.
-MIGRATIONS: list[str | Callable[[apsw.Connection], None]] = [_TRUTH + _views_1("main") + _WORDS, _PEERS, _index_fields]
+MIGRATIONS: list[str | Callable[[apsw.Connection], None]] = [
+    _TRUTH + _views_1("main") + _WORDS,
+    _PEERS,
+    _index_fields,
+    _take_pages,
+]
 VERSION = len(MIGRATIONS)
 PAGE_BYTES = 8192

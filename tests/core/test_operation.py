@@ -64,8 +64,8 @@ BODIES: list[Body] = [
     Count("key", 1),
     Count("k" * TEXT_CHARS, TOTAL_MAX),
     Count("key", 7, HASH),
-    Page(HASH, b""),
-    Page(HASH, b"update" * 100),
+    Page(HASH, 0, [], b""),
+    Page(HASH, 2**64 - 1, [b"12345678"] * 16, b"update" * 100),
 ]
 
 
@@ -153,10 +153,16 @@ MALFORMED: list[tuple[int, Any, str]] = [
     (COUNT, ["k", 1.0], TOTAL),
     (COUNT, ["k", 1, None], "not an origin"),
     (COUNT, ["k", 1, b"short"], "not an origin"),
-    (PAGE, [HASH], "a page has two fields"),
-    (PAGE, [HASH[:31], b"u"], "not a page update"),
-    (PAGE, [HASH, "text"], "not a page update"),
-    (PAGE, [None, b"u"], "not a page update"),
+    (PAGE, [HASH, 1, b"u"], "a page has four fields"),
+    (PAGE, [HASH[:31], 1, [], b"u"], "not a page update"),
+    (PAGE, [HASH, 1, [], "text"], "not a page update"),
+    (PAGE, [None, 1, [], b"u"], "not a page update"),
+    (PAGE, [HASH, -1, [], b"u"], "not an epoch"),
+    (PAGE, [HASH, True, [], b"u"], "not an epoch"),
+    (PAGE, [HASH, 1, [b"1234567"], b"u"], "not a list of heads"),
+    (PAGE, [HASH, 1, ["12345678"], b"u"], "not a list of heads"),
+    (PAGE, [HASH, 1, [b"12345678"] * 17, b"u"], "not a list of heads"),
+    (PAGE, [HASH, 1, None, b"u"], "not a list of heads"),
 ]
 
 
@@ -237,7 +243,7 @@ def test_all_operations_on_one_thing_share_its_key() -> None:
     assert fold_key(Set(1, "k", "f", 1), tag) == fold_key(Set(9, "k", "f", 2), HASH) == register_key("k", "f")
     assert register_key("k", "f") != register_key("kf", "") != register_key(b"k" * 32, "f")
     assert fold_key(Count("k", 1), tag) == fold_key(Count("k", 2, HASH), HASH) == counter_key("k")
-    assert fold_key(Page(tag, b""), HASH) == signed_prefix(tag)
+    assert fold_key(Page(tag, 1, [], b""), HASH) == signed_prefix(tag)
     assert fold_key(BODIES[3], tag) is None
     assert fold_key(Ignored("why"), tag) is None
 

@@ -1,0 +1,90 @@
+"""Which file was in step with which page, and what both said then; and which folders are kept in step at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mesh.core.ids import digest
+from mesh.core.tuples import NamedTuple
+from mesh.store.database import Database, Run
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class FileRow(NamedTuple):
+    """A file and its page as they were when they were last in step. It must survive a restart."""
+
+    path: str  # relative to the folder
+    page: bytes
+    page_text: str
+    file_text: str | None  # None: the same; another one if something in it may not become part of the page
+    style: str  # how the file ends its lines and itself
+
+    @property
+    def known(self) -> str:
+        """The text the file had."""
+        return self.page_text if self.file_text is None else self.file_text
+
+
+class Files:
+    """The rows of one folder.
+
+    A file that says something else than its page holds a secret: of its text only a hash is kept. While the file is the
+    same, its text is in it; when it is another one, its whole difference to the page is taken again, and redacted again.
+    """
+
+    def __init__(self, database: Database, folder: str, read: Callable[[str], str | None] = lambda _: None) -> None:
+        """`read`: what a file of the folder says now, if it can be read."""
+        self._database = database
+        self._run: Run = database.connection.execute
+        self._folder = folder
+        self._read = read
+
+    def get(self, path: str) -> FileRow | None:
+        """The row of a file."""
+        found = self._run(f"{_ROWS} AND path=?", (self._folder, path)).fetchone()
+        return None if found is None else self._row(found)
+
+    def all(self) -> list[FileRow]:
+        """Every row."""
+        return [self._row(found) for found in self._run(f"{_ROWS} ORDER BY path", (self._folder,)).fetchall()]
+
+    def put(self, row: FileRow) -> None:
+        """Keep a row, in place of the one with its path."""
+        with self._database.writing(durable=False):
+            known = None if row.file_text is None else _hash(row.file_text)
+            values = (self._folder, row.path, row.page, row.page_text, known, row.style)
+            self._run("INSERT OR REPLACE INTO page_files VALUES(?,?,?,?,?,?)", values)
+
+    def drop(self, path: str) -> None:
+        """Forget a row, if there is one."""
+        with self._database.writing(durable=False):
+            self._run("DELETE FROM page_files WHERE folder=? AND path=?", (self._folder, path))
+
+    def _row(self, found: Sequence[Any]) -> FileRow:
+        path, page, page_text, known, style = found
+        now = None if known is None else self._read(path)
+        return FileRow(path, page, page_text, now if now is not None and _hash(now) == known else None, style)
+
+
+_ROWS = "SELECT path, page, page_text, file_hash, style FROM page_files WHERE folder=?"
+
+
+def _hash(text: str) -> bytes:
+    return digest(text.encode(errors="surrogatepass"))
+
+
+def wiped(database: Database) -> set[bytes]:
+    """Pages, and texts of pages, in which something was erased since their files were last brought in step."""
+    return {page for (page,) in database.run("SELECT id FROM page_wiped")}
+
+
+def pay_scrub(database: Database, folders: Sequence[str]) -> None:
+    """They are in step: what SQLite has left behind of the old rows is to be cleaned away, and other folders' rows with it."""
+    with database.writing(durable=True):
+        others = f"DELETE FROM page_files WHERE folder NOT IN ({','.join('?' * len(folders))})"
+        database.run(others, tuple(folders))
+        database.run("DELETE FROM page_wiped")
+        database.run("INSERT OR REPLACE INTO meta VALUES('scrub', random())")

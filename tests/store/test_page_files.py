@@ -1,0 +1,78 @@
+"""What is remembered of the files of pages: enough to tell an edit, and no secret."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mesh.core.draft import NewRecord, Removal
+from mesh.store.author import Author
+from mesh.store.page_files import FileRow, Files, pay_scrub, wiped
+from mesh.store.page_folders import Folders
+from tests.worlds import Clan, open_author
+
+CLAN = Clan()
+OWN = CLAN.node(0)
+ROW = FileRow("a.md", bytes(32), "the page\n", None, "crlf")
+
+
+@pytest.fixture
+def author(tmp_path: Path) -> Iterator[Author]:
+    with open_author(tmp_path / "home", CLAN, OWN) as author:
+        author.merge_statements([CLAN.member(OWN).encode()])
+        yield author
+
+
+def test_a_row_comes_back_as_it_was(author: Author) -> None:
+    files = Files(author.store.database, "/notes")
+    files.put(ROW)
+    files.put(ROW._replace(path="b/c.md"))
+    assert files.all() == [ROW, ROW._replace(path="b/c.md")]
+    assert files.get("a.md") == ROW
+    assert Files(author.store.database, "/other").all() == []
+    files.drop("a.md")
+    files.drop("a.md")
+    assert files.get("a.md") is None
+
+
+def test_of_a_text_with_a_secret_only_its_hash_is_kept(author: Author, tmp_path: Path) -> None:
+    """As long as the file says the same, its text is known from there; then it is not known any more."""
+    on_disk = {"a.md": "the page, and hunter2secret\n"}
+    files = Files(author.store.database, "/notes", on_disk.get)
+    row = ROW._replace(file_text=on_disk["a.md"])
+    files.put(row)
+    assert files.all() == [row]
+    on_disk["a.md"] += "more\n"
+    assert files.get("a.md") == ROW
+    del on_disk["a.md"]
+    assert files.get("a.md") == ROW
+    written = b"".join(path.read_bytes() for path in (tmp_path / "home").iterdir() if path.is_file())
+    assert b"the page" in written
+    assert b"hunter2secret" not in written
+
+
+def test_what_a_folder_said_is_known_when_it_is_watched_again(author: Author) -> None:
+    """So that what changed meanwhile is an edit. A page that was removed since does not take its file along."""
+    database = author.store.database
+    (gone,) = author.append([NewRecord("pages", {"name": "gone"})]).tags
+    folders, files = Folders(database), Files(database, "/notes")
+    folders.add("/notes")
+    files.put(ROW)
+    files.put(ROW._replace(path="gone.md", page=gone))
+    folders.remove("/notes")
+    author.append([Removal((gone,), "test")])
+    folders.add("/notes")
+    assert files.all() == [ROW]
+
+
+def test_after_an_erase_nothing_is_remembered_of_folders_that_are_not_watched(author: Author) -> None:
+    database = author.store.database
+    for folder in ("/notes", "/let-go"):
+        Files(database, folder).put(ROW)
+    database.run("INSERT INTO page_wiped VALUES(?)", (ROW.page,))
+    assert wiped(database) == {ROW.page}
+    pay_scrub(database, ["/notes"])
+    assert wiped(database) == set()
+    assert Files(database, "/notes").all() == [ROW]
+    assert Files(database, "/let-go").all() == []
+    assert database.run("SELECT 1 FROM meta WHERE key='scrub'").get == 1
