@@ -32,7 +32,7 @@ bench: $(STAMP) $(VENV)/.bench
 # The long runs: thousands of kills, a hundred thousand mutations, thousands of examples.
 soak: $(STAMP)
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -q -n auto --timeout 7200 -m soak
-	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -q -n auto --timeout 7200 -m "not soak" tests/properties
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -q -n auto --timeout 7200 -m "not soak" tests/properties tests/pages
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,1 +1,1 @@
-"""Markdown that people and agents edit at once, as text CRDTs. The only importer of pycrdt. Not built yet."""
+"""Markdown that people and agents edit at once, as text CRDTs. The only importer of pycrdt."""
