@@ -64,6 +64,21 @@ def flat(fields: Mapping[str, str | int]) -> str:
     return "{" + ", ".join(parts) + "}"
 
 
+def line(value: Any) -> str:
+    """Any value in one line of ASCII."""
+    match value:
+        case str():
+            return quoted(value)
+        case dict():
+            return "{" + ", ".join(f"{quoted(name)}: {line(item)}" for name, item in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(map(line, value)) + "]"
+        case None | True | False:
+            return {None: "null", True: "true", False: "false"}[value]
+    text = repr(value)
+    return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(text, text)
+
+
 def after_space(text: str, at: int) -> int:
     """The next place that is not white space."""
     while at < len(text) and text[at] in _SPACE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain
-from mesh.cli.telling import ABOUT, PRIVATE, answered, desk_of, from_stdin, occurrences, said
+from mesh.cli.telling import ABOUT, PRIVATE, answered, by_sidecar, desk_of, from_stdin, occurrences, said
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -42,14 +42,10 @@ def _correct(given: Given) -> int:
             raise Wrong(f"--{name} is missing: both --wrong and --right are needed")
     about = said(given)
     wrong, right = from_stdin(given.text("wrong"), given.text("right"))
-    answer = desk_of(given).correct(
-        wrong,
-        right,
-        pattern=given.text("pattern"),
-        source=given.text("source") or "agent",
-        private=given.has("private"),
-        **about,
-    )
+    how = {"pattern": given.text("pattern"), "source": given.text("source") or "agent"}
+    answer = by_sidecar(given, "correct", {"wrong": wrong, "right": right} | how, about)
+    if answer is None:
+        answer = desk_of(given).correct(wrong, right, private=given.has("private"), **how, **about)
     return answered(given, answer, _show)
 
 

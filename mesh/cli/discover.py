@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.options import Given, Option, Shape, run
 from mesh.cli.output import plain
-from mesh.cli.telling import ABOUT, PRIVATE, answered, desk_of, from_stdin, place_name, said
+from mesh.cli.telling import ABOUT, PRIVATE, answered, by_sidecar, desk_of, from_stdin, place_name, said
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def main(argv: list[str]) -> int:
 def _discover(given: Given) -> int:
     about = said(given)
     (text,) = from_stdin(given.words[0])
-    answer = desk_of(given).discover(text, private=given.has("private"), anyway=given.has("anyway"), **about)
+    answer = by_sidecar(given, "discover", {"text": text, "anyway": given.has("anyway")}, about)
+    if answer is None:
+        answer = desk_of(given).discover(text, private=given.has("private"), anyway=given.has("anyway"), **about)
     return answered(given, answer, _show)
 
 

@@ -5,6 +5,7 @@ Everyday commands come through here, so it imports next to nothing.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
@@ -47,6 +48,19 @@ def said(given: Given) -> dict[str, Any]:
         "confidence": given.fraction("confidence"),
         "minutes_lost": given.number("minutes_lost", None, 0, 100_000),
     }
+
+
+def by_sidecar(given: Given, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:
+    """What a running sidecar answers to a write that it makes for us; None if it can't, and we write by ourselves."""
+    from mesh.store.doorbell import socket_file
+
+    if given.has("private") or not os.path.exists(
+        os.environ.get("MESH_SOCKET") or socket_file(given.home, "sidecar.sock")
+    ):
+        return None
+    from mesh.sidecar.errand import run_errand
+
+    return run_errand(given.home, kind, words, about)
 
 
 def desk_of(given: Given) -> Desk:

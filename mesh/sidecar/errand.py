@@ -1,0 +1,65 @@
+"""A write that a running sidecar makes for a command: it has loaded everything that the command would have to load first.
+
+Imports next to nothing: one raw request over the socket. Whatever goes wrong on the way, the command writes by itself; a
+correction counts once a session and a discovery that is there is not added again, so twice does no harm.
+"""
+
+from __future__ import annotations
+
+import os
+from _socket import AF_UNIX, SOCK_STREAM, socket
+
+from clan_learnings.light_json import line, loads
+from mesh.core.errors import UsageError
+from mesh.core.ids import parse_id
+from mesh.sidecar.place import Place
+from mesh.store.doorbell import socket_file
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+_SECONDS = 3.0
+_TEXT_CHARS = 16_000  # the API takes no longer text
+_HERE_ONLY = "category"  # a repository may have categories of its own, which only who stands in it can know
+
+
+def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:
+    """The sidecar's answer; None if there is none. What it says is wrong with the request is raised as it would be here."""
+    path = os.environ.get("MESH_SOCKET") or socket_file(home, "sidecar.sock")
+    texts = [value for value in (*words.values(), *about.values()) if isinstance(value, str)]
+    if not os.path.exists(path) or about.get(_HERE_ONLY) or any(len(text) > _TEXT_CHARS for text in texts):
+        return None
+    try:
+        if os.stat(path).st_uid not in (os.getuid(), 0):
+            return None
+        with open(os.path.join(home, "home.json"), encoding="utf-8") as file:
+            node = parse_id(loads(file.read())["node"])
+        facts = Place(home, os.environ, "", agent="", session="").about(node, words | about)
+        status, answer = _exchange(path, f"/{kind}", words | facts.fields() | {"is_global": not facts.repo})
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None
+    if status == 200 and isinstance(answer, dict):
+        return answer
+    if status == 400 and isinstance(answer, dict):
+        raise UsageError(str(answer.get("error")), str(answer.get("next") or ""))
+    return None
+
+
+def _exchange(path: str, where: str, body: dict[str, Any]) -> tuple[int, Any]:
+    data = line(body).encode()
+    head = (
+        f"POST {where} HTTP/1.0\r\nHost: mesh\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+    )
+    connection = socket(AF_UNIX, SOCK_STREAM)
+    try:
+        connection.settimeout(_SECONDS)
+        connection.connect(path)
+        connection.sendall(head.encode() + data)
+        parts = []
+        while part := connection.recv(65536):
+            parts.append(part)
+    finally:
+        connection.close()
+    top, _, content = b"".join(parts).partition(b"\r\n\r\n")
+    return int(top.split(b" ", 2)[1]), loads(content.decode())

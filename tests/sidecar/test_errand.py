@@ -1,0 +1,104 @@
+"""A write that a running sidecar makes for a command: what is sent, what is made of the answer, and when nobody answers."""
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mesh.core.errors import UsageError
+from mesh.sidecar.errand import run_errand
+from mesh.store.home import create_home
+
+ABOUT: dict[str, Any] = {
+    "topic": "",
+    "tags": [],
+    "category": "",
+    "repo": None,
+    "is_global": True,
+    "session": "codex:1",
+    "confidence": 0.5,
+}
+Serve = Callable[[bytes], None]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> str:
+    return create_home(os.fspath(tmp_path / "home"), "node").path
+
+
+@pytest.fixture
+def asked() -> list[bytes]:
+    return []
+
+
+@pytest.fixture
+def answering(home: str, asked: list[bytes]) -> Serve:
+    """Serve one request with these bytes."""
+
+    def serve(answer: bytes) -> None:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(os.path.join(home, "sidecar.sock"))
+        listener.listen()
+
+        def work() -> None:
+            connection, _ = listener.accept()
+            with connection, listener:
+                data = b""
+                while b"\r\n\r\n" not in data or not data.endswith(b"}"):
+                    data += connection.recv(65536)
+                asked.append(data)
+                connection.sendall(answer)
+
+        threading.Thread(target=work, daemon=True).start()
+
+    return serve
+
+
+def reply(value: Any, status: int = 200) -> bytes:
+    return f"HTTP/1.0 {status} X\r\nContent-Type: application/json\r\n\r\n{json.dumps(value)}".encode()
+
+
+def test_what_is_said_is_sent_whole_and_answered(home: str, answering: Serve, asked: list[bytes]) -> None:
+    answering(reply({"state": "recorded", "id": "abc", "redacted": ""}))
+    words = {"wrong": 'npm "install"', "right": "pnpm ünstall \U0001f600"}
+    assert run_errand(home, "correct", words, ABOUT) == {"state": "recorded", "id": "abc", "redacted": ""}
+    head, _, body = asked[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /correct HTTP/1.0\r\n")
+    sent = json.loads(body)
+    assert sent["wrong"] == words["wrong"]
+    assert sent["right"] == words["right"]
+    assert (sent["repo"], sent["is_global"], sent["session"], sent["confidence"]) == ("", True, "codex:1", 0.5)
+    assert sent["agent"]  # found out here: where the sidecar runs says nothing of who calls
+
+
+def test_what_is_wrong_is_said_as_it_would_be_here(home: str, answering: Serve) -> None:
+    answering(reply({"error": "there is no severity 'odd'", "next": "one of: low, high"}, 400))
+    with pytest.raises(UsageError, match="no severity") as raised:
+        run_errand(home, "correct", {"wrong": "a", "right": "b"}, ABOUT)
+    assert raised.value.next_step == "one of: low, high"
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"garbage", b"HTTP/1.0 200 OK\r\n\r\nnot json", reply([]), reply({}, 404), reply({}, 500)]
+)
+def test_without_a_good_answer_the_command_writes_by_itself(home: str, answering: Serve, answer: bytes) -> None:
+    answering(answer)
+    assert run_errand(home, "correct", {"wrong": "a", "right": "b"}, ABOUT) is None
+
+
+def test_nobody_is_asked_where_the_answer_would_be_another_one(home: str, tmp_path: Path) -> None:
+    """No sidecar, a socket of one that was killed, a category that only the repository knows, a text that is too long."""
+    words = {"wrong": "a", "right": "b"}
+    assert run_errand(home, "correct", words, ABOUT) is None
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(os.path.join(home, "sidecar.sock"))
+    left.close()
+    assert run_errand(home, "correct", words, ABOUT) is None
+    assert run_errand(home, "correct", words, ABOUT | {"category": "our-own"}) is None
+    assert run_errand(home, "correct", words | {"wrong": "a" * 20_000}, ABOUT) is None
+    assert run_errand(os.fspath(tmp_path / "nothing"), "correct", words, ABOUT) is None
