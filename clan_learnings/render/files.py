@@ -10,12 +10,12 @@ import os
 
 from clan_learnings.memory import Memory
 from clan_learnings.records import CORRECTIONS, DISCOVERIES, LOGS, PATTERNS, SUPERSESSIONS, Note
-from clan_learnings.render import archive, markdown, ours
+from clan_learnings.render import archive, halves, markdown, ours
 from clan_learnings.render.archive import Archive
-from clan_learnings.render.kept import BEGINNING, Kept, renewed
+from clan_learnings.render.kept import BEGINNING, Kept, concerns, renewed
 from clan_learnings.render.lines import line
 from clan_learnings.render.rules import hot_rules, listing
-from clan_learnings.render.state import State
+from clan_learnings.render.state import State, as_dict, edge_of, edge_value
 from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from clan_learnings.render.lines import Place
     from clan_learnings.render.source import Source, Touched
     from mesh.store.reading import Reader
+
+    Put = Callable[[str, bytes, bytes], bool]  # a path, what the file is to say, what it says
 
 NEWEST = 1000  # records in the file of a log; older ones are in its archive
 CORRECTIONS_SHOWN = 200
@@ -46,6 +48,7 @@ class Rendering:
     def __init__(self) -> None:
         self.written: list[str] = []
         self.is_whole = False  # whether all of it was rendered from nothing
+        self.is_edited = False  # whether MEMORY.md was left as it is, because of what somebody has typed into it
 
 
 class Files:
@@ -56,22 +59,32 @@ class Files:
         self.kept = Kept()
         self._patience_seconds = patience_seconds
 
-    def is_current(self, source: Source) -> bool:
-        """Whether the files are those of this state. Changes nothing."""
+    def is_current(self, source: Source, hand: str | None = "") -> bool:
+        """Whether the files are those of this state, and of what is kept by hand. Changes nothing."""
         if not os.path.isdir(self.path(archive.FOLDER)):
             return False
         with State(self.folder, self._patience_seconds) as state:
-            known = state.read()
-            return known.get("progress") == source.progress() and not known.get("busy") and self.is_whole(known)
+            return self.is_of(state.read(), source.progress(), hand)
 
-    def render(self, reader: Reader, source: Source, breathe: Callable[[], None] = lambda: None) -> Rendering:
-        """Bring the folder up to date. `breathe` is called again and again; what it raises ends the work."""
+    def render(
+        self,
+        reader: Reader,
+        source: Source,
+        breathe: Callable[[], None] = lambda: None,
+        hand: Callable[[], str | None] = str,
+        put: Put = ours.replace_same,
+    ) -> Rendering:
+        """Bring the folder up to date. `breathe` is called again and again; what it raises ends the work.
+
+        `hand`: what is kept by hand in MEMORY.md, asked when nobody else can take an edit from the folder; None, and it stays.
+        A MEMORY.md that somebody has edited is not touched; `put` replaces another, unless somebody edits it right then.
+        """
         ours.make_folder(os.path.join(self.folder, archive.FOLDER))
         if os.path.islink(self.path(archive.FOLDER)):
             raise UsageError(f"{self.path(archive.FOLDER)} is a link", "remove the link, or choose another folder")
         try:
             with State(self.folder, self._patience_seconds) as state:
-                return _Render(self, reader, source, breathe).run(state)
+                return _Render(self, reader, source, breathe, hand(), put).run(state)
         except OSError as error:
             raise ours.cannot(self.folder, error) from error
 
@@ -83,6 +96,12 @@ class Files:
     def path(self, name: str) -> str:
         """Where a file is."""
         return os.path.join(self.folder, name)
+
+    def is_of(self, known: dict[str, Any], progress: dict[str, Any], hand: str | None) -> bool:
+        """Whether a remembered state is this one, and the files are still those that were remembered."""
+        is_same = known.get("progress") == progress and not known.get("busy")
+        is_shown = hand is None or halves.Known(known.get("memory")).hand == halves.digest(hand)
+        return is_same and is_shown and self.is_whole(known)
 
     def is_whole(self, known: dict[str, Any]) -> bool:
         """Whether the files are still those that were remembered."""
@@ -98,8 +117,13 @@ class Files:
 class _Render:
     """One go."""
 
-    def __init__(self, files: Files, reader: Reader, source: Source, breathe: Callable[[], None]) -> None:
+    def __init__(
+        self, files: Files, reader: Reader, source: Source, breathe: Callable[[], None], hand: str | None, put: Put
+    ) -> None:
         self._files = files
+        self._hand = hand
+        self._put = put
+        self._shown = halves.Known()
         self._source = source
         self._breathe = breathe
         self._memory = Memory(reader)
@@ -111,10 +135,13 @@ class _Render:
         now = self._source.progress()
         self._kept.forget_unless(known.get("progress"))
         self._kept.progress = None  # until all of it is of one state again
-        stamps, edges = _dict(known.get("files")), _dict(known.get("edges"))
-        if known.get("progress") == now and not known.get("busy") and self._files.is_whole(known):
+        stamps, edges = as_dict(known.get("files")), as_dict(known.get("edges"))
+        if self._files.is_of(known, now, self._hand):
             self._kept.progress = now
             return self._done
+        self._shown = halves.Known(known.get("memory"))
+        if as_dict(known.get("progress")).get("erased", []) != now.get("erased", []):
+            self._shown.hands.clear()  # what was erased may have stood there
         if known.get("busy"):
             self._mend(stamps)
         self._refuse_foreign(stamps)
@@ -129,7 +156,9 @@ class _Render:
         made = {log: self._log(log, touched, edges.get(log), stamps) for log in RENDERED_LOGS}
         self._markdown(touched, stamps)
         files = {name: ours.stamp_of(self._files.path(name)) for name in self._files.names()}
-        state.write({"progress": now, "edges": made, "files": files})
+        if self._done.is_edited:
+            files[MEMORY_FILE] = None
+        state.write({"progress": now, "edges": made, "files": files, "memory": self._shown.value()})
         self._kept.progress = now
         return self._done
 
@@ -145,18 +174,18 @@ class _Render:
     def _refuse_foreign(self, stamps: dict[str, Any]) -> None:
         for name in self._files.names():
             if not ours.same(stamps.get(name), self._files.path(name)):
-                ours.refuse_foreign(self._files.path(name))
+                ours.refuse_foreign(self._files.path(name), lambda path: halves.is_ours(ours.content(path)))
 
     # JSON lines
 
     def _log(self, log: str, touched: Touched | None, edge: Any, stamps: dict[str, Any]) -> list[Any]:
         """The file of a log and its archive. Returns the edge between the two, to be remembered."""
-        kept, before = Archive(self._files.folder, log), _place(edge)
+        kept, before = Archive(self._files.folder, log), edge_of(edge)
         if not self._is_sound(kept.names(), log, stamps) or before is None:
             touched = None
         is_there = ours.same(stamps.get(f"{log}.jsonl"), self._files.path(f"{log}.jsonl"))
-        if touched is not None and is_there and not _names(touched, log):
-            return _remembered(before or BEGINNING)
+        if touched is not None and is_there and not concerns(touched, log):
+            return edge_value(before or BEGINNING)
         newest, older = self._newest(log, touched, before or BEGINNING)
         after = next(iter(newest)) if len(newest) == NEWEST else BEGINNING
         changes = None if touched is None else self._changes(log, touched, before or BEGINNING, after, older)
@@ -166,7 +195,7 @@ class _Render:
             self._done.written += kept.apply(changes, touched.erased)
         self._replace(f"{log}.jsonl", b"".join(newest.values()))
         self._kept.lines[log] = newest
-        return _remembered(after)
+        return edge_value(after)
 
     def _is_sound(self, names: list[str], log: str, stamps: dict[str, Any]) -> bool:
         """Whether the archive of a log is as it was left."""
@@ -228,7 +257,9 @@ class _Render:
         logs = set(_OF_PATTERNS) if touched is None else {was.log for was in touched.records.values()}
         everything = touched is None or bool(touched.keys or touched.erased or logs.intersection(_OF_PATTERNS))
         missing = {name for name in MARKDOWN if not ours.same(stamps.get(name), self._files.path(name))}
-        if not everything and not logs.intersection(LOGS) and not missing:
+        if not everything and not logs.intersection(LOGS) and missing <= {MEMORY_FILE} and self._shown.generated:
+            if missing or halves.digest(self._shown.or_last(self._hand)) != self._shown.hand:
+                self._halves(self._shown.generated)
             return
         memory = self._memory
         self._kept.forget_rules(touched)
@@ -248,28 +279,21 @@ class _Render:
             if everything or log in logs or log not in self._kept.counts:
                 self._kept.counts[log] = self._source.count(log)
         found = [memory.read(entry) for entry in memory.reader.newest(DISCOVERIES, _DISCOVERIES_SHOWN)]
-        self._replace(MEMORY_FILE, markdown.memory(hot, found, self._kept.counts).encode())
+        self._halves(markdown.memory(hot, found, self._kept.counts))
+
+    def _halves(self, generated: str) -> None:
+        """MEMORY.md, unless somebody has typed something into it that is not in safety yet."""
+        before, hand = ours.content(self._files.path(MEMORY_FILE)), self._shown.or_last(self._hand)
+        data = halves.compose(hand, generated).encode()
+        self._done.is_edited = bool(before) and halves.is_edited(before, self._shown)
+        self._shown.show(hand, generated)
+        if self._done.is_edited or data == before:
+            return
+        if self._put(self._files.path(MEMORY_FILE), data, before):
+            self._done.written.append(MEMORY_FILE)
+        else:
+            self._done.is_edited = True
 
     def _replace(self, name: str, data: bytes) -> None:
         if ours.replace_if_other(self._files.path(name), data):
             self._done.written.append(name)
-
-
-def _names(touched: Touched, log: str) -> bool:
-    """Whether something may be another in a log."""
-    return bool(touched.erased) or any(was.log == log for was in touched.records.values())
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _remembered(place: Place) -> list[Any]:
-    return [place[0], place[1].hex()]
-
-
-def _place(edge: Any) -> Place | None:
-    try:
-        return int(edge[0]), bytes.fromhex(edge[1])
-    except (TypeError, ValueError, IndexError, KeyError):
-        return None

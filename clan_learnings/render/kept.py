@@ -47,6 +47,11 @@ class Kept:
                 self.rules.pop(was.pattern, None)
 
 
+def concerns(touched: Touched, log: str) -> bool:
+    """Whether something may be another in a log."""
+    return bool(touched.erased) or any(was.log == log for was in touched.records.values())
+
+
 def renewed(
     lines: Lines,
     log: str,

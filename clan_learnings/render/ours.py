@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 from clan_learnings.context.mark import NAME
 from clan_learnings.render.lines import OPENING as LINE_OPENING
@@ -14,17 +15,23 @@ from mesh.core.errors import HomePermissions, UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 _FILE_OPENING = f"<!-- {NAME} rendered v".encode()
 _DRAFT = ".clan-mesh-new-"  # before the name of a file that is being written beside the one it will replace
 
+_LOOK_SECONDS = 0.04
+_EMPTY_SECONDS = 1.0  # somebody who writes a file anew may have emptied it just now
+
 Stamp = tuple[int, int, int]  # of a file: its bytes, its inode, when it was written: another one if it was touched
 
 
-def refuse_foreign(path: str) -> None:
-    """Stop where a file that we would replace, or remove, is not ours. An empty one holds nothing to lose."""
+def refuse_foreign(path: str, is_known: Callable[[str], bool] = lambda _: False) -> None:
+    """Stop where a file that we would replace, or remove, is not ours. An empty one holds nothing to lose.
+
+    `is_known`: by what else a file is ours that does not begin with our mark.
+    """
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -33,7 +40,7 @@ def refuse_foreign(path: str) -> None:
         raise UsageError(f"{path} is a link; only files are replaced", "remove the link, or choose another folder")
     if not stat.S_ISREG(found.st_mode):
         raise UsageError(f"{path} is not a file", "move it away, or choose another folder")
-    if found.st_size and not is_ours(path):
+    if found.st_size and not is_ours(path) and not is_known(path):
         raise UsageError(
             f"{path} was not rendered by clan-mesh, so it is left alone",
             "move it away, or choose another folder: mesh render DIR",
@@ -45,6 +52,17 @@ def is_ours(path: str) -> bool:
     with open(path, "rb") as file:
         start = file.read(max(len(_FILE_OPENING), len(LINE_OPENING)))
     return start.startswith((_FILE_OPENING, LINE_OPENING))
+
+
+def content(path: str) -> bytes:
+    """What a file says; nothing if there is none. One that was emptied just now is waited for."""
+    try:
+        with open(path, "rb") as file:
+            while not (data := file.read()) and 0 <= time.time() - os.fstat(file.fileno()).st_mtime < _EMPTY_SECONDS:
+                time.sleep(_LOOK_SECONDS)
+            return data
+    except FileNotFoundError:
+        return b""
 
 
 def stamp_of(path: str) -> Stamp | None:
@@ -76,6 +94,14 @@ def replace_if_other(path: str, data: bytes) -> bool:
                 return False
     except FileNotFoundError:
         pass
+    replace(path, [data])
+    return True
+
+
+def replace_same(path: str, data: bytes, before: bytes) -> bool:
+    """The same for a file that people write to. False: it does not say `before` any more, and stays."""
+    if content(path) != before:
+        return False
     replace(path, [data])
     return True
 

@@ -17,8 +17,10 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any, Self
 
+    from clan_learnings.render.lines import Place
+
 NAME = ".clan-mesh-state"
-VERSION = 1  # of this file and of what is rendered: another one, and all files are rendered anew
+VERSION = 2  # of this file and of what is rendered: another one, and all files are rendered anew
 _LOOK_SECONDS = 0.05
 
 
@@ -79,3 +81,21 @@ class State:
                 time.sleep(_LOOK_SECONDS)
             else:
                 return
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """A remembered part, if it is one."""
+    return value if isinstance(value, dict) else {}
+
+
+def edge_value(place: Place) -> list[Any]:
+    """The edge between a file and its archive, to be remembered."""
+    return [place[0], place[1].hex()]
+
+
+def edge_of(value: Any) -> Place | None:
+    """One that was remembered, if it is one."""
+    try:
+        return int(value[0]), bytes.fromhex(value[1])
+    except (TypeError, ValueError, IndexError, KeyError):
+        return None

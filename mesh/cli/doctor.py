@@ -21,6 +21,8 @@ from mesh.sidecar.checkup import (
 )
 from mesh.sidecar.client import ask
 from mesh.sidecar.doctor import Finding, examine
+from mesh.sidecar.pages.checkup import examine_drafts, examine_pages
+from mesh.sidecar.pages.open import open_pages
 from mesh.sidecar.snapshot import memory_of
 from mesh.sidecar.status import node_status
 from mesh.store.home import Home, open_home
@@ -51,6 +53,7 @@ def findings(home: Home) -> Iterator[Finding]:
     except MeshError:
         peers = None  # said as a finding
     yield from examine_files(home.path)
+    yield from examine_drafts(home.path, time.time())
     key = home.file("recovery.key")
     store = home.store()
     try:
@@ -64,6 +67,8 @@ def findings(home: Home) -> Iterator[Finding]:
     yield from examine_spool(Spool(home.path))
     with memory_of(home.path) as memory:
         yield from examine_knowledge(memory)
+    with open_pages(home.path) as pages:
+        yield from examine_pages(pages.book)
 
 
 def _folder() -> str:

@@ -9,15 +9,14 @@ from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import print_json, tell
 from mesh.core.draft import Removal
 from mesh.core.errors import MeshError, UsageError
-from mesh.core.identity import Identity
 from mesh.core.ids import text_id
-from mesh.core.limits import TAGS_PER_BODY, TEXT_CHARS
-from mesh.core.operation import ADD, KIND_NAMES, LASTING
-from mesh.core.statement import Erase, sign
+from mesh.core.limits import TEXT_CHARS
+from mesh.core.operation import KIND_NAMES, LASTING, PAGE
+from mesh.sidecar.erasing import erase
 from mesh.sidecar.history import locate
 from mesh.sidecar.renderer import FOLDER, render
 from mesh.store.home import Home, open_home
-from mesh.store.outcome import Waiting
+from mesh.store.pages import Shelf
 from mesh.store.provenance import edits_of
 from mesh.store.store import Store
 
@@ -40,16 +39,7 @@ def main(argv: list[str]) -> int:
     private = store.mesh != home.mesh
     author = home.author(private=private)
     authors = dict(edits_of(store, tag)) | {tag: store.feeds.by_tag(tag)[0][0].feed.node}
-    signer = _signer(home, store, set(authors.values()))
-    trust = store.trust()
-    mine = sorted(item for item, node in authors.items() if trust.may_erase(signer.public, node))
-    new = [item for item in mine if not trust.is_erased(item, authors[item], ADD)]
-    waits = False
-    for start in range(0, len(new), TAGS_PER_BODY):
-        fact = Erase(signer.public, store.clock(), tuple(new[start : start + TAGS_PER_BODY]), given.reason)
-        (outcome,) = author.merge_statements([sign(store.mesh, signer, fact).encode()])
-        waits = waits or isinstance(outcome, Waiting)
-    left = len(authors) - len(mine)
+    mine, new, left, waits = erase(home, author, authors, given.reason)
     if tag not in mine:
         author.append([Removal((tag,), given.reason)])
     finished = author.store.scrub()
@@ -107,17 +97,13 @@ def _render(home: Home) -> None:
 
 def _require_erasable(store: Store, tag: bytes, text: str) -> None:
     rows = [row for _, row in store.feeds.by_tag(tag)]
+    if rows[0].kind == PAGE or Shelf(store.database).elements(tag):
+        raise UsageError(
+            f"{text} is a page, or an edit of one: what it said stands in many edits",
+            "name what is to go: mesh page erase NAME - --reason REASON",
+        )
     if rows[0].kind in LASTING:
         raise UsageError(
             f"{text} is a {KIND_NAMES[rows[0].kind]}: without it no state could be computed, so it cannot be erased",
             "erase the records it is about instead",
         )
-
-
-def _signer(home: Home, store: Store, authors: set[bytes]) -> Identity:
-    """The least key that reaches furthest: our own where it may erase everything, else the root key if it is here."""
-    own = home.identity()
-    trust = store.trust()
-    if home.has_root_key and not all(trust.may_erase(own.public, node) for node in authors):
-        return home.root_identity()
-    return own

@@ -2,11 +2,14 @@
 
 import os
 
-from clan_learnings.render.files import Files
+from clan_learnings.render.files import MEMORY_FILE, Files
+from clan_learnings.render.halves import is_rendered
+from clan_learnings.render.ours import content
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.output import Progress, print_json
-from mesh.sidecar.renderer import FOLDER, is_current, render
+from mesh.cli.output import Progress, print_json, tell
+from mesh.core.errors import MeshError
+from mesh.sidecar.renderer import FOLDER, is_current, is_worked_out, render
 from mesh.store.home import open_home
 
 _SHOWN = 10
@@ -25,21 +28,51 @@ def main(argv: list[str]) -> int:
     files = Files(folder)
     if given.check:
         return _check(home, files, as_json=given.json)
+    _take_up(home, folder)
     progress = Progress("lines")
     done = render(home, files, lambda: progress(1))
     progress.done()
     if given.json:
         print_json(
-            {"folder": os.path.abspath(folder), "written": done.written, "whole": done.is_whole, "current": True}
+            {
+                "folder": os.path.abspath(folder),
+                "written": done.written,
+                "whole": done.is_whole,
+                "current": not done.is_edited,
+            }
         )
-        return EXIT_OK
+        return EXIT_WAITING if done.is_edited else EXIT_OK
     for name in done.written[:_SHOWN]:
         print(os.path.join(folder, name))
     if len(done.written) > _SHOWN:
         print(f"and {len(done.written) - _SHOWN} more")
+    if done.is_edited:
+        print(f"{files.path(MEMORY_FILE)} is left as it was edited")
+        return EXIT_WAITING
     if not done.written:
         print(f"{folder} is up to date")
     return EXIT_OK
+
+
+def _take_up(home: str, folder: str) -> None:
+    """What was typed into MEMORY.md goes into the page `memory`, and its text is worked out, if it is not."""
+    path = os.path.join(folder, MEMORY_FILE)
+    is_file = os.path.isfile(path) and not os.path.islink(path)
+    if is_worked_out(home) and (not is_file or is_rendered(content(path))):
+        return
+    from mesh.sidecar.pages.memory import MemoryFile  # who has no pages does not load them
+    from mesh.sidecar.pages.open import open_pages
+
+    try:
+        with open_pages(home) as pages:
+            file = MemoryFile(
+                folder, pages.book, pages.editor, lambda _, text: tell(f"mesh: {text}"), patience_seconds=60
+            )
+            file.work_out()
+            file.look()
+    except (MeshError, OSError) as error:
+        step = error.next_step if isinstance(error, MeshError) else "mend that"
+        tell(f"mesh: the page `memory` is not up to date in {path}: {error}\n  next: {step}; then repeat the command")
 
 
 def _check(home: str, files: Files, *, as_json: bool) -> int:

@@ -5,6 +5,8 @@ from dataclasses import asdict
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_FAILED
 from mesh.cli.output import Progress, print_json, tell
+from mesh.sidecar.pages.open import open_pages
+from mesh.sidecar.pages.verifying import verify_pages
 from mesh.store.home import open_home
 from mesh.store.verify import verify_store
 
@@ -31,8 +33,22 @@ def main(argv: list[str]) -> int:
                 f" {verdict.points} signatures, {verdict.statements} statements: {'clean' if verdict.clean else 'NOT CLEAN'}"
             )
             print(f"  root  {store.root().hex()}\n  views {verdict.views}")
+        store.close()
+    if not problems:  # what pages are worked out from is whole
+        problems += _pages(given.home, as_json=given.json)
     for problem in problems:
         tell(f"mesh: {problem}")
     if problems:
         tell("  next: keep a copy of the home, then: mesh repair")
     return EXIT_FAILED if problems else 0
+
+
+def _pages(home: str, *, as_json: bool) -> list[str]:
+    with open_pages(home) as pages:
+        verdict = verify_pages(pages.book)
+    if as_json and verdict.pages:
+        print_json({"pages": verdict.pages, "clean": not verdict.problems, "digest": verdict.digest})
+    elif verdict.pages:
+        print(f"pages: {verdict.pages} worked out from nothing: {'NOT CLEAN' if verdict.problems else 'clean'}")
+        print(f"  texts {verdict.digest}")
+    return verdict.problems

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 from mesh import __version__
@@ -21,6 +22,8 @@ from mesh.sidecar.library import Library
 from mesh.sidecar.lock import only_sidecar
 from mesh.sidecar.metrics import render
 from mesh.sidecar.notary import Notary, is_sound
+from mesh.sidecar.pages.keeper import Keeper
+from mesh.sidecar.pages.study import open_study
 from mesh.sidecar.peers import peers_report
 from mesh.sidecar.renderer import Renderer
 from mesh.sidecar.routes import routes
@@ -139,6 +142,7 @@ class Node:
                 )
             )
             stack.enter_context(Renderer(self.home))
+            stack.enter_context(Keeper(partial(open_study, self.home)))
             name = display_name(self.home.name, self.home.node)
             log.info("up node=%s root=%s listen=%s", name, self.engine.root.hex()[:16], ",".join(self.addresses) or "-")
             ready(self)
@@ -230,6 +234,8 @@ class Node:
     async def _parted(self, seconds: float) -> bool:
         """Wait until some neighbour has everything we have."""
         deadline = time.monotonic() + seconds
+        self._librarian.refresh()  # what a command wrote a moment ago may not have been looked at yet
+        await asyncio.wrap_future(self._librarian.call(lambda: None))
         while time.monotonic() < deadline:
             self.told = any(peer.in_step for peer in self.engine.peers())
             if self.told:

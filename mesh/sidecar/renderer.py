@@ -5,6 +5,7 @@ once and tried again later: files are disposable.
 """
 
 import logging
+import math
 import os
 import threading
 import time
@@ -12,8 +13,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from clan_learnings.render.files import Files, Rendering
+from clan_learnings.render.files import MEMORY_FILE, Files, Rendering
 from mesh.core.errors import MeshError
+from mesh.sidecar.pages.hand_kept import hand_kept
+from mesh.sidecar.pages.overwriting import overwrite
 from mesh.sidecar.second_look import SecondLook
 from mesh.store.home import Home
 from mesh.store.reading import Reader, open_reading, read_errors
@@ -32,6 +35,7 @@ _STOP_SECONDS = 1.0
 # Gossip waits for the interpreter while we compute: so we compute for a moment and rest for a moment.
 _WORK_SECONDS, _REST_SECONDS = 0.002, 0.0005
 _PATIENCE_SECONDS = 5.0  # for a command that renders into the same folder
+_EDITED_SECONDS = 10.0  # so long somebody's edit of MEMORY.md may wait before that is said
 
 log = logging.getLogger("mesh.sidecar")
 
@@ -46,7 +50,9 @@ def render(home: str, files: Files, breathe: Callable[[], None]) -> Rendering:
         reader = open_reading(home)
         try:
             reader.connection.execute("BEGIN")
-            return files.render(reader, Touches(reader.connection, breathe), breathe)
+            touches = Touches(reader.connection, breathe)
+            hand = lambda: hand_kept(reader).text  # noqa: E731 (the first that is read)
+            return files.render(reader, touches, breathe, hand, overwrite)
         finally:
             reader.connection.close()
 
@@ -57,7 +63,18 @@ def is_current(home: str, files: Files) -> bool:
         reader = open_reading(home)
         try:
             reader.connection.execute("BEGIN")
-            return files.is_current(Touches(reader.connection))
+            hand = hand_kept(reader)
+            return hand.is_current and files.is_current(Touches(reader.connection), hand.text)
+        finally:
+            reader.connection.close()
+
+
+def is_worked_out(home: str) -> bool:
+    """Whether the text of the page that MEMORY.md shows is known as it is now."""
+    with read_errors(home):
+        reader = open_reading(home)
+        try:
+            return hand_kept(reader).is_current
         finally:
             reader.connection.close()
 
@@ -75,6 +92,7 @@ class Renderer:
         self._wholes = 0  # renders from nothing in a row
         self._operations = -1  # accepted when we last looked
         self._bulk_since: float | None = None
+        self._edited_since: float | None = None
         self._began = self._not_before = self._resumed = 0.0
         self._said = ""
         self._thread = threading.Thread(target=self._work, name="mesh-renderer", daemon=True)
@@ -120,8 +138,11 @@ class Renderer:
     def _render(self, watching: Reader) -> None:
         """Bring the files up to date, if somebody has written and the pause is over."""
         began = time.monotonic()
-        version = _version(watching) if began >= self._not_before else self._rendered
-        if version == self._rendered or self._is_bulk(watching, began):
+        if began < self._not_before:
+            return
+        version = _version(watching)
+        is_there = os.path.exists(self._files.path(MEMORY_FILE))  # somebody may have deleted it
+        if (version == self._rendered and is_there) or self._is_bulk(watching, began):
             return
         self._bulk_since = None
         worked = time.thread_time()
@@ -132,8 +153,22 @@ class Renderer:
         if self._said:
             self._said = ""
             log.info("the rendered files are up to date again")
+        self._notice_edit(is_edited=done.is_edited)
         pause = _LEAST_PAUSE_SECONDS if self._wholes == 1 else max(_LEAST_PAUSE_SECONDS, 2 * worked)
         self._not_before = time.monotonic() + min(pause, _MOST_PAUSE_SECONDS)
+
+    def _notice_edit(self, *, is_edited: bool) -> None:
+        """An edit of MEMORY.md is taken by who keeps the pages. If nobody does, the file gets older, and that is said once."""
+        if not is_edited:
+            self._edited_since = None
+        elif self._edited_since is None:
+            self._edited_since = time.monotonic()
+        elif time.monotonic() > self._edited_since + _EDITED_SECONDS:
+            self._edited_since = math.inf
+            path = self._files.path(MEMORY_FILE)
+            log.warning(
+                "%s was edited and is left as it is, because the edit could not be saved; next: mesh render", path
+            )
 
     def _is_bulk(self, watching: Reader, now: float) -> bool:
         """Whether to wait a little longer: each record would cost its sender and us more time than all of them together later."""

@@ -11,7 +11,7 @@ from mesh.sidecar.doctor import examine
 
 GUIDE = Path(__file__).parents[2] / "docs" / "OPERATIONS.md"
 SIDECAR = Path(__file__).parents[2] / "mesh" / "sidecar"
-SOURCES = (SIDECAR / "doctor.py", SIDECAR / "checkup.py")
+SOURCES = (SIDECAR / "doctor.py", SIDECAR / "checkup.py", SIDECAR / "pages" / "checkup.py")
 
 STATUS: dict[str, Any] = {
     "node": "a" * 52,

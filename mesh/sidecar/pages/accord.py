@@ -1,0 +1,203 @@
+"""What a folder and its pages have agreed on: which file is which page, and what both said when they were last in step.
+
+Shared by those who take from files and those who write to them; what is done about a difference is decided there.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from mesh.core.errors import MeshError
+from mesh.pages.names import path_of
+from mesh.sidecar.pages import swap
+from mesh.sidecar.pages.folder import Folder
+from mesh.sidecar.pages.saved import Stamp
+from mesh.store.page_files import FileRow
+
+if TYPE_CHECKING:
+    from mesh.sidecar.pages.book import Book, PageInfo
+    from mesh.sidecar.pages.editor import Editor
+
+Say = Callable[[str, str], None]  # a level of the log, and a sentence
+
+QUIET_SECONDS = 0.04  # a file is taken when it was the same on two looks so far apart: it may be half written
+EMPTY_SECONDS = 1.0  # an empty one: an editor may have emptied it to write it anew
+LINGER_SECONDS = 2.0  # so long a file that was replaced is still read, and a save may be one that was begun before
+_MOST_DISPLACED = 64  # each holds a descriptor
+_AGAIN_SECONDS = 3.0  # after a failure
+
+
+class Remembered(Protocol):
+    """Where the rows of one folder are kept."""
+
+    def get(self, path: str) -> FileRow | None:
+        """The row of a file."""
+
+    def put(self, row: FileRow) -> None:
+        """Keep a row, in place of the one with its path."""
+
+    def drop(self, path: str) -> None:
+        """Forget a row, if there is one."""
+
+    def all(self) -> list[FileRow]:
+        """Every row."""
+
+
+class Lingering:
+    """A file that another was put in the place of: what it said then, and until when it is listened to."""
+
+    def __init__(self, path: str, file: swap.Displaced, row: FileRow, now: float) -> None:
+        self.path = path
+        self.file = file
+        self.base = row.page_text
+        self.text = row.known
+        self.began = self.since = now
+        self.stamp: Stamp | None = None
+        self.taken: Stamp | None = None
+        self.is_other = False  # it says what was not known when it was replaced, and has not been saved yet
+
+
+class Accord:
+    """The state of one mirror."""
+
+    def __init__(
+        self, folder: str, book: "Book", editor: "Editor", remembered: Remembered, say: Say, prefix: str
+    ) -> None:
+        self.folder = Folder(folder)
+        self.book = book
+        self.editor = editor
+        self.prefix = prefix + "/" if prefix else ""
+        self.say = say
+        self._remembered = remembered
+        self.rows = {row.path: row for row in remembered.all()}
+        self._paths = {row.page: row.path for row in self.rows.values()}
+        self.taken: dict[str, Stamp] = {}  # files as they were when they were read and found, or brought, in step
+        self.alone: dict[str, Stamp] = {}  # files that cannot be pages as they are
+        self.missing: set[str] = set()  # files that were there and are not: perhaps only for a moment
+        self.to_restore: set[str] = set()  # those of them that nobody has removed on purpose
+        self.lingering: list[Lingering] = []
+        self.unseen: set[str] = set()  # files that were there at the first look and were not read since
+        self.owed: set[bytes] = set()  # pages whose files could not be brought in step just now
+        self._said: dict[str, set[str]] = {}
+        self._again: dict[str, float] = {}
+
+    # Rows
+
+    def row_of(self, page: bytes) -> FileRow | None:
+        """The row of a page."""
+        path = self._paths.get(page)
+        return None if path is None else self.rows[path]
+
+    def remember(self, row: FileRow) -> None:
+        """Keep a row. On disk only when nothing that was typed meanwhile waits: after a crash the old row is its base."""
+        self.rows[row.path] = row
+        self._paths[row.page] = row.path
+        if not any(item.is_other and item.path == row.path for item in self.lingering):
+            self._remembered.put(row)
+
+    def forget(self, path: str) -> None:
+        """A file is no page's any more."""
+        row = self.rows.pop(path, None)
+        if row is not None and self._paths.get(row.page) == path:
+            del self._paths[row.page]
+        self._remembered.drop(path)
+        self.taken.pop(path, None)
+        self.missing.discard(path)
+        self.to_restore.discard(path)
+
+    def move(self, path: str, to: str) -> FileRow:
+        """A file has another name. If that was another file's, this one has the old name now."""
+        names = {path: to, to: path}
+        rows = [self.rows[old] for old in names if old in self.rows]
+        stamps = {names[row.path]: self.taken[row.path] for row in rows if row.path in self.taken}
+        for row in rows:
+            self.forget(row.path)
+        for item in self.lingering:
+            item.path = names.get(item.path, item.path)
+        for row in rows:
+            self.remember(row._replace(path=names[row.path]))
+        self.taken.update(stamps)
+        return self.rows[to]
+
+    # Pages
+
+    def pages(self) -> dict[bytes, "PageInfo"]:
+        """The pages whose files belong here."""
+        return {info.id: info for info in self.book.pages() if info.shown.startswith(self.prefix)}
+
+    def target(self, info: "PageInfo") -> str:
+        """The path a page's file should have."""
+        return path_of(info.shown.removeprefix(self.prefix))
+
+    # Files
+
+    def linger(self, path: str, file: swap.Displaced, row: FileRow, now: float) -> Lingering:
+        """Go on listening to a file that was replaced, or the newest of many."""
+        item = Lingering(path, file, row, now)
+        self.lingering.append(item)
+        calm = [old for old in self.lingering if not old.is_other]
+        for old in calm[: max(0, len(self.lingering) - _MOST_DISPLACED)]:
+            self.let_go(old)
+        return item
+
+    def let_go(self, item: Lingering) -> None:
+        """Listen no more. What was not heard keeps its name: the next start finds it."""
+        self.lingering.remove(item)
+        item.file.close(is_kept=item.is_other)
+
+    def heard(self, item: Lingering) -> None:
+        """What it says is saved: the row may go to disk, and the file's name away."""
+        item.taken, item.is_other = item.stamp, False
+        item.file.unlink()
+        if item.path in self.rows:
+            self.remember(self.rows[item.path])
+
+    def keep_aside(self, path: str, data: bytes) -> str:
+        """Write what found no place beside where it would have been, under a name that is no page. Returns that name."""
+        number = 0
+        while True:
+            name = f"{path}.{number}.rej" if number else f"{path}.rej"
+            try:
+                swap.add(self.folder.full(name), data)
+            except FileExistsError:
+                number += 1
+            else:
+                return self.folder.full(name)
+
+    # Words
+
+    def say_once(self, path: str, level: str, text: str) -> None:
+        """Until all is well with that file."""
+        said = self._said.setdefault(path, set())
+        if text not in said:
+            said.add(text)
+            self.say(level, text)
+
+    def is_well(self, path: str) -> None:
+        """What was said about a file is over."""
+        self._said.pop(path, None)
+
+    def may_try(self, path: str, now: float) -> bool:
+        """Whether a file failed just now."""
+        return now >= self._again.get(path, now)
+
+    def tries(self) -> list[float]:
+        """When files that failed are tried again."""
+        return list(self._again.values())
+
+    @contextmanager
+    def guarded(self, path: str, now: float) -> Iterator[None]:
+        """Whatever is wrong with one file is said, and tried again later: the others go on."""
+        self._again.pop(path, None)
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 (a full disk or a damaged page can make anything fail)
+            self._again[path] = now + _AGAIN_SECONDS
+            if isinstance(error, MeshError):
+                reason = f"{error}; next: {error.next_step}" if error.next_step else str(error)
+            elif isinstance(error, OSError):
+                reason = error.strerror or str(error)
+            else:
+                reason = f"{type(error).__name__}: {error}"
+            self.say_once(path, "warning", f"{os.path.join(self.folder.path, path)} is not in step: {reason}")

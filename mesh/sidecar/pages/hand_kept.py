@@ -1,0 +1,68 @@
+"""What MEMORY.md has at its top: the page `memory`, as far as its text was worked out. Reads only, and starts no worker.
+
+Where there are no pages, nothing of what pages need is loaded.
+"""
+
+from __future__ import annotations
+
+from mesh.core.tuples import NamedTuple
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from mesh.sidecar.pages.book import Book, PageInfo
+    from mesh.store.reading import Reader
+
+NAME = "memory"
+
+
+class HandKept(NamedTuple):
+    """The text, without front matter; None if it was never worked out. Current: nothing has come since."""
+
+    text: str | None
+    is_current: bool
+
+
+_NOTHING = HandKept("", is_current=True)
+
+
+class _Reading:
+    """As much of a database as a shelf is read from."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.connection = reader.connection
+
+
+def hand_kept(reader: Reader) -> HandKept:
+    """The page's text, within whatever transaction the reader is in."""
+    is_some = "SELECT EXISTS(SELECT 1 FROM elements WHERE log=(SELECT log FROM logs WHERE name='pages'))"
+    info = _listed(reader) if reader.connection.execute(is_some).get else None
+    if info is None:
+        return _NOTHING
+    found = reader.connection.execute(
+        "SELECT text, text_number>=(SELECT coalesce(max(number), 0) FROM page_news WHERE body=?1)"
+        " FROM page_texts WHERE body=?1",
+        (info.body,),
+    ).fetchone()
+    return HandKept(None, is_current=False) if found is None else HandKept(str(found[0]), is_current=bool(found[1]))
+
+
+def memory_page(book: Book) -> PageInfo | None:
+    """The page, if there is one."""
+    return _named(book.pages())
+
+
+def _listed(reader: Reader) -> PageInfo | None:
+    from mesh.sidecar.pages.book import listed
+    from mesh.store.pages import Shelf
+
+    database: Any = _Reading(reader)
+    return _named(listed(Shelf(database)))
+
+
+def _named(pages: Iterable[PageInfo]) -> PageInfo | None:
+    from mesh.pages.names import folded
+
+    return next((info for info in pages if folded(info.shown) == NAME), None)

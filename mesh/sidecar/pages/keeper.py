@@ -1,0 +1,239 @@
+"""The thread that keeps folders in step with the pages: it watches both, and lets their mirrors do the work.
+
+Whatever fails here is logged once and tried again later: the pages are in the store, and the files stay where they are.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Protocol, Self
+
+from watchfiles import Change, watch
+
+from mesh.core.errors import MeshError
+from mesh.sidecar.pages.folder import is_hidden
+
+# Of the watcher, in milliseconds: how often it asks the system, how long it gathers what belongs together, and how often
+# we ask whether pages have changed.
+_STEP_MS, _GATHER_MS, _LOOK_MS = 20, 40, 60
+_SOON_SECONDS = 0.08  # what is due so soon is waited for: the watcher would be later
+_WHOLE_SECONDS = 5.0  # events can be lost: so often a folder is looked through without one
+_SHARE = 200  # but looking through it may take no more than this part of the time
+# While many pages change, looking at all of them takes no more than a third of the time.
+_PAUSE_SHARE, _MOST_PAUSE_SECONDS = 2, 5.0
+_BLIND_SECONDS = 1.0  # where nothing can be watched
+_AGAIN_SECONDS = 3.0
+_STOP_SECONDS = 2.0  # an edit that is being written is written to its end
+
+log = logging.getLogger("mesh.sidecar")
+logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of every change, our own included
+
+
+class Kept(Protocol):
+    """A folder that is kept in step: `Mirror`, or `MemoryFile`."""
+
+    @property
+    def folder(self) -> str:
+        """Where the files are."""
+
+    def identity(self) -> tuple[int, int] | None:
+        """Of the folder: another one, and it has to be watched anew."""
+
+    def step(self, now: float, *, files: bool = True, pages: bool = True) -> float | None:
+        """Do what is due; returns when to come again in any case."""
+
+    def close(self) -> None:
+        """Let go of files."""
+
+
+class Desk(Protocol):
+    """What the thread works at. It is opened in the thread, and opened anew when it has failed."""
+
+    def version(self) -> int:
+        """Another number whenever somebody may have changed some page, this process included."""
+
+    def mirrors(self) -> Sequence[Kept]:
+        """The folders to keep, asked for when the pages have changed; the same folder is the same object each time."""
+
+    def tend(self) -> None:
+        """Do what follows from pages that have come in, before their files are looked at. Also asked now and then."""
+
+
+def say(level: str, text: str) -> None:
+    """How a mirror speaks to the log."""
+    log.log(logging.getLevelNamesMapping()[level.upper()], "%s", text)
+
+
+class _Kept:
+    """A mirror, and when it is its turn."""
+
+    def __init__(self, mirror: Kept) -> None:
+        self.mirror = mirror
+        self.real = os.path.realpath(mirror.folder)  # as the watcher tells it on every system
+        self.identity: tuple[int, int] | None = None
+        self.due: float | None = 0.0
+        self.whole_at = 0.0
+        self.pages_at = 0.0
+        self.version: int | None = None
+        self.said = ""
+
+    def step(self, version: int, *, has_changes: bool) -> None:
+        """Do what is due, if anything is."""
+        now = time.monotonic()
+        files = has_changes or now >= self.whole_at
+        pages = version != self.version and now >= self.pages_at
+        if not (files or pages or (self.due is not None and now >= self.due)):
+            return
+        try:
+            self.due = self.mirror.step(now, files=files, pages=pages)
+        except Exception as error:  # noqa: BLE001 (a folder that cannot be read must not stop the others)
+            self.due = self.whole_at = self.pages_at = time.monotonic() + _AGAIN_SECONDS
+            self.said = complain(error, self.said, f"the folder {self.mirror.folder} is not in step with the pages")
+            return
+        self.said = ""
+        after = time.monotonic()
+        if files:
+            self.whole_at = after + max(_WHOLE_SECONDS, _SHARE * (after - now))
+        if pages:
+            self.version = version
+            self.pages_at = after + min(_PAUSE_SHARE * (after - now), _MOST_PAUSE_SECONDS)
+
+
+class Keeper:
+    """Use as a context manager: leaving it ends the thread when it has finished the file at hand."""
+
+    def __init__(self, opened: Callable[[], AbstractContextManager[Desk]]) -> None:
+        self._opened = opened
+        self._stop = threading.Event()
+        self._kept: dict[int, _Kept] = {}
+        self._said = self._said_of_tending = self._said_of_watching = ""
+        self._tended: int | None = None
+        self._tend_at = self._rested_at = 0.0
+        self._thread = threading.Thread(target=self._work, name="mesh-pages", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join(_STOP_SECONDS)
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the thread still runs."""
+        return self._thread.is_alive()
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            self._kept = {}
+            try:
+                with self._opened() as desk:
+                    while not self._stop.is_set():
+                        self._watch(desk)
+            except Exception as error:  # noqa: BLE001 (a damaged database or a full disk can make anything fail)
+                self._said = complain(error, self._said, "files and pages are not in step")
+                self._stop.wait(_AGAIN_SECONDS)
+            finally:
+                for kept in self._kept.values():
+                    kept.mirror.close()
+
+    def _watch(self, desk: Desk) -> None:
+        """Work for as long as the folders are the same."""
+        mirrors = list(desk.mirrors())
+        before = self._kept
+        self._kept = {id(mirror): before.get(id(mirror)) or _Kept(mirror) for mirror in mirrors}
+        for key in before.keys() - self._kept.keys():
+            before[key].mirror.close()
+        version = desk.version()
+        self._tend(desk, version)
+        for kept in self._kept.values():
+            kept.step(version, has_changes=True)  # makes the folder, if need be
+            kept.identity = kept.mirror.identity()
+        there = [kept.real for kept in self._kept.values() if kept.identity is not None]
+        if not there:
+            self._stop.wait(_LOOK_MS / 1000 if not mirrors else _AGAIN_SECONDS)
+            return
+        is_first = True
+        for changes in self._changes(there):
+            now = desk.version()
+            if now != version and [id(mirror) for mirror in desk.mirrors()] != list(self._kept):
+                return
+            version = now
+            self._tend(desk, version)
+            self._turn(version, changes, is_first=is_first)
+            is_first = False  # what happened before the watcher was ready is seen by then
+            self._said = ""
+            if any(kept.identity != kept.mirror.identity() for kept in self._kept.values()):
+                return
+
+    def _changes(self, folders: Sequence[str]) -> Iterator[Collection[tuple[Change, str]]]:
+        """What happens in the folders, or nothing for a moment, again and again."""
+        try:
+            yield from watch(
+                *folders,
+                watch_filter=lambda _change, path: _concerns(path, folders),
+                debounce=_GATHER_MS,
+                step=_STEP_MS,
+                rust_timeout=_LOOK_MS,
+                yield_on_timeout=True,
+                stop_event=self._stop,
+                raise_interrupt=False,
+                ignore_permission_denied=True,
+            )
+        except (OSError, RuntimeError) as error:  # too many folders for the system, say
+            what = f"the system does not watch folders for us, so they are looked through every {_BLIND_SECONDS:g} s"
+            self._said_of_watching = complain(error, self._said_of_watching, what)
+            while not self._stop.wait(_BLIND_SECONDS):
+                yield [(Change.modified, folder) for folder in folders]
+
+    def _tend(self, desk: Desk, version: int) -> None:
+        began = time.monotonic()
+        if began < self._tend_at and (version == self._tended or began < self._rested_at):
+            return
+        try:
+            desk.tend()
+        except Exception as error:  # noqa: BLE001 (files and pages go on)
+            self._said_of_tending = complain(error, self._said_of_tending, "what follows from new pages is not done")
+        else:
+            self._said_of_tending = ""
+        now = time.monotonic()
+        self._tended = version
+        self._rested_at = now + min(_PAUSE_SHARE * (now - began), _MOST_PAUSE_SECONDS)
+        self._tend_at = now + _WHOLE_SECONDS
+
+    def _turn(self, version: int, changes: Collection[tuple[Change, str]], *, is_first: bool) -> None:
+        paths = [path for _, path in changes]
+        for kept in self._kept.values():
+            has_changes = any(_is_below(path, kept.real) for path in paths)
+            kept.step(version, has_changes=is_first or has_changes)
+        soon = [kept.due for kept in self._kept.values() if kept.due is not None]
+        wait = min(soon, default=time.monotonic() + 1) - time.monotonic()
+        if wait < _SOON_SECONDS and not self._stop.wait(max(wait, 0)):
+            for kept in self._kept.values():
+                kept.step(version, has_changes=False)
+
+
+def complain(error: Exception, said: str, what: str) -> str:
+    """Once, until it is another error or has gone well again. Returns what was said."""
+    now = f"{error}; next: {error.next_step}" if isinstance(error, MeshError) else f"{type(error).__name__}: {error}"
+    if now != said:
+        log.warning("%s: %s", what, now)
+        if not isinstance(error, MeshError | OSError):
+            log.debug("where it happened", exc_info=error)
+    return now
+
+
+def _concerns(path: str, folders: Sequence[str]) -> bool:
+    """Whether a change may be one of a page's file or of a folder."""
+    return any(_is_below(path, folder) and not is_hidden(path[len(folder) + 1 :]) for folder in folders)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return os.path.join(path, "").startswith(os.path.join(folder, ""))

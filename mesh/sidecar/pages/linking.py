@@ -1,0 +1,89 @@
+"""Which page links to what: `[[name]]` to a page, `[[id]]` to a page or a record. The index is brought up to date by who asks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mesh.core.errors import MeshError, UsageError
+from mesh.core.ids import digest
+from mesh.core.tuples import NamedTuple
+from mesh.pages.links import links
+from mesh.pages.names import folded
+from mesh.store.reading import SHORT_CHARS, Reader
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from mesh.sidecar.pages.book import Book, PageInfo
+
+PAGE, RECORD, BROKEN = "page", "record", "broken"
+
+
+class Linked(NamedTuple):
+    """A link as it stands in a page: its line, what it says, and whether that is a page, a record, or nothing (`broken`)."""
+
+    source: PageInfo
+    line: int
+    target: str
+    sort: str
+    page: PageInfo | None
+
+
+class Links:
+    """The links between the pages of a book, as they are when this is made."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._reader = Reader(book.author.store.database.connection)
+        self._pages = book.pages()
+        self._refresh()
+
+    def out(self, info: PageInfo) -> list[Linked]:
+        """What a page links to, by line."""
+        return [link for link in self._all() if link.source.id == info.id]
+
+    def into(self, info: PageInfo) -> list[Linked]:
+        """The links of other pages to one, by page and line."""
+        return [link for link in self._all() if link.page is not None and link.page.id == info.id != link.source.id]
+
+    def broken(self) -> list[Linked]:
+        """Every link to what is not there."""
+        return [link for link in self._all() if link.sort == BROKEN]
+
+    def _refresh(self) -> None:
+        for info in self._pages:
+            try:
+                text = self._book.read(info).text
+            except MeshError:  # a text that cannot be worked out now keeps the links it had
+                continue
+            self._book.shelf.link(info.id, digest(text.encode()), partial(links, text))
+
+    def _all(self) -> list[Linked]:
+        named = {folded(info.shown): info for info in self._pages}
+        of = {info.id: info for info in self._pages}
+        found = [
+            Linked(of[page], line, target, *self._target(target, named, of))
+            for page, target, line in self._book.shelf.links()
+            if page in of
+        ]
+        return sorted(found, key=lambda link: (link.source.shown, link.line))
+
+    def _target(
+        self, target: str, named: dict[str, PageInfo], of: dict[bytes, PageInfo]
+    ) -> tuple[str, PageInfo | None]:
+        page = named.get(folded(target.removesuffix(".md")))
+        if page is not None:
+            return PAGE, page
+        tag = self._record(target)
+        if tag is None:
+            return BROKEN, None
+        return (PAGE, of[tag]) if tag in of else (RECORD, None)
+
+    def _record(self, target: str) -> bytes | None:
+        """The live record an id, or enough of its beginning, stands for."""
+        if len(target) < SHORT_CHARS:
+            return None
+        try:
+            tag = self._reader.resolve(target)
+        except UsageError:
+            return None
+        return tag if self._reader.entry(tag) is not None else None

@@ -1,0 +1,129 @@
+"""One folder kept in step with the pages, both ways. No thread and no watching: whoever drives it says when, and what time it is.
+
+A step compares what lies in the folder, what the pages say and what was remembered of both; it needs no event to be told
+to it and none is lost. So it does not matter how often, how late or after what crash a step is made.
+"""
+
+from typing import TYPE_CHECKING
+
+from mesh.sidecar.pages import strays
+from mesh.sidecar.pages.accord import EMPTY_SECONDS, QUIET_SECONDS, Accord, Remembered, Say
+from mesh.sidecar.pages.putting import Putting
+from mesh.sidecar.pages.taking import Taking, candidates
+from mesh.store.page_files import FileRow
+
+if TYPE_CHECKING:
+    from mesh.sidecar.pages.book import Book
+    from mesh.sidecar.pages.editor import Editor
+
+__all__ = ["FileRow", "Mirror", "Remembered"]
+
+GRACE_SECONDS = 0.5  # a file that is gone so long was removed: editors that save by renaming leave it out for a moment
+# More files than this, and more than half of all, are not removed by a person who means it: a disk is gone, or a branch.
+_MANY = 10
+_LISTEN_SECONDS = 0.25  # between two looks at files that were replaced
+_OWED_SECONDS = 1.0  # between two tries where something is in the way
+_REMOVED = "its file was deleted"
+
+
+class Mirror:
+    """The files of a folder are the pages, or those whose names begin with `prefix` and a slash."""
+
+    def __init__(
+        self, folder: str, book: "Book", editor: "Editor", remembered: Remembered, say: Say, prefix: str = ""
+    ) -> None:
+        self._accord = Accord(folder, book, editor, remembered, say, prefix)
+        self._is_started = False
+        self._version: int | None = None  # of the pages, when all of them were last looked at
+        self._gone_at = 0.0  # when the last file was found missing
+        self._look_at: float | None = None
+
+    @property
+    def folder(self) -> str:
+        """Where the files are."""
+        return self._accord.folder.path
+
+    def identity(self) -> tuple[int, int] | None:
+        """Of the folder: another one, and it has to be watched anew."""
+        return self._accord.folder.identity()
+
+    def step(self, now: float, *, files: bool = True, pages: bool = True) -> float | None:
+        """Do what is due; `files`, `pages`: whether some may have changed. Returns when to come again in any case."""
+        accord = self._accord
+        is_look = files or not self._is_started or (self._look_at is not None and now >= self._look_at)
+        if is_look:
+            self._look(now)
+        Taking(accord, now).lingering()
+        if is_look:
+            Taking(accord, now).files()
+            self._end_grace(now)
+        version = accord.book.version() if pages or self._version is None else self._version
+        if version != self._version or accord.owed:
+            Putting(accord, now).pages(is_everything=version != self._version)
+            self._version = version
+        return self._due(now)
+
+    def close(self) -> None:
+        """Let go of files that were replaced."""
+        for item in list(self._accord.lingering):
+            self._accord.let_go(item)
+
+    def _look(self, now: float) -> None:
+        accord, folder = self._accord, self._accord.folder
+        is_other = folder.look(now)
+        if is_other:
+            accord.say("warning", f"the folder {folder.path} was gone or replaced; the files of its pages are restored")
+        gone = {path for path in accord.rows if path not in folder.found and not folder.is_blind(path)}
+        accord.owed |= {accord.rows[path].page for path in accord.missing - gone if path in accord.rows}
+        if gone - accord.missing:
+            self._gone_at = now
+        accord.missing = gone
+        accord.to_restore &= gone
+        if is_other or not self._is_started:
+            accord.to_restore |= gone
+        accord.alone = {path: stamp for path, stamp in accord.alone.items() if path in folder.found}
+        if not self._is_started:
+            self._is_started = True
+            accord.unseen = set(folder.found)
+            strays.clear(accord, now)
+
+    def _end_grace(self, now: float) -> None:
+        """Decide about files that have been missing for a while."""
+        accord = self._accord
+        if not accord.missing or now < self._gone_at + GRACE_SECONDS:
+            return
+        removed = accord.missing - accord.to_restore
+        if len(accord.missing) > _MANY and len(accord.missing) * 2 > len(accord.rows) and removed:
+            how_many = f"{len(accord.missing)} of {len(accord.rows)} files were gone at once"
+            accord.say("warning", f"{accord.folder.path}: {how_many}; no page was removed, the files are restored")
+            accord.to_restore |= removed
+        pages = accord.pages()
+        for path in sorted(accord.missing):
+            if not accord.may_try(path, now):
+                continue
+            with accord.guarded(path, now):
+                info = pages.get(accord.rows[path].page)
+                if path in accord.to_restore:
+                    Putting(accord, now).restore(path)
+                else:
+                    if info is not None:
+                        accord.editor.remove(info, _REMOVED)
+                    accord.forget(path)
+
+    def _due(self, now: float) -> float | None:
+        """The next moment at which something may have to be done though nothing happens."""
+        accord, folder = self._accord, self._accord.folder
+        looks = [again for again in accord.tries() if again > now]
+        waiting = [path for path in candidates(accord) if accord.may_try(path, now)]
+        for path in waiting:
+            ready = (folder.quiet_at(path, seconds) for seconds in (QUIET_SECONDS, EMPTY_SECONDS))
+            looks.append(next((at for at in ready if at > now), now + QUIET_SECONDS))
+        if accord.missing:
+            looks.append(max(self._gone_at + GRACE_SECONDS, now + QUIET_SECONDS))
+        self._look_at = min(looks, default=None)
+        if accord.owed:
+            looks.append(now + (QUIET_SECONDS if waiting else _OWED_SECONDS))
+        if accord.lingering:
+            is_hurry = any(item.is_other for item in accord.lingering)
+            looks.append(now + (QUIET_SECONDS if is_hurry else _LISTEN_SECONDS))
+        return min(looks, default=None)

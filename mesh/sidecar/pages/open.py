@@ -1,0 +1,36 @@
+"""Opening the pages of a home, for as long as one command or one task needs them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from mesh.core.tuples import NamedTuple
+from mesh.pages.workshop import Workshop
+from mesh.sidecar.pages.book import Book
+from mesh.sidecar.pages.editor import Editor
+from mesh.sidecar.pages.joining import Joiner
+from mesh.store.home import open_home
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Pages(NamedTuple):
+    """The pages of one home: read, write, and bring together what belongs together. Not for two threads."""
+
+    book: Book
+    editor: Editor
+    joiner: Joiner
+
+
+@contextmanager
+def open_pages(home: str) -> Iterator[Pages]:
+    """The pages of a home. The text worker is started by the first text that is not worked out yet, and ended here."""
+    author = open_home(home).author()
+    try:
+        with Workshop() as workshop:
+            editor = Editor(Book(author, workshop))
+            yield Pages(editor.book, editor, Joiner(editor))
+    finally:
+        author.store.close()

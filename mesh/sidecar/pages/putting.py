@@ -1,0 +1,164 @@
+"""From pages to files: what was edited, renamed or removed elsewhere. Files are replaced in one step, never written into.
+
+What somebody saves meanwhile is not judged here: a file that is not known to be in step is not touched.
+"""
+
+import contextlib
+import os
+import unicodedata
+from typing import TYPE_CHECKING
+
+from mesh.pages.merging import merge
+from mesh.sidecar.pages import swap
+from mesh.sidecar.pages.accord import QUIET_SECONDS, Accord
+from mesh.sidecar.pages.saved import Content, encoded, same
+from mesh.store.page_files import FileRow
+
+if TYPE_CHECKING:
+    from mesh.sidecar.pages.book import PageInfo
+
+
+class Putting:
+    """One round of bringing files in step with their pages."""
+
+    def __init__(self, accord: Accord, now: float) -> None:
+        self._accord = accord
+        self._now = now
+
+    def pages(self, *, is_everything: bool) -> None:
+        """Look at all pages, or only at those that are owed something."""
+        accord = self._accord
+        pages = accord.pages()
+        wanted = pages.keys() if is_everything else accord.owed & pages.keys()
+        accord.owed = accord.owed & pages.keys()
+        for gone in [row for row in accord.rows.values() if row.page not in pages]:
+            with accord.guarded(gone.path, self._now):
+                self._drop(gone)
+        for page in sorted(wanted, key=lambda page: pages[page].shown):
+            row = accord.row_of(page)
+            path = accord.target(pages[page]) if row is None else row.path
+            accord.owed.add(page)
+            if accord.may_try(path, self._now):
+                with accord.guarded(path, self._now):
+                    if self._put(pages[page], row):
+                        accord.owed.discard(page)
+
+    def restore(self, path: str) -> None:
+        """Write a file anew that nobody has removed on purpose."""
+        accord = self._accord
+        row = accord.rows[path]
+        info = accord.pages().get(row.page)
+        if info is None:
+            accord.forget(path)
+            return
+        text = accord.book.read(info).text
+        with contextlib.suppress(FileExistsError):  # it has come back: the next look sees it
+            swap.add(accord.folder.full(path), encoded(text, row.style))
+            accord.remember(row._replace(page_text=text, file_text=None))
+        accord.missing.discard(path)
+        accord.to_restore.discard(path)
+
+    def _put(self, info: "PageInfo", row: FileRow | None) -> bool:
+        """Bring one file in step. False: not now."""
+        accord = self._accord
+        target = accord.target(info)
+        if row is None:
+            return self._place(info, target)
+        if row.path in accord.missing or row.path in accord.alone:
+            return True  # it is owed again when it comes back, or has been mended
+        if _nfc(row.path) != _nfc(target):
+            moved = self._move(row, target)
+            if moved is None:
+                return False
+            row = moved
+        text = accord.book.read(info).text
+        return text == row.page_text or self._bring(row, text)
+
+    def _place(self, info: "PageInfo", path: str) -> bool:
+        """A file for a page that has none."""
+        accord = self._accord
+        if path in accord.rows:
+            return False  # of a page that has to move away first
+        text = accord.book.read(info).text
+        # Remembered first: after a crash it is a file that is missing, and is restored; else a stranger with our text.
+        accord.remember(FileRow(path, info.id, text, None, ""))
+        try:
+            swap.add(accord.folder.full(path), encoded(text, ""))
+        except OSError as error:
+            accord.forget(path)
+            if not isinstance(error, FileExistsError):
+                raise
+            if accord.alone.pop(path, None) is not None:  # looked at again: perhaps it says the same by now
+                accord.say_once(path + "/", "warning", f"{accord.folder.full(path)} is in the way of a page's file")
+            return False
+        return True
+
+    def _move(self, row: FileRow, target: str) -> FileRow | None:
+        """The file follows its page's name, with all that was typed into it. None: something is in the way."""
+        accord, folder = self._accord, self._accord.folder
+        if target in accord.missing:
+            return None
+        is_traded = target in accord.rows
+        os.makedirs(os.path.dirname(folder.full(target)), exist_ok=True)
+        try:
+            (swap.exchange if is_traded else swap.move)(folder.full(row.path), folder.full(target))
+        except (FileExistsError, FileNotFoundError):
+            return None
+        moved = accord.move(row.path, target)
+        folder.prune(row.path)
+        return moved
+
+    def _bring(self, row: FileRow, text: str) -> bool:
+        """The page says `text` now: make the same change to its file."""
+        accord, folder = self._accord, self._accord.folder
+        wanted = text if row.file_text is None else merge(row.page_text, text, row.file_text)
+        if same(wanted, row.known):
+            accord.remember(row._replace(page_text=text, file_text=None if row.known == text else row.known))
+            return True
+        stamp = accord.taken.get(row.path)
+        if stamp is None or stamp != folder.stamp(row.path):
+            return False  # somebody is writing: theirs is taken first
+        try:
+            old = swap.replace(folder.full(row.path), encoded(wanted, row.style))
+        except FileNotFoundError:
+            return False
+        del accord.taken[row.path]  # looked at again soon: the clock of a disk is coarse
+        item = accord.linger(row.path, old, row, self._now)
+        item.stamp, content = old.read()
+        item.is_other = not isinstance(content, Content) or content.text != row.known
+        if not item.is_other:
+            item.taken = item.stamp
+            old.unlink()  # first: killed in between, the old text must not be taken for an edit of the new one
+        accord.remember(row._replace(page_text=text, file_text=None if wanted == text else wanted))
+        return True
+
+    def _drop(self, row: FileRow) -> None:
+        """A page was removed elsewhere: its file goes too, but nothing that is only in the file."""
+        accord, path = self._accord, row.path
+        folder = accord.folder
+        is_seen = path in folder.found and folder.stamp(path) == folder.found[path]
+        if path not in accord.missing and not (is_seen and folder.is_quiet(path, self._now, QUIET_SECONDS)):
+            accord.owed.add(row.page)  # somebody is writing
+            return
+        try:
+            file = swap.take_away(folder.full(path))
+        except FileNotFoundError:
+            accord.forget(path)
+            return
+        _, content = file.read()
+        is_known = isinstance(content, Content) and content.text == row.known and same(row.known, row.page_text)
+        if not is_known:
+            try:
+                aside = accord.keep_aside(path, file.data())
+            except OSError:
+                file.put_back(folder.full(path))
+                raise
+            accord.say("warning", f"a page was removed elsewhere; what only its file held is kept in {aside}")
+        file.close()
+        accord.forget(path)
+        folder.prune(path)
+
+
+def _nfc(path: str) -> str:
+    """Some disks write an accent as a letter of its own."""
+    return unicodedata.normalize("NFC", path)

@@ -1,0 +1,108 @@
+"""The room the keeper works in: the pages of a home, its folder of files and those that were given, all opened together."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import contextmanager
+
+from mesh.sidecar.pages.keeper import say
+from mesh.sidecar.pages.memory import MemoryFile
+from mesh.sidecar.pages.mirror import Mirror
+from mesh.sidecar.pages.open import open_pages
+from mesh.sidecar.pages.saved import Content, read
+from mesh.sidecar.renderer import FOLDER as RENDERED
+from mesh.store.page_files import Files, pay_scrub, wiped
+from mesh.store.page_folders import Folders
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mesh.sidecar.pages.keeper import Kept
+    from mesh.sidecar.pages.open import Pages
+    from mesh.store.home import Home
+
+FOLDER = "pages"  # in the home
+
+log = logging.getLogger("mesh.sidecar")
+
+
+@contextmanager
+def open_study(home: Home) -> Iterator[Study]:
+    """For as long as the keeper works."""
+    with open_pages(home.path) as pages:
+        yield Study(home, pages)
+
+
+class Study:
+    """See `keeper`."""
+
+    def __init__(self, home: Home, pages: Pages) -> None:
+        self._folder = home.file(FOLDER)
+        self._pages = pages
+        self._database = pages.book.author.store.database
+        self._folders = Folders(self._database)
+        self._is_said = False
+        self._mirrors: dict[tuple[str, str], Mirror] = {}
+        self._memory = MemoryFile(home.file(RENDERED), pages.book, pages.editor, say)
+
+    def version(self) -> int:
+        """Another number whenever somebody may have changed some page."""
+        return self._pages.book.version()
+
+    def mirrors(self) -> list[Kept]:
+        """The home's own folder, those that were given and are there, and what is typed into MEMORY.md."""
+        book, editor = self._pages.book, self._pages.editor
+        if not book.is_member():
+            if not self._is_said:
+                self._is_said = True
+                log.warning("this node is not a member yet: files in %s become no pages until it is", self._folder)
+            return []  # nothing of ours would count: files would seem to be those of pages that were removed
+        given = [(item.folder, item.prefix) for item in self._folders.all() if os.path.isdir(item.folder)]
+        self._mirrors = {
+            key: self._mirrors.get(key) or Mirror(key[0], book, editor, self._files(key[0]), say, key[1])
+            for key in [(self._folder, ""), *given]
+        }
+        return [*self._mirrors.values(), self._memory]
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for mirror in self._mirrors.values():
+            mirror.close()
+        self._memory.close()
+
+    def tend(self) -> None:
+        """Do what follows from pages that have come in."""
+        for kept, ended in self._pages.joiner.join_twins():
+            log.info("two pages of one name began with the same text and are one now name=%s", kept.shown)
+            log.debug("ended page=%s", ended.shown)
+        count = self._pages.joiner.carry()
+        if count:
+            log.info("edits that came too late were made to the text that followed operations=%d", count)
+        pages = wiped(self._database)
+        if pages and self._is_in_step(pages):
+            pay_scrub(self._database, [folder for folder, _ in self._mirrors])
+            self._pages.book.author.store.scrub()  # if a reader is in the way, the node tries again
+
+    def _files(self, folder: str) -> Files:
+        return Files(self._database, folder, lambda path: _text(os.path.join(folder, path)))
+
+    def _is_in_step(self, pages: set[bytes]) -> bool:
+        """Whether every row of these pages was written since. A file may say more than its page: what was erased is in neither."""
+        book = self._pages.book
+        texts = {info.id: book.read(info).text for info in book.pages()}
+        rows = [row for folder, _ in self._mirrors for row in Files(self._database, folder).all()]
+        return all(
+            row.page_text == texts.get(row.page)
+            for row in rows
+            if row.page in pages or not pages.isdisjoint(book.bodies(row.page))
+        )
+
+
+def _text(path: str) -> str | None:
+    try:
+        _, found = read(path)
+    except OSError:
+        return None
+    return found.text if isinstance(found, Content) else None

@@ -1,0 +1,222 @@
+"""Putting a new file in the place of another, in one step, and keeping hold of what was there.
+
+Whoever writes to the old file at that moment loses nothing: it is handed out, and can be read again later. What is
+written, and what becomes of the old file, is not decided here.
+"""
+
+import contextlib
+import ctypes
+import errno
+import hashlib
+import os
+import stat
+import sys
+from collections.abc import Iterable
+
+from mesh.core.tuples import NamedTuple
+from mesh.sidecar.pages.saved import Content, LeftAlone, Stamp, read_open, stamp_of
+
+PREFIX = ".mesh-"  # of files of ours that are not there for long; hidden, so nobody takes them for pages
+_OLD = "-old"
+_HERE = -100  # AT_FDCWD
+# What a kernel, a C library or a file system says that does not know the call.
+_UNKNOWN = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+
+class Displaced:
+    """A file that another was put in the place of. Its descriptor stays open: who writes to it still is heard."""
+
+    def __init__(self, path: str | None, descriptor: int) -> None:
+        self.path = path  # where it lies now, if it has a name
+        self._descriptor = descriptor
+
+    def stamp(self) -> Stamp:
+        """As it is at this moment."""
+        return stamp_of(os.fstat(self._descriptor))
+
+    def read(self) -> tuple[Stamp, Content | LeftAlone]:
+        """What it says at this moment."""
+        return read_open(self._descriptor)
+
+    def data(self) -> bytes:
+        """Its bytes, all of them."""
+        with open(os.dup(self._descriptor), "rb") as file:
+            file.seek(0)
+            return file.read()
+
+    def unlink(self) -> None:
+        """Take its name away. It can still be read."""
+        if self.path is not None:
+            remove(self.path)
+            self.path = None
+
+    def put_back(self, path: str) -> None:
+        """Give it its old name again, and let go of it."""
+        if self.path is not None:
+            move(self.path, path)
+            self.path = None
+        self.close()
+
+    def close(self, *, is_kept: bool = False) -> None:
+        """Let go of it for ever, or leave it where it lies."""
+        if not is_kept:
+            self.unlink()
+        os.close(self._descriptor)
+
+
+class Stray(NamedTuple):
+    """A file of ours that was left by somebody who was killed."""
+
+    path: str
+    of: str | None  # the name of the file it lies beside, if that is known
+    is_draft: bool  # it never was in its place: nothing is lost with it
+
+
+def replace(path: str, data: bytes) -> Displaced:
+    """Put new bytes in the place of a file, with its mode. FileNotFoundError: there is none, and none was made."""
+    found = os.lstat(path)
+    draft = _write_draft(path, data, stat.S_IMODE(found.st_mode))
+    try:
+        if not _call(draft, path, is_exchange=True):
+            return _replace_in_two_steps(draft, path)
+    except BaseException:
+        remove(draft)
+        raise
+    return Displaced(draft, os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+
+
+def add(path: str, data: bytes) -> None:
+    """Make a file, whole at once, and its folders. FileExistsError: somebody was faster, and keeps theirs."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    draft = _write_draft(path, data, None)
+    try:
+        move(draft, path)
+    except BaseException:
+        remove(draft)
+        raise
+
+
+def move(path: str, to: str) -> None:
+    """Give a file another name. FileExistsError: there is one of that name; it stays."""
+    try:
+        if not _call(path, to, is_exchange=False):
+            _link_over(path, to)
+    except FileExistsError:
+        # A disk that knows no case: the same file under its other name.
+        if path.casefold() != to.casefold() or not os.path.samefile(path, to):
+            raise
+        os.rename(path, to)
+
+
+def exchange(one: str, other: str) -> None:
+    """Two files take each other's names."""
+    if not _call(one, other, is_exchange=True):
+        between = _beside(one, b"")
+        os.rename(one, between)
+        os.rename(other, one)
+        os.rename(between, other)
+
+
+def take_away(path: str) -> Displaced:
+    """Take a file out of its place: what was written to it up to now is in it."""
+    away = _beside(path, b"")
+    os.rename(path, away)
+    return Displaced(away, os.open(away, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+
+
+def remove(path: str) -> None:
+    """Whether it is there or not."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def stray(path: str, names: Iterable[str]) -> Stray:
+    """What a file is whose name begins with our prefix; `names`: those that may have been replaced beside it."""
+    of = os.path.basename(path).removeprefix(PREFIX).partition("-")[0]
+    with open(path, "rb") as file:
+        is_draft = is_new(path, file.read())
+    return Stray(path, next((name for name in names if mark(os.fsencode(name)) == of), None), is_draft)
+
+
+def is_new(path: str, data: bytes) -> bool:
+    """Whether these bytes are what was being put in place when the stray file was left."""
+    return os.path.basename(path).removesuffix(_OLD).endswith("-" + mark(data))
+
+
+def mark(data: bytes) -> str:
+    """A few characters that stand for bytes."""
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def _beside(path: str, data: bytes) -> str:
+    """The name tells the file it belongs to and what it held at first: so it can be told what a killed process left."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f"{PREFIX}{mark(os.fsencode(name))}-{mark(data)}")
+
+
+def _write_draft(path: str, data: bytes, mode: int | None) -> str:
+    draft = _beside(path, data)
+    remove(draft)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if mode is None else 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())  # after a power cut an empty file would look like an edit
+    except BaseException:
+        remove(draft)
+        raise
+    return draft
+
+
+def _replace_in_two_steps(draft: str, path: str) -> Displaced:
+    """Where files cannot be exchanged: the old one gets a second name first."""
+    old: str | None = draft + _OLD
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        remove(draft + _OLD)
+        try:
+            os.link(path, draft + _OLD, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in _UNKNOWN | {errno.EPERM, errno.EMLINK}:
+                raise
+            old = None
+        os.replace(draft, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return Displaced(old, descriptor)
+
+
+def _link_over(path: str, to: str) -> None:
+    try:
+        os.link(path, to, follow_symlinks=False)
+        os.unlink(path)
+    except OSError as error:
+        if error.errno not in _UNKNOWN | {errno.EPERM, errno.EMLINK}:
+            raise
+        if os.path.lexists(to):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), to) from error
+        os.rename(path, to)
+
+
+def _call(one: str, other: str, *, is_exchange: bool) -> bool:
+    """Rename without ever replacing. False: this system or this disk cannot."""
+    names = (os.fsencode(one), os.fsencode(other))
+    library = ctypes.CDLL(None, use_errno=True)
+    try:
+        if sys.platform == "darwin":
+            failed = library.renamex_np(*names, ctypes.c_uint(2 if is_exchange else 4))  # RENAME_SWAP, RENAME_EXCL
+        else:
+            flags = ctypes.c_uint(2 if is_exchange else 1)  # RENAME_EXCHANGE, RENAME_NOREPLACE
+            failed = library.renameat2(_HERE, names[0], _HERE, names[1], flags)
+    except AttributeError:  # an old C library
+        return False
+    if not failed:
+        return True
+    code = ctypes.get_errno()
+    if code in _UNKNOWN:
+        return False
+    raise OSError(code, os.strerror(code), one, None, other)

@@ -1,0 +1,247 @@
+"""From files to pages: what somebody saved becomes edits, new pages and new names.
+
+Reads files and never writes to them; where a page says something else afterwards, its file is owed that.
+"""
+
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from clan_learnings.redaction import describe, redact
+from mesh.core.errors import UsageError
+from mesh.pages.difference import edits
+from mesh.pages.matching import same_end, same_start
+from mesh.pages.names import checked, name_of
+from mesh.sidecar.pages.accord import EMPTY_SECONDS, LINGER_SECONDS, QUIET_SECONDS, Accord, Lingering
+from mesh.sidecar.pages.saved import Content, LeftAlone, Stamp, read, same
+from mesh.store.page_files import FileRow
+
+if TYPE_CHECKING:
+    from mesh.sidecar.pages.book import PageInfo
+    from mesh.sidecar.pages.editor import Saved
+
+_NOT_COUNTED = "what this node writes does not count, or not yet; next: see whether it is a member: mesh doctor"
+
+
+def candidates(accord: Accord) -> list[str]:
+    """The files that are not known to be in step."""
+    known, alone = accord.taken, accord.alone
+    found = accord.folder.found.items()
+    return sorted(path for path, stamp in found if stamp not in (known.get(path), alone.get(path)))
+
+
+class Taking:
+    """One round of taking what is ready."""
+
+    def __init__(self, accord: Accord, now: float) -> None:
+        self._accord = accord
+        self._now = now
+
+    @cached_property
+    def _pages(self) -> "dict[bytes, PageInfo]":
+        return self._accord.pages()
+
+    def files(self) -> None:
+        """Take every file that has come to rest."""
+        accord = self._accord
+        for path in candidates(accord):
+            if accord.may_try(path, self._now) and accord.folder.is_quiet(path, self._now, QUIET_SECONDS):
+                with accord.guarded(path, self._now):
+                    self._take(path)
+
+    def lingering(self) -> None:
+        """Listen to the files that were replaced: who had one open may have written to it."""
+        for item in list(self._accord.lingering):
+            with self._accord.guarded(item.path, self._now):
+                self._listen(item)
+
+    # Files in their places
+
+    def _take(self, path: str) -> None:
+        accord = self._accord
+        stamp, content = read(accord.folder.full(path))
+        if stamp != accord.folder.found[path]:
+            return  # it is being written: the next look sees it
+        if isinstance(content, LeftAlone):
+            self._leave(path, stamp, content.reason)
+            return
+        row = accord.rows.get(path) or self._renamed(path, stamp, content)
+        if row is None:
+            self._add(path, stamp, content)
+            return
+        if accord.alone.pop(path, None) is not None:
+            accord.owed.add(row.page)
+        info = self._pages.get(row.page)
+        if info is None:  # removed elsewhere
+            accord.owed.add(row.page)
+        elif content.text == row.known or self._is_there(path, content, info):
+            self._agree(row, stamp, content)
+        elif content.text or not row.page_text:
+            self._save(row, info, stamp, content)
+        elif path in accord.unseen:  # emptied while nobody looked: by a crash, as likely as by a person
+            accord.remember(row._replace(page_text="", file_text=None))
+            accord.taken[path] = stamp
+            accord.owed.add(row.page)
+            accord.say_once(path, "warning", f"{accord.folder.full(path)} was empty and is restored")
+        elif accord.folder.is_quiet(path, self._now, EMPTY_SECONDS):
+            self._save(row, info, stamp, content)
+        else:
+            return
+        accord.unseen.discard(path)
+
+    def _is_there(self, path: str, content: Content, info: "PageInfo") -> bool:
+        """Whether an edit was saved, and only that could not be remembered any more."""
+        return path in self._accord.unseen and content.text == self._accord.book.read(info).text
+
+    def _agree(self, row: FileRow, stamp: Stamp, content: Content) -> None:
+        """File and page are in step."""
+        accord = self._accord
+        now = row._replace(style=content.style)
+        if content.text != row.known:
+            now = now._replace(page_text=content.text, file_text=None)
+        if now != row:
+            accord.remember(now)
+        accord.taken[row.path] = stamp
+        if now.file_text is None:
+            accord.is_well(row.path)
+
+    def _save(self, row: FileRow, info: "PageInfo", stamp: Stamp, content: Content) -> None:
+        saved = self._accord.editor.save(info, self._base(row, content.text), content.text)
+        if saved.changed and saved.text == row.page_text and not saved.findings:
+            self._leave(row.path, stamp, _NOT_COUNTED)
+        else:
+            self._settle(row.path, row.page, saved, stamp, content)
+
+    def _base(self, row: FileRow, text: str) -> str:
+        """What the writer had before them. Just after a file was replaced they may still have had the old one."""
+        older = [item.base for item in self._accord.lingering if item.path == row.path]
+        if not older:
+            return row.page_text
+        return min([row.page_text, *reversed(older)], key=lambda base: _distance(base, text))
+
+    def _settle(self, path: str, page: bytes, saved: "Saved", stamp: Stamp, content: Content) -> None:
+        """Remember that the file's own part is in the page. What the page says besides, the file is owed."""
+        accord, mine = self._accord, content.text
+        clean = redact(mine).text if saved.findings else mine
+        text = saved.text if same(saved.text, clean) else clean
+        accord.remember(FileRow(path, page, text, None if mine == text else mine, content.style))
+        accord.taken[path] = stamp
+        if text != saved.text:
+            accord.owed.add(page)
+        if saved.findings:
+            left = f"{describe(saved.findings)} left out of the page; the file itself is left alone"
+            accord.say_once(path, "warning", f"{accord.folder.full(path)}: {left}")
+        else:
+            accord.is_well(path)
+
+    # Files without a page
+
+    def _renamed(self, path: str, stamp: Stamp, content: Content) -> FileRow | None:
+        """The row of a missing file that this one was."""
+        accord, text = self._accord, content.text
+        rows = [accord.rows[gone] for gone in sorted(accord.missing)]
+        # A number alone proves nothing: a file system gives that of a removed file to the next.
+        found = [row for row in rows if _inode(accord, row) == stamp.inode and _are_alike(text, row.known)]
+        found += [row for row in rows if text and text == row.known]
+        info = self._pages.get(found[0].page) if found else None
+        if info is None:
+            return None
+        try:
+            name = checked(accord.prefix + name_of(path))
+        except UsageError:  # the page is not gone: its file has only gone where it cannot follow
+            accord.to_restore.add(found[0].path)
+            return None
+        if name != info.name:
+            self._pages[info.id] = accord.editor.rename(info, name)
+            accord.owed.add(info.id)
+        return accord.move(found[0].path, path)
+
+    def _add(self, path: str, stamp: Stamp, content: Content) -> None:
+        accord = self._accord
+        there = next((info for info in self._pages.values() if accord.target(info) == path), None)
+        if there is not None and accord.row_of(there.id) is None:
+            text = accord.book.read(there).text
+            if same(text, content.text):
+                accord.remember(FileRow(path, there.id, text, None, content.style))
+                accord.taken[path] = stamp
+                accord.is_well(path)
+                return
+        try:
+            name = checked(accord.prefix + name_of(path))
+        except UsageError as error:
+            self._leave(path, stamp, f"{error}; next: {error.next_step}" if error.next_step else str(error))
+            return
+        info, saved = accord.editor.new(name, content.text)
+        self._pages = accord.pages()
+        accord.unseen.discard(path)
+        if info.id in self._pages:
+            self._settle(path, info.id, saved, stamp, content)
+            accord.owed.add(info.id)  # it may be shown under another name
+        else:
+            self._leave(path, stamp, _NOT_COUNTED)
+
+    def _leave(self, path: str, stamp: Stamp, reason: str) -> None:
+        self._accord.alone[path] = stamp
+        self._accord.say_once(path, "warning", f"{self._accord.folder.full(path)} is left alone: {reason}")
+
+    # Files that were replaced
+
+    def _listen(self, item: Lingering) -> None:
+        stamp = item.file.stamp()
+        if stamp != item.stamp:
+            item.stamp, item.since = stamp, self._now
+        rest = self._now - item.since
+        if rest < QUIET_SECONDS:
+            return
+        if stamp != item.taken:
+            _, content = item.file.read()
+            is_emptied = isinstance(content, Content) and not content.text and bool(item.text)
+            if is_emptied and rest < EMPTY_SECONDS:
+                return
+            self._hear(item, content)
+            self._accord.heard(item)
+        if self._now - item.began >= LINGER_SECONDS:
+            self._accord.let_go(item)
+
+    def _hear(self, item: Lingering, content: Content | LeftAlone) -> None:
+        """Save what was written to a file while, or after, another was put in its place."""
+        accord = self._accord
+        if isinstance(content, Content) and content.text == item.text:
+            return
+        row = accord.rows.get(item.path)
+        info = None if row is None else self._pages.get(row.page)
+        is_whole = False
+        if info is not None and isinstance(content, Content):
+            saved = accord.editor.save(info, item.base, content.text)
+            accord.owed.add(info.id)
+            item.base = item.text = content.text
+            is_whole = not saved.findings
+        if not is_whole:
+            aside = accord.keep_aside(item.path, item.file.data())
+            accord.say("warning", f"what was written to {accord.folder.full(item.path)} meanwhile is kept in {aside}")
+
+
+def _inode(accord: Accord, row: FileRow) -> int | None:
+    stamp = accord.taken.get(row.path)
+    return None if stamp is None else stamp.inode
+
+
+def _are_alike(one: str, other: str) -> bool:
+    """Whether most lines of two texts are the same."""
+    if one == other:
+        return True
+    lines, others = ({line for line in text.split("\n") if line.strip()} for text in (one, other))
+    return len(lines & others) * 2 > max(len(lines), len(others))
+
+
+def _distance(one: str, other: str) -> tuple[int, int]:
+    """How many lines two texts do not share; then, how many letters are changed."""
+    lines = Counter(one.split("\n"))
+    lines.subtract(other.split("\n"))
+    changed = 0
+    for edit in edits(one, other):  # by words: letters that stay at a word's ends are not changed
+        gone, inserted = one[edit.at : edit.at + edit.removed], edit.inserted
+        start = same_start(gone, inserted)
+        end = same_end(gone[start:], inserted[start:])
+        changed += len(gone) + len(inserted) - 2 * (start + end)
+    return sum(map(abs, lines.values())), changed
