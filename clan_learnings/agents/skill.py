@@ -13,6 +13,9 @@ CALLS = (
     "show",
     "tail",
     "why",
+    "page append",
+    "page list",
+    "page show",
     "pattern add",
     "pattern list",
     "pattern show",
@@ -42,6 +45,9 @@ everybody knows, what the code says itself, and all secrets. Record once: a repe
 
 The answer says which pattern a correction was counted under. From the third session on, a pattern is shown to every agent at
 its start. If it is the wrong pattern, the answer says how to move it.
+
+What is longer than a sentence, a runbook or the story of a service, is a page: `{mesh} page list`, `{mesh} page show NAME`,
+`{mesh} page append NAME "what is new"`. Others edit it at the same time; nothing of theirs is lost.
 
 ## When to search
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "edit": ("edit", "Change what a record says."),
     "retract": ("retract", "Take a record back: it counts nowhere any more."),
     "pattern": ("pattern", "Work with patterns: add, list, show, edit, supersede, alias, unalias, archive."),
+    "page": ("page", "Work with pages: new, list, show, edit, append, rename, remove, history, links, watch and more."),
     "mute": ("mute", "Hide a record, a node or a pattern, on this node only."),
     "settings": ("settings", "Show or change what the whole mesh has agreed on."),
     "install": ("install", "Put hooks, tools and a skill of ours into coding agents."),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.cli import op, pattern
+from mesh.cli import op, page, pattern
 from mesh.cli.main import COMMANDS, run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "COMMANDS.md"
@@ -13,6 +13,7 @@ EVERY = [
     *COMMANDS,
     *(f"op {member}" for member in op.MEMBERS),
     *(f"pattern {member}" for member in pattern.MEMBERS),
+    *(f"page {member}" for member in page.MEMBERS),
 ]
 
 
@@ -84,6 +85,7 @@ def test_no_section_describes_a_command_that_is_gone() -> None:
 @pytest.mark.parametrize(
     "variable",
     [
+        "EDITOR",
         "MESH_CONFIG",
         "MESH_DEBUG",
         "MESH_HOME",
@@ -92,6 +94,7 @@ def test_no_section_describes_a_command_that_is_gone() -> None:
         "MESH_SOCKET",
         "MESH_SPOOL",
         "MESH_STATE",
+        "VISUAL",
         "XDG_CONFIG_HOME",
         "XDG_STATE_HOME",
     ],

@@ -189,7 +189,7 @@ def test_the_texts_say_the_exact_calls() -> None:
         ):
             assert call in text
         assert "Record a correction before your next reply" in text
-        assert all(call.split()[0] in CALLS for call in re.findall(r"`mesh ([a-z]+)", text))
+        assert all(call.startswith(CALLS) for call in re.findall(r"`mesh ([a-z ]+)", text))
     assert "`mesh context`" in agents_text()
     assert MARK in skill("mesh", MARK)
 

@@ -1,0 +1,154 @@
+"""`mesh page`: Markdown that people and agents edit at once. Finds the member; what each does is in the modules beside it."""
+
+from __future__ import annotations
+
+import sys
+
+from mesh.cli.main import EXIT_OK, EXIT_USAGE
+from mesh.cli.options import Given, Option, Shape, run
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# name: sentence, example
+MEMBERS = {
+    "new": ("Make a page.", 'mesh page new runbooks/deploy --text "# Deploy"'),
+    "list": ("List the pages.", "mesh page list"),
+    "show": ("Print a page, as it is or as it was.", "mesh page show runbooks/deploy --at 2h"),
+    "edit": ("Edit a page in your editor, or replace its text.", "mesh page edit runbooks/deploy"),
+    "append": ("Add lines to the end of a page.", 'mesh page append runbooks/deploy "- restart the proxy last"'),
+    "rename": ("Give a page another name.", "mesh page rename runbooks/deploy runbooks/release"),
+    "remove": (
+        "Take a page away; it can be restored.",
+        'mesh page remove runbooks/deploy --reason "moved to the wiki"',
+    ),
+    "restore": ("Bring a removed page back.", "mesh page restore runbooks/deploy"),
+    "history": ("Say who edited a page, and when.", "mesh page history runbooks/deploy -n 5"),
+    "links": ("Say what a page links to, and what links to it.", "mesh page links runbooks/deploy"),
+    "merge": ("Bring two pages into one.", "mesh page merge runbooks/deploy runbooks/deploy~k4qzp"),
+    "settle": ("Say that what was edited at once has been read over.", "mesh page settle runbooks/deploy"),
+    "erase": (
+        "Take a text out of a page and its history, on every node.",
+        'mesh page erase runbooks/deploy - --reason "a password got in" < secret',
+    ),
+    "watch": ("Keep a folder in step with the pages, or list such folders.", "mesh page watch docs --under docs"),
+    "unwatch": ("Let a watched folder go; its files stay.", "mesh page unwatch docs"),
+    "retry": ("Try again what ended the text worker.", "mesh page retry"),
+}
+_TEXT = Option("--text", "TEXT", "the text; - reads it from stdin")
+_NAME = "NAME may end in .md, and may be the beginning of the page's id."
+# usage, options, words (least, most), more, the module it is in
+_TAKES: dict[str, tuple[str, tuple[Option, ...], tuple[int, int], str, str]] = {
+    "new": (
+        "NAME [-]",
+        (Option("--text", "TEXT", "its first text; - reads it from stdin, as a - behind the name does"),),
+        (1, 2),
+        "Slashes in NAME make folders. Without a text the page is empty.",
+        "page_writing",
+    ),
+    "list": ("", (Option("--removed", "", "those that were removed instead"),), (0, 0), "", "page_reading"),
+    "show": (
+        "NAME",
+        (
+            Option("--at", "TIME", "as it was then (UTC): 2026-11-16, 2026-11-16T10:00, 10:02, or 2h or 3d ago"),
+            Option("--conflicts", "", "mark what several have edited at once"),
+        ),
+        (1, 1),
+        _NAME,
+        "page_reading",
+    ),
+    "edit": (
+        "NAME",
+        (_TEXT,),
+        (1, 1),
+        "Opens VISUAL, else EDITOR, else vi. What others write meanwhile stays. With --text nothing is opened.",
+        "page_editing",
+    ),
+    "append": ("NAME TEXT|-", (), (2, 2), "- reads the text from stdin.", "page_writing"),
+    "rename": ("NAME NEW", (), (2, 2), _NAME, "page_writing"),
+    "remove": (
+        "NAME --reason TEXT",
+        (Option("--reason", "TEXT", "why; the reason stays, so without any secret in it"),),
+        (1, 1),
+        _NAME,
+        "page_writing",
+    ),
+    "restore": ("NAME|ID", (), (1, 1), "It becomes a new page with the text of the old one.", "page_writing"),
+    "history": (
+        "NAME",
+        (
+            Option("-n", "COUNT", "how many lines (default: 20)"),
+            Option("--held", "", "instead, what was written but is not in the page"),
+        ),
+        (1, 1),
+        "The newest last. What one author does within ten minutes is one line.",
+        "page_past",
+    ),
+    "links": ("NAME", (), (1, 1), _NAME, "page_reading"),
+    "merge": ("NAME OTHER", (), (2, 2), "What both say stands once. OTHER ends; NAME stays.", "page_writing"),
+    "settle": ("NAME", (), (1, 1), "mesh page show NAME --conflicts marks only what comes after.", "page_writing"),
+    "erase": (
+        "NAME TEXT|- --reason TEXT",
+        (Option("--reason", "TEXT", "why, without repeating the secret: the reason stays"),),
+        (2, 2),
+        "- reads the text from stdin, where no list of processes and no shell history shows it.",
+        "page_erasing",
+    ),
+    "watch": (
+        "[DIR]",
+        (Option("--under", "PREFIX", "only the pages under this name, like runbooks (default: all)"),),
+        (0, 1),
+        "Without DIR: lists the folders.",
+        "page_watching",
+    ),
+    "unwatch": ("DIR", (), (1, 1), "", "page_watching"),
+    "retry": (
+        "",
+        (),
+        (0, 0),
+        "After an upgrade: what the last version could not bear may do no harm now.",
+        "page_writing",
+    ),
+}
+
+
+def main(argv: list[str]) -> int:
+    """Run `mesh page MEMBER ...`."""
+    if argv[:1] == ["--home"]:  # also before the member, as before the command
+        argv = argv[2:] + argv[:2] if len(argv) > 2 else []
+    if not argv or argv[0] in ("-h", "--help"):
+        width = max(map(len, MEMBERS))
+        lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
+        head = [
+            "usage: mesh page MEMBER [options]",
+            "",
+            "Work with pages: Markdown that people and agents edit at once.",
+            "",
+        ]
+        print("\n".join([*head, *lines, "", "example:", f"  {MEMBERS['new'][1]}"]))
+        return EXIT_OK
+    name = argv[0]
+    if name not in MEMBERS:
+        print(
+            f"mesh page: the first word is one of {', '.join(MEMBERS)}, not {name!r}\n  next: mesh page --help",
+            file=sys.stderr,
+        )
+        return EXIT_USAGE
+    sentence, example = MEMBERS[name]
+    usage, options, words, more, module = _TAKES[name]
+    shape = Shape(f"page {name}", usage, options, example, words=words, more=more, sentence=sentence)
+
+    def member(given: Given) -> int:
+        found: dict[str, Callable[[Given], int]] = __import__(f"mesh.cli.{module}", fromlist=["RUN"]).RUN
+        return found[name](given)
+
+    return run(_with_list_items(argv[1:]) if name == "append" else argv[1:], shape, member)
+
+
+def _with_list_items(argv: list[str]) -> list[str]:
+    """The words with what is plainly Markdown behind `--`: an option has no blank behind its hyphen, an item of a list has."""
+    items = [word for word in argv if word[:1] == "-" and word[1:2].isspace()]
+    if not items or "--" in argv:
+        return argv
+    return [*(word for word in argv if word not in items), "--", *items]

@@ -1,0 +1,100 @@
+"""What the members of `mesh page` share: names and texts as they were typed, and how an answer is told."""
+
+from __future__ import annotations
+
+import sys
+
+from mesh.cli.options import Given, Wrong
+from mesh.cli.output import plain, print_json, tell
+from mesh.core.errors import UsageError
+from mesh.core.ids import text_id
+from mesh.sidecar.pages.saved import MOST_BYTES, Content, decoded
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clan_learnings.redaction import Finding
+    from mesh.sidecar.pages.book import Book, PageInfo
+
+_SHOWN_CHARS = 260  # a name of 200, and what is put behind it
+
+
+def name_in(word: str) -> str:
+    """A page's name as it was typed: the ending of its file is not part of it."""
+    return word[:-3] if word[-3:].lower() == ".md" else word
+
+
+def shown(info: PageInfo) -> str:
+    """A page's name, for a line."""
+    return plain(info.shown, _SHOWN_CHARS)
+
+
+def in_shell(*names: str) -> str:
+    """Names as they can be typed behind a command."""
+    from shlex import quote
+
+    return " ".join(quote(plain(name, _SHOWN_CHARS)) for name in names)
+
+
+def typed(text: str) -> str:
+    """A text from the command line, or from stdin if it is a hyphen, as a page has it."""
+    if text != "-":
+        data = text.encode(errors="surrogateescape")
+    elif sys.stdin is None:  # it was closed
+        data = b""
+    else:
+        bare = getattr(sys.stdin, "buffer", None)
+        # No more than shows that it is too much: it may never end.
+        data = sys.stdin.read().encode(errors="surrogateescape") if bare is None else bare.read(MOST_BYTES + 1)
+    found = decoded(data)
+    if not isinstance(found, Content):
+        raise UsageError(
+            f"this cannot be the text of a page: {found.reason}",
+            "split it into several pages" if len(data) > MOST_BYTES else "give UTF-8 text; convert it: iconv -t UTF-8",
+        )
+    return found.text
+
+
+def written(
+    given: Given,
+    book: Book,
+    info: PageInfo,
+    done: str,
+    *,
+    findings: Iterable[Finding] = (),
+    chars: int | None = None,
+    changed: bool = True,
+) -> None:
+    """Say what was done to a page, and what a person has to know about it."""
+    from clan_learnings.redaction import describe
+
+    counts, redacted = book.is_member(), describe(findings)
+    if given.as_json:
+        print_json(
+            {
+                "id": text_id(info.id),
+                "name": info.shown,
+                "done": done,
+                "changed": changed,
+                "chars": chars,
+                "redacted": redacted,
+                "counts": counts,
+            }
+        )
+    else:
+        print(f"{shown(info)}  {done}")
+    if redacted:
+        tell(f"mesh: taken out before it was written: {redacted}")
+    if changed and not counts:
+        node = text_id(book.author.store.own or b"")
+        tell(f"kept, but it counts only once this node is admitted\n  next: where the root key is: mesh admit {node}")
+
+
+def one_text(given: Given, word: str | None) -> str | None:
+    """The text given with --text, or by a hyphen as the last word; None if there is none."""
+    if word is None:
+        return typed(given.text("text")) if given.has("text") else None
+    if word != "-" or given.has("text"):
+        raise Wrong("give the text as --text TEXT, or as - to read it from stdin, but once")
+    return typed("-")

@@ -1,0 +1,109 @@
+"""`mesh page erase`: take a text out of a page and out of everything the page ever said, on every node."""
+
+from __future__ import annotations
+
+import time
+
+from clan_learnings.redaction import describe, redact
+from mesh.cli.main import EXIT_OK, EXIT_WAITING
+from mesh.cli.options import Given, Wrong
+from mesh.cli.output import print_json, tell
+from mesh.cli.page_answers import in_shell, name_in, shown, typed
+from mesh.core.errors import MeshError
+from mesh.core.ids import text_id
+from mesh.core.limits import TEXT_CHARS
+from mesh.sidecar.lock import running
+from mesh.sidecar.pages.erasing import erase_text
+from mesh.sidecar.pages.open import open_pages
+from mesh.store.home import open_home
+from mesh.store.page_files import wiped
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mesh.sidecar.pages.erasing import Cleaned
+    from mesh.sidecar.pages.open import Pages
+    from mesh.store.home import Home
+
+_PATIENCE_SECONDS = 10.0  # for the files of pages to be written anew
+
+
+def _erase(given: Given) -> int:
+    name, text = given.words
+    text = typed(text).removesuffix("\n")
+    reason = redact(given.text("reason"))
+    if not reason.text:
+        raise Wrong("--reason is missing: say why, without repeating the secret: the reason stays")
+    if reason.findings:
+        tell(f"mesh: taken out of the reason: {describe(reason.findings)}")
+    home = open_home(given.home)
+    with open_pages(given.home) as pages:
+        info = pages.book.find_past(name_in(name))
+        done = erase_text(home, pages.editor, info, text, reason.text[:TEXT_CHARS])
+        files = _rewritten(home, pages)
+        finished = pages.book.author.store.scrub() and files
+    _tell(given, done, finished=finished)
+    is_done = finished and not (done.erased.left or done.erased.waits or done.others)
+    return EXIT_OK if is_done else EXIT_WAITING
+
+
+def _rewritten(home: Home, pages: Pages) -> bool:
+    """Have the files of pages written anew: by the sidecar if one runs, else by ourselves. Says whether all of them were."""
+    database = pages.book.author.store.database
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    if running(home) is not None:
+        while wiped(database) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return not wiped(database)
+    from clan_learnings.render.files import Files
+    from mesh.sidecar.pages.study import Study
+    from mesh.sidecar.renderer import FOLDER, render
+
+    study = Study(home, pages)
+    try:
+        mirrors = study.mirrors()
+        while wiped(database) and time.monotonic() < deadline:
+            for mirror in mirrors:
+                mirror.step(time.monotonic())
+            study.tend()
+            time.sleep(0.05)
+        render(home.path, Files(home.file(FOLDER)), lambda: None)
+    except (MeshError, OSError) as error:
+        tell(f"mesh: files may still hold it: {error}\n  next: mesh up, which writes them anew")
+        return False
+    finally:
+        study.close()
+    return not wiped(database)
+
+
+def _tell(given: Given, done: Cleaned, *, finished: bool) -> None:
+    erased = done.erased
+    if given.as_json:
+        facts = {"id": text_id(done.info.id), "name": done.info.shown, "erased": len(erased.mine), "left": erased.left}
+        print_json(facts | {"made_anew": done.is_new, "finished": finished, "waits": erased.waits})
+    else:
+        anew = "; the page was made anew, because it was made with that text" if done.is_new else ""
+        edits = "1 edit" if len(erased.mine) == 1 else f"{len(erased.mine)} edits"
+        print(f"{shown(done.info)}  erased, with {edits} that had put it there{anew}")
+    name = in_shell(done.info.shown)
+    if erased.waits:
+        tell("mesh: this node is not admitted yet, so its word counts nowhere\n  next: mesh join TOKEN")
+    if erased.left:
+        tell(
+            f"mesh: {erased.left} edits were written by others, and only their authors, an admin or the root key may erase"
+            f" them; what the page says now is clean\n  next: where the root key is: mesh page erase {name} - --reason REASON"
+        )
+    for other in done.others:
+        tell(
+            f"mesh: the removed page {shown(other)} holds it too\n"
+            f"  next: mesh page erase {text_id(other.id)[:12]} - --reason REASON"
+        )
+    if not finished:
+        tell(
+            "mesh: not everything on this disk is written anew: a reader, a full disk or a file is in the way\n"
+            "  next: mesh up, which finishes it; a file that you edited may hold the text still"
+        )
+
+
+RUN: dict[str, Callable[[Given], int]] = {"erase": _erase}

@@ -1,0 +1,146 @@
+"""The past of a page: `mesh page history`. Who edited it when, in lines of ten minutes, and what never came into it."""
+
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given
+from mesh.cli.output import plain, print_json, tell, when
+from mesh.cli.page_answers import in_shell, name_in, shown
+from mesh.cli.page_reading import names_of
+from mesh.core.clock import milliseconds
+from mesh.core.errors import Malformed
+from mesh.core.ids import text_id
+from mesh.core.tuples import NamedTuple
+from mesh.pages.blame import summary
+from mesh.sidecar.pages.book import FRONT, is_front
+from mesh.sidecar.pages.open import open_pages
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from mesh.sidecar.pages.book import Book, PageInfo
+
+_SITTING_MS = 600_000
+_MOST = 1_000_000
+
+
+class Deed(NamedTuple):
+    """One edit, counted in characters; of front matter, the name of the field."""
+
+    at: int
+    node: bytes
+    inserted: int
+    removed: int
+    field: str
+
+
+class Sitting(NamedTuple):
+    """What one node did within ten minutes."""
+
+    node: bytes
+    first: int
+    last: int
+    edits: int
+    inserted: int
+    removed: int
+    fields: tuple[str, ...]
+
+
+def sittings(deeds: Iterable[Deed]) -> list[Sitting]:
+    """Edits by author and time, in the order they began."""
+    found: list[Sitting] = []
+    current: dict[bytes, int] = {}  # node -> its last one in the list
+    for deed in sorted(deeds):
+        at = current.get(deed.node)
+        fields = (deed.field,) if deed.field else ()
+        if at is not None and milliseconds(deed.at) - milliseconds(found[at].first) <= _SITTING_MS:
+            old = found[at]
+            found[at] = Sitting(
+                old.node,
+                old.first,
+                deed.at,
+                old.edits + 1,
+                old.inserted + deed.inserted,
+                old.removed + deed.removed,
+                tuple(dict.fromkeys(old.fields + fields)),
+            )
+        else:
+            current[deed.node] = len(found)
+            found.append(Sitting(deed.node, deed.at, deed.at, 1, deed.inserted, deed.removed, fields))
+    return found
+
+
+def _deeds(book: Book, info: PageInfo) -> list[Deed]:
+    deeds = [Deed(op.at, op.node, *summary(op), "") for op in book.history(info)]
+    for name in book.shelf.fields(info.id):
+        if is_front(name) and name != FRONT:
+            key = name.removeprefix(FRONT + ".")
+            deeds += [Deed(field.at, node, 0, 0, key) for _, node, field in book.shelf.sets(info.id, name)]
+    return deeds
+
+
+def _history(given: Given) -> int:
+    count = given.number("n", 20, 1, _MOST) or 20
+    with open_pages(given.home) as pages:
+        info, name_of = pages.book.find_past(name_in(given.words[0])), names_of(pages.book)
+        if given.has("held"):
+            return _held(given, pages.book, info)
+        found = sittings(_deeds(pages.book, info))
+        has_earlier = len(pages.book.generations(info)) > 1
+    if given.as_json:
+        for sitting in found[-count:]:
+            print_json(_row(sitting, name_of))
+        return EXIT_OK
+    for sitting in found[-count:]:
+        edits = "1 edit" if sitting.edits == 1 else f"{sitting.edits} edits"
+        fields = f"  fields: {plain(', '.join(sitting.fields), 200)}" if sitting.fields else ""
+        time = when(milliseconds(sitting.last))[:16]
+        print(f"{time}  {name_of(sitting.node)}  +{sitting.inserted} -{sitting.removed}  {edits}{fields}")
+    if has_earlier:
+        tell("something was erased from this page: edits from before that are not listed")
+    if found:
+        time = when(milliseconds(found[-count:][0].last))[:16]
+        tell(f"a text as it was then: mesh page show {in_shell(info.shown)} --at {time}")
+    else:
+        tell(f"{shown(info)} was never edited: it is empty")
+    return EXIT_OK
+
+
+def _row(sitting: Sitting, name_of: Callable[[bytes], str]) -> dict[str, Any]:
+    return {
+        "from": when(milliseconds(sitting.first)),
+        "to": when(milliseconds(sitting.last)),
+        "author": name_of(sitting.node),
+        "node": text_id(sitting.node),
+        "edits": sitting.edits,
+        "inserted": sitting.inserted,
+        "removed": sitting.removed,
+        "fields": list(sitting.fields),
+    }
+
+
+def _held(given: Given, book: Book, info: PageInfo) -> int:
+    """What was written to a page and is not in it: somebody may want to put it there by hand."""
+    from mesh.pages.update import parse
+
+    name_of, troubles = names_of(book), {trouble.op: trouble for trouble in book.read(info).troubles}
+    rows = [row for row in book.shelf.rows(info.body) if row.op in troubles] if troubles else []
+    for row in rows:
+        trouble = troubles[row.op]
+        try:
+            text = "".join(item.text for item in parse(row.page.update).items)
+        except Malformed:
+            text = ""
+        time, author = when(milliseconds(row.at)), name_of(row.node)
+        if given.as_json:
+            print_json({"at": time, "author": author, "sort": trouble.sort, "reason": trouble.reason, "text": text})
+        else:
+            print(f"{time[:16]}  {author}  {trouble.sort}  {plain(text, 2000)}")
+    if not rows:
+        tell(f"all that was written to {shown(info)} and is here is in it")
+    return EXIT_OK
+
+
+RUN: dict[str, Callable[[Given], int]] = {"history": _history}

@@ -1,0 +1,261 @@
+"""Reading pages: `mesh page list`, `show` and `links`. A text that is worked out already is shown without the text worker."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Wrong
+from mesh.cli.output import plain, print_json, tell, when
+from mesh.cli.page_answers import in_shell, name_in, shown
+from mesh.core.clock import milliseconds
+from mesh.core.errors import HomeBusy, MeshError
+from mesh.core.ids import display_name, text_id
+from mesh.pages.names import folded, safe
+from mesh.sidecar.pages.book import current
+from mesh.sidecar.pages.open import open_pages
+from mesh.store.page_edits import Edits, LastEdit
+from mesh.store.pages import Element
+from mesh.store.reading import SHORT_CHARS, Reader
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from mesh.pages.conflicts import Conflict
+    from mesh.sidecar.pages.book import Book, PageInfo, PageText
+    from mesh.sidecar.pages.linking import Linked
+    from mesh.store.pages import Trouble
+
+_HIDDEN = frozenset(
+    {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+)  # as in `output`: what moves a cursor, hides or turns around
+_TRIES = 5
+
+
+def names_of(book: Book) -> Callable[[bytes], str]:
+    """How people see the nodes of a home."""
+    names = Reader(book.author.store.database.connection).names()
+    return lambda node: display_name(names.get(node, ""), node)
+
+
+# list
+
+
+def _list(given: Given) -> int:
+    with open_pages(given.home) as pages:
+        rows = _removed(pages.book) if given.has("removed") else _live(pages.book)
+    for row in rows:
+        if given.as_json:
+            print_json(row)
+            continue
+        marks = "".join(f"  ({mark})" for mark in row["marks"])
+        size = "" if row["chars"] is None else f"  {row['chars']:,} chars"
+        name = plain(row["name"], 260)
+        print(f"{name}  {row['at'][:16]}  {row['author']}{size}{marks}")
+    if not rows and not given.as_json:
+        tell("no page was removed" if given.has("removed") else "there are no pages\n  next: mesh page new NAME")
+    return EXIT_OK
+
+
+def _live(book: Book) -> list[dict[str, Any]]:
+    infos, name_of = book.pages(), names_of(book)
+    edits = Edits(book.author.store.database)
+    keepers = {folded(info.shown): info.shown for info in infos}
+    rows = []
+    for info in infos:
+        chars, marks, incomplete = _size(book, info)
+        elder = keepers.get(folded(info.name)) if info.shown != info.name else None
+        if elder is not None:
+            marks.append(f"same name as {plain(elder, 260)}: mesh page merge {in_shell(elder, info.shown)}")
+        last = edits.last(info.id, info.body) or LastEdit(info.at, info.node)
+        rows.append(
+            _row(info.id, info.shown, last, name_of)
+            | {"chars": chars, "incomplete": incomplete, "same_name_as": elder, "marks": marks}
+        )
+    return rows
+
+
+def _size(book: Book, info: PageInfo) -> tuple[int | None, list[str], bool | None]:
+    """How long a page is, and whether all of it is here. One that cannot be worked out now does not hide the others."""
+    try:
+        page = book.read(info)
+    except MeshError as error:
+        return None, [f"cannot be read now: {plain(str(error), 200)}"], None
+    missing = _missing(page)
+    return len(page.text), ["incomplete here"] if missing else [], bool(missing)
+
+
+def _missing(page: PageText) -> list[Trouble]:
+    """What is in the page elsewhere, or will be. What is refused is refused by every node."""
+    return [trouble for trouble in page.troubles if trouble.sort != "refused"]
+
+
+def _removed(book: Book) -> list[dict[str, Any]]:
+    name_of, edits = names_of(book), Edits(book.author.store.database)
+    names, bodies = book.shelf.assigned("name"), book.shelf.assigned("body")
+    rows = []
+    for tag, at, node, record in book.shelf.removed():
+        name = names[tag].value if tag in names else record.get("name")
+        last = edits.last(tag, current(Element(tag, at, node, record), bodies.get(tag))) or LastEdit(at, node)
+        step = f"mesh page restore {text_id(tag)[:SHORT_CHARS]}"
+        shown_as = safe(name if isinstance(name, str) else "")
+        rows.append(_row(tag, shown_as, last, name_of) | {"chars": None, "marks": [step]})
+    return sorted(rows, key=lambda row: (row["name"], row["at"]))
+
+
+def _row(tag: bytes, name: str, last: LastEdit, name_of: Callable[[bytes], str]) -> dict[str, Any]:
+    return {
+        "id": text_id(tag),
+        "name": name,
+        "at": when(milliseconds(last.at)),
+        "author": name_of(last.node),
+    }
+
+
+# show
+
+
+def _show(given: Given) -> int:
+    if given.has("at") and given.has("conflicts"):
+        raise Wrong("--at and --conflicts exclude each other: only what a page says now can be read over")
+    with open_pages(given.home) as pages:
+        info, name_of = pages.book.find_past(name_in(given.words[0])), names_of(pages.book)
+        answer: dict[str, Any] = {"id": text_id(info.id), "name": info.shown}
+        if pages.book.shelf.is_removed(info.id):
+            tell(f"this page was removed\n  to bring it back: mesh page restore {in_shell(info.name)}")
+        if given.has("at"):
+            from mesh.cli.page_time import stamp
+
+            at = stamp(given.text("at"), pages.book.author.store.clock())
+            text = pages.book.text_at(info, at)
+            answer |= {"text": text, "at": when(milliseconds(at))}
+        elif given.has("conflicts"):
+            page, places = _conflicts(pages.book, info)
+            text = page.text
+            answer |= {"text": text, "conflicts": [_place(place, name_of) for place in places]}
+            text = _marked(page, places, name_of)
+            _tell_incomplete(info, _missing(page), name_of)
+            _tell_conflicts(info, len(places))
+        else:
+            page = pages.book.read(info)
+            text = page.text
+            answer |= {"text": text, "incomplete": [_trouble(trouble, name_of) for trouble in page.troubles]}
+            _tell_incomplete(info, _missing(page), name_of)
+    print_json(answer) if given.as_json else _print_text(text)
+    return EXIT_OK
+
+
+def _print_text(text: str) -> None:
+    """As a file would have it; but a terminal is not a file, and a text may come from anybody."""
+    if sys.stdout.isatty():
+        text = "".join(char if char in "\n\t" or unicodedata.category(char) not in _HIDDEN else "?" for char in text)
+    sys.stdout.write(text)
+
+
+def _tell_incomplete(info: PageInfo, found: list[Trouble], name_of: Callable[[bytes], str]) -> None:
+    if found:
+        who = ", ".join(sorted({name_of(trouble.node) for trouble in found}))
+        number = "1 edit" if len(found) == 1 else f"{len(found)} edits"
+        tell(f"mesh: {shown(info)} is incomplete here: {number} by {who} not in it; next: mesh doctor")
+
+
+def _trouble(trouble: Trouble, name_of: Callable[[bytes], str]) -> dict[str, Any]:
+    return {"sort": trouble.sort, "author": name_of(trouble.node), "reason": trouble.reason}
+
+
+# show --conflicts
+
+
+def _conflicts(book: Book, info: PageInfo) -> tuple[PageText, list[Conflict]]:
+    """A page, and the places in it to read over. Somebody may write between the two questions: then it is asked again."""
+    from mesh.pages.conflicts import conflicts
+    from mesh.pages.front import join
+
+    for _ in range(_TRIES):
+        page, ops = book.read(info), book.history(info)
+        deltas = book.workshop.deltas([op.update for op in ops])
+        try:
+            return page, conflicts(join(page.front, page.plain), ops, deltas, _settled(book, info))
+        except ValueError:  # not the text of these operations
+            continue
+    raise HomeBusy(f"{info.shown} is being written to all the time", "repeat the command")
+
+
+def _settled(book: Book, info: PageInfo) -> list[bytes]:
+    """What was read over, as somebody has said: anybody may have put anything there."""
+    field = book.shelf.fields(info.id).get("settled")
+    found = []
+    for head in field.value if field is not None and isinstance(field.value, list) else ():
+        try:
+            found.append(bytes.fromhex(head) if isinstance(head, str) else b"")
+        except ValueError:
+            continue
+    return found
+
+
+def _marked(page: PageText, places: list[Conflict], name_of: Callable[[bytes], str]) -> str:
+    from mesh.pages.conflicts import marked
+
+    return marked(page.text, places, name_of)
+
+
+def _tell_conflicts(info: PageInfo, count: int) -> None:
+    if count:
+        number = "1 place was" if count == 1 else f"{count} places were"
+        tell(f"mesh: {number} edited at once; next, when it reads well: mesh page settle {in_shell(info.shown)}")
+    else:
+        tell(f"mesh: nothing in {shown(info)} has to be read over")
+
+
+def _place(place: Conflict, name_of: Callable[[bytes], str]) -> dict[str, Any]:
+    edits = [
+        {
+            "author": name_of(edit.node),
+            "at": when(milliseconds(edit.at)),
+            "inserted": list(edit.inserted),
+            "deleted": list(edit.deleted),
+        }
+        for edit in place.edits
+    ]
+    return {"line": place.line, "last": place.last, "text": place.text, "edits": edits}
+
+
+# links
+
+
+def _links(given: Given) -> int:
+    from mesh.sidecar.pages.linking import Links
+
+    with open_pages(given.home) as pages:
+        info = pages.book.find(name_in(given.words[0]))
+        links = Links(pages.book)
+        out, into = links.out(info), links.into(info)
+    if given.as_json:
+        print_json(
+            {
+                "id": text_id(info.id),
+                "name": info.shown,
+                "out": [_link(link) for link in out],
+                "in": [{"page": link.source.shown, "line": link.line} for link in into],
+            }
+        )
+        return EXIT_OK
+    for link in out:
+        ends = f"{link.sort}: {shown(link.page)}" if link.page is not None else link.sort
+        print(f"to    line {link.line}  [[{plain(link.target)}]]  {ends}")
+    for link in into:
+        print(f"from  {shown(link.source)}, line {link.line}")
+    if not out and not into:
+        tell(f"{shown(info)} links to nothing, and nothing links to it")
+    return EXIT_OK
+
+
+def _link(link: Linked) -> dict[str, Any]:
+    page = None if link.page is None else link.page.shown
+    return {"target": link.target, "line": link.line, "sort": link.sort, "page": page}
+
+
+RUN: dict[str, Callable[[Given], int]] = {"list": _list, "show": _show, "links": _links}

@@ -1,0 +1,105 @@
+"""The folders that are kept in step with pages: `mesh page watch` and `unwatch`. The sidecar does the keeping."""
+
+from __future__ import annotations
+
+import os
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Wrong
+from mesh.cli.output import plain, print_json, tell
+from mesh.core.errors import UsageError
+from mesh.core.ids import text_id
+from mesh.pages.names import checked
+from mesh.store.doorbell import ring
+from mesh.store.home import open_home
+from mesh.store.page_folders import Folders, is_inside
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PATH_CHARS = 4096
+
+
+def _watch(given: Given) -> int:
+    home = open_home(given.home)
+    if not given.words:
+        if given.has("under"):
+            raise Wrong("--under says which pages a folder has: name the folder")
+        store = home.store()
+        try:
+            folders = Folders(store.database).all()
+        finally:
+            store.close()
+        for folder, prefix in [(os.path.join(home.path, "pages"), ""), *folders]:
+            _print(given, folder, prefix, done="watched")
+        return EXIT_OK
+    folder = _folder(given.words[0], home.path)
+    prefix = given.text("under").strip("/")
+    if given.has("under") and not prefix:
+        raise Wrong("--under is empty: name the beginning of the pages' names, or leave it out for all pages")
+    prefix = checked(prefix) if prefix else ""
+    store = home.store()
+    try:
+        is_new = Folders(store.database).add(folder, prefix)
+        is_member = store.trust().certified(home.node)
+    finally:
+        store.close()
+    ring(home.path)
+    _print(given, folder, prefix, done="watched" if is_new else "watched already")
+    if is_member:
+        tell("the sidecar takes it up by itself, if it runs\n  next, if it does not: mesh up")
+    else:
+        tell(
+            "this node is not a member yet, so its files become no pages until it is\n"
+            f"  next: mesh join TOKEN, or where the root key is: mesh admit {text_id(home.node)}"
+        )
+    return EXIT_OK
+
+
+def _unwatch(given: Given) -> int:
+    home = open_home(given.home)
+    folder = os.path.realpath(given.words[0])
+    if folder == os.path.join(os.path.realpath(home.path), "pages"):
+        raise UsageError("the home's own folder of pages is always kept", "see the others: mesh page watch")
+    store = home.store()
+    try:
+        Folders(store.database).remove(folder)
+    finally:
+        store.close()
+    ring(home.path)
+    if given.as_json:
+        print_json({"folder": folder, "done": "let go"})
+    else:
+        print(f"{plain(folder, _PATH_CHARS)}  let go; its files stay")
+    return EXIT_OK
+
+
+def _folder(word: str, home: str) -> str:
+    """A folder that can be watched, as a whole path without links."""
+    if not os.path.exists(word):
+        raise UsageError(f"there is no folder {word}", f"make it first: mkdir {word}")
+    if not os.path.isdir(word):
+        raise UsageError(f"{word} is not a folder", "name the folder that it is in")
+    folder, home = os.path.realpath(word), os.path.realpath(home)
+    if folder == home or is_inside(folder, home):
+        raise UsageError(
+            f"{folder} is in the home of this node", f"the pages are in {os.path.join(home, 'pages')} anyway"
+        )
+    if is_inside(home, folder):
+        raise UsageError(f"{folder} has the home of this node in it", "choose a folder beside it")
+    if not folder.isprintable():
+        raise UsageError(f"the path {folder!r} cannot be shown", "choose another folder")
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise UsageError(f"{folder} cannot be written to", f"look at it: ls -ld {folder}")
+    return folder
+
+
+def _print(given: Given, folder: str, prefix: str, *, done: str) -> None:
+    if given.as_json:
+        print_json({"folder": folder, "under": prefix, "done": done})
+    else:
+        print(f"{plain(folder, _PATH_CHARS)}  {f'pages under {plain(prefix)}/' if prefix else 'all pages'}")
+
+
+RUN: dict[str, Callable[[Given], int]] = {"watch": _watch, "unwatch": _unwatch}
