@@ -8,7 +8,21 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from bench import append, bootstrap, cli, converge, correct, machine, merge, render, session_start, start, tail, wire
+from bench import (
+    append,
+    bootstrap,
+    cli,
+    converge,
+    correct,
+    machine,
+    merge,
+    pages,
+    render,
+    session_start,
+    start,
+    tail,
+    wire,
+)
 from bench.table import Report
 
 _SMALL = 1000
@@ -49,6 +63,10 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
         lambda work, given: render.run(work, _with_small(given.records), given.rounds),
         "until a write stands in the rendered files, and all of them from nothing",
     ),
+    "pages": (
+        lambda work, given: pages.run(work, given.starts),
+        "a save until it is in another node's file, pages of 1,000 and 100,000 edits, beside raw pycrdt",
+    ),
 }
 
 
@@ -88,7 +106,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--peer-seconds", type=float, default=300, metavar="S", help="most a step of pycrdt may take (default: 300)"
     )
-    parser.add_argument("--starts", type=int, default=7, metavar="N", help="starts of each kind (default: 7)")
+    parser.add_argument(
+        "--starts", type=int, default=7, metavar="N", help="starts of each kind, for start and pages (default: 7)"
+    )
     parser.add_argument(
         "--rounds", type=int, default=40, metavar="N", help="rounds of commands that take turns (default: 40)"
     )
