@@ -1,6 +1,7 @@
 """`mesh down`: stop the node's sidecar."""
 
 import os
+import select
 import signal
 import time
 
@@ -25,12 +26,24 @@ def _surely_running(home: Home) -> int | None:
     return process
 
 
+def _end_of(process: int) -> int | None:
+    """What can be read from once a process has ended, where the system has such a thing.
+
+    It gives the home back a moment before it ends, and a service's manager that is asked in that moment starts no other.
+    """
+    try:
+        return os.pidfd_open(process)
+    except (AttributeError, OSError):  # not on Linux, or ended by itself
+        return None
+
+
 def main(argv: list[str]) -> int:
     """Ask the sidecar to stop, and wait until it has."""
     given = parser("down", "mesh down").parse_args(argv)
     home = open_home(given.home)
     process = _surely_running(home)
     if process is not None:
+        end = _end_of(process)
         os.kill(process, signal.SIGTERM)
         deadline = time.monotonic() + _SECONDS
         while running(home) == process:
@@ -40,6 +53,9 @@ def main(argv: list[str]) -> int:
                     f"see what it does in {home.file('sidecar.log')}; as a last resort: kill -9 {process}, which loses nothing",
                 )
             time.sleep(0.02)
+        if end is not None:
+            select.select([end], [], [], max(0.0, deadline - time.monotonic()))
+            os.close(end)
     if given.json:
         print_json({"stopped": process})
     else:
