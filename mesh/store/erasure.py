@@ -54,7 +54,7 @@ class Erasure:
     def _erase_body(self, feed: FeedRow, row: OpRow, body: bytes, tag: bytes) -> None:
         parsed = parse(row.kind, row.hlc, body)
         if isinstance(parsed, Add):
-            self._fold.forget_element(row.op, parsed.record)
+            self._fold.forget_element(row.op)
         self._run("INSERT INTO erased_bodies VALUES(?,?)", (row.op, digest(body)))
         self._run("UPDATE ops SET body=NULL WHERE op=?", (row.op,))
         self._run("INSERT OR IGNORE INTO page_wiped SELECT ?1 WHERE ?1 IS NOT NULL", (_page_of(parsed, tag),))
@@ -98,13 +98,17 @@ def without_erased(trust: Trust, item: Range) -> Range:
 def scrub(database: Database) -> bool:
     """Finish what an erase owes. False while a reader, or a full disk, is in the way.
 
-    Zeroing what is freed is not enough: SQLite's page splits leave copies in the unused middle of pages, and FTS5's
-    secure-delete leaves whole words in the upper level of the index (both seen with SQLite 3.54). So the keyword index
-    is merged into one new segment, then the file is written anew and the WAL emptied: 6 to 7 s at a million records.
+    Zeroing what is freed is not enough: SQLite's page splits leave copies in the unused middle of pages (seen with SQLite
+    3.54), and FTS5 only marks what is deleted. So the keyword indexes are merged into one new segment each, then the file is
+    written anew and the WAL emptied: 6 to 7 s at a million records.
     """
     debt = database.run("SELECT value FROM meta WHERE key='scrub'").get
     if debt is None:
         return True
+    # A sidecar's own index has the words too, in files that are never cleaned. It makes it anew, from what is left.
+    from shutil import rmtree  # brings three compressors with it
+
+    rmtree(os.path.join(os.path.dirname(database.path), "recall", "words"), ignore_errors=True)
     for end in ("", "-wal", "-shm"):  # half a repair is a copy too
         with suppress(FileNotFoundError):
             os.unlink(f"{database.path}.repairing{end}")
@@ -113,10 +117,11 @@ def scrub(database: Database) -> bool:
         if not database.checkpoint():
             return False
         with database.writing(durable=False):
-            # A record of our own makes two segments at least: one alone would not be merged, so not rewritten.
-            database.run("INSERT INTO words(rowid, text) VALUES(0, 'scrub')")
-            database.run("INSERT INTO words(words) VALUES('optimize')")
-            database.run("INSERT INTO words(words, rowid, text) VALUES('delete', 0, 'scrub')")
+            for table in ("words", "page_words"):
+                # A record of our own makes two segments at least: one alone would not be merged, so not rewritten.
+                database.run(f"INSERT INTO {table}(rowid, text) VALUES(0, 'scrub')")
+                database.run(f"INSERT INTO {table}({table}) VALUES('optimize')")
+                database.run(f"DELETE FROM {table} WHERE rowid=0")
         with database.locked():
             database.run("VACUUM")
         if not database.checkpoint():

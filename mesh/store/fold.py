@@ -33,10 +33,6 @@ from mesh.store.facets import Facets
 from mesh.store.page_news import PageNews
 from mesh.store.words import Words
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
 FOLD_VERSION = 2  # shown beside a root: equal roots mean equal views at equal fold version
 
 
@@ -77,6 +73,7 @@ class Fold:
             return
         doubtful = self._doubtful(number, rows[0].seq, rows[-1].seq)
         elements, words = [], []
+        edited: set[bytes] = set()
         again: set[int] = set()
         logs: dict[str, int] = {}
         facets = self._facets.batch()
@@ -90,9 +87,11 @@ class Fold:
                 if log is None:
                     log = logs[name] = self._log(name)
                 elements.append((op, log, at, *facets(record, tag)))
-                words.append((op, record))
+                words.append((op, tag, record))
             elif isinstance(parsed, Set):
                 self._set(op, tag, parsed)
+                if isinstance(parsed.target, bytes):
+                    edited.add(parsed.target)
             elif isinstance(parsed, Count):
                 self._count(feed, parsed)
             elif isinstance(parsed, Remove):
@@ -104,8 +103,10 @@ class Fold:
                 self._run(f"INSERT INTO {self._schema}.ignored VALUES(?,?)", (op, parsed.reason))
         self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?)", elements)
         self._facets.count(number, elements)
-        if words and self._words is not None:
-            self._words.add(words)
+        if self._words is not None:
+            if words:
+                self._words.add(words)
+            self._words.change(edited)
         for doubted in again:
             self._recompute_elements(doubted)
         self._recount()
@@ -134,6 +135,8 @@ class Fold:
             self._recompute_elements(prefix)
         for target, field in registers:
             self._recompute_register(target, field)
+        if self._words is not None:
+            self._words.change({target for target, _ in registers if isinstance(target, bytes)})
         for key in counters:
             self._recompute_counter(key)
         if self._pages is not None:
@@ -143,15 +146,15 @@ class Fold:
                 self._pages.unlink()
         self._recount()
 
-    def forget_element(self, op: int, record: dict[str, Any]) -> None:
-        """Drop an element while its text is still known: the keyword index needs it. To be followed by `withdraw`."""
+    def forget_element(self, op: int) -> None:
+        """Drop an element of which no copy is looked for: its body goes. To be followed by `withdraw`."""
         gone = self._run(f"DELETE FROM {self._schema}.elements WHERE op=? RETURNING pattern, log", (op,)).fetchone()
         if gone is None:
             return
         if gone[0] is not None:
             self._touched.add(gone)
         if self._words is not None:
-            self._words.remove(op, record)
+            self._words.remove(op)
 
     def drop_unused_names(self) -> None:
         """The name of a log, repo or pattern is text too: after an erase, names that only erased records used must go."""
@@ -223,7 +226,7 @@ class Fold:
         for op, body in copies.items():
             known = self._run(f"SELECT 1 FROM {self._schema}.elements WHERE op=?", (op,)).get is not None
             if known and op not in standing:
-                self.forget_element(op, body.record)
+                self.forget_element(op)
             elif not known and op in standing:
                 log, facet = self._log(body.log), self._facets.batch()(body.record, standing[op])
                 row = (op, log, body.at, *facet)
@@ -231,7 +234,7 @@ class Fold:
                 if facet[1] is not None:
                     self._touched.add((facet[1], log))
                 if self._words is not None:
-                    self._words.add([(op, body.record)])
+                    self._words.add([(op, standing[op], body.record)])
 
     def _recompute_register(self, target: bytes | str, field: str) -> None:
         self._run(f"DELETE FROM {self._schema}.registers WHERE target=? AND field=?", (target, field))

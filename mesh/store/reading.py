@@ -18,13 +18,13 @@ from mesh.core.wire import unpack
 from mesh.store.database import FORMAT, Run, open_reader, translated
 from mesh.store.entries import Assigned, Entry, Tally
 from mesh.store.newest import AMONG, keys_of, newest
+from mesh.store.searching import Searching
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from mesh.store.matches import Matches
     from mesh.store.newest import Place, Slice
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "Reader",
     "Tally",
     "open_reading",
-    "quoted",
     "read_errors",
     "refuse_newer_format",
 ]
@@ -47,14 +46,13 @@ _SINCE = 1000
 _REGISTERS = "SELECT target, at, node, body FROM registers JOIN ops USING(op) JOIN feeds USING(feed) WHERE "
 
 
-class Reader:
+class Reader(Searching):
     """Reads one database as it is now. Several questions about one state are asked within one transaction."""
 
     def __init__(self, connection: apsw.Connection, names: dict[bytes, str] | None = None) -> None:
         """`names`: of the members, for private records, which are kept apart from the statements that name nodes."""
-        self.connection = connection
+        super().__init__(connection)
         self._run: Run = connection.execute
-        self._searched: Matches | None = None
         self._names = names
 
     def tail(self, count: int, log: str | None = None) -> list[Entry]:
@@ -78,6 +76,14 @@ class Reader:
         `least`: none with an earlier stamp. `also`: and these, whatever repo they were written for.
         """
         return self._newest(self._slices(log, repos, also), count, before, least)
+
+    def stamps(self, log: str, count: int, repos: Iterable[str] | None = None, also: Iterable[bytes] = ()) -> list[int]:
+        """The stamps of those that `newest` would give, without a look at a single record."""
+        found: list[int] = []
+        for where, args in self._slices(log, repos, also):
+            rows = self._run(f"SELECT at FROM elements WHERE {where} ORDER BY at DESC LIMIT ?", (*args, count))
+            found += [at for (at,) in rows]
+        return sorted(found, reverse=True)[:count]
 
     def since(self, log: str, at: int, repos: Iterable[str] | None = None, limit: int = _SINCE) -> list[Entry]:
         """The live records of a log with this stamp or a later one, newest first."""
@@ -175,27 +181,27 @@ class Reader:
         digests = [digest(repr(rows).encode())[:8] for rows in (heads, statements)]
         return sum(seq for _, seq, _ in heads), len(statements), *(int.from_bytes(part, "big") for part in digests)
 
-    def matching(
-        self,
-        expression: str,
-        count: int,
-        repos: Iterable[str] | None = None,
-        logs: Iterable[str] | None = None,
-        also: Iterable[bytes] = (),
-        newest: int | None = None,
-    ) -> list[tuple[Entry, float]]:
-        """The live records that match an FTS5 expression best, best first, each with its weight (more is better).
+    def edits(self, tags: Iterable[bytes]) -> dict[bytes, dict[str, Any]]:
+        """The registers of those of some records that have any, in one look."""
+        from mesh.store.words import edits_of
 
-        `also`: records that are searched too, whatever repo they were written for. `newest`: weigh only so many.
-        """
-        found = self._matches().best(expression, count, repos, logs, also, newest) if count > 0 else []
-        entries = [(self._entry(op), weight) for op, weight in found]
-        entries.sort(key=lambda item: (-item[1], -item[0].at, item[0].tag))
-        return entries[:count]
+        return edits_of(self._run, [*tags])
 
-    def documents(self, term: str, most: int | None = None) -> int:
-        """In how many live records a word stands; of several words, the rarest. `most`: where to stop counting."""
-        return self._matches().documents(term, most)
+    def live(self, tags: Iterable[bytes]) -> dict[bytes, Entry]:
+        """Those of some records that are live."""
+        wanted = set(tags)
+        rows = self._run(
+            "SELECT node, body FROM json_each(?) CROSS JOIN ops ON ops.key=value AND kind=1"
+            " CROSS JOIN elements USING(op) CROSS JOIN feeds USING(feed)",
+            (keys_of(wanted),),
+        )
+        found = {}
+        for node, body in rows:
+            tag = tag_of(node, digest(body))
+            if tag in wanted:
+                at, log, record = unpack(body[SALT_BYTES:])
+                found[tag] = Entry(tag, log, at, node, record)
+        return found
 
     def last_arrived(self) -> int:
         """The place of the live record that came last to this home: a number of its own, which no other home shares."""
@@ -219,20 +225,25 @@ class Reader:
     def short_id(self, tag: bytes) -> str:
         """The shortest id, of at least eight characters, that means this record and no other here."""
         text = text_id(tag)
+        if self._is_alone(text[:SHORT_CHARS]):
+            return text[:SHORT_CHARS]
         for chars in range(SHORT_CHARS, ID_CHARS):
             if len(self._beginning(text[:chars])) < 2:
                 return text[:chars]
         return text
 
+    def _is_alone(self, prefix: str) -> bool:
+        """Whether one operation at most has to do with an id that begins like this: by far most are told so, from the indexes."""
+        rows = "SELECT op FROM ops WHERE key BETWEEN ?1 AND ?2 UNION ALL SELECT op FROM ops WHERE tag BETWEEN ?1 AND ?2"
+        return len({op for (op,) in self._run(f"{rows} LIMIT 2", _bounds(prefix))}) < 2
+
     def _beginning(self, prefix: str) -> list[bytes]:
-        lowest, highest = prefix_bounds(prefix, "record id")
-        bounds = tuple(_signed(number >> 196) for number in (lowest, highest))  # the first 64 of 260 bits
         rows = self._run(
             "SELECT node, body, body_hash FROM ops JOIN feeds USING(feed) LEFT JOIN erased_bodies USING(op)"
             " WHERE key BETWEEN ?1 AND ?2 AND kind=1 UNION"
             " SELECT node, body, body_hash FROM ops JOIN feeds USING(feed) LEFT JOIN erased_bodies USING(op)"
             " WHERE tag BETWEEN ?1 AND ?2 LIMIT ?3",
-            (*bounds, _MATCHES_SHOWN),
+            (*_bounds(prefix), _MATCHES_SHOWN),
         )
         tags = {tag_of(node, digest(body) if body is not None else gone) for node, body, gone in rows}
         return sorted(tag for tag in tags if text_id(tag).startswith(prefix))
@@ -270,13 +281,6 @@ class Reader:
             for slug, sessions, at, nodes, scopes in rows
         ]
 
-    def _matches(self) -> Matches:
-        if self._searched is None:
-            from mesh.store.matches import Matches  # who does not search does not load it
-
-            self._searched = Matches(self.connection)
-        return self._searched
-
     def _ops(self, tag: bytes) -> list[tuple[int, bytes]]:
         rows = self._run(
             "SELECT op, node, body FROM ops JOIN feeds USING(feed) WHERE key=? AND kind=1 AND body IS NOT NULL",
@@ -288,11 +292,6 @@ class Reader:
         node, body = self._run("SELECT node, body FROM ops JOIN feeds USING(feed) WHERE op=?", (op,)).fetchone()
         at, log, record = unpack(body[SALT_BYTES:])
         return Entry(tag_of(node, digest(body)), log, at, node, record)
-
-
-def quoted(word: str) -> str:
-    """A word, or several, as FTS5 takes them literally: as one phrase, whatever signs are in it."""
-    return '"' + word.replace('"', '""').replace("\0", " ") + '"'
 
 
 def open_reading(home: str, *, private: bool = False) -> Reader:
@@ -332,6 +331,11 @@ def refuse_newer_format(home: str) -> None:
 def read_errors(home: str, *, private: bool = False) -> Any:
     """Errors of SQLite while reading, as sentences."""
     return translated(os.path.join(home, "private.db" if private else "mesh.db"))
+
+
+def _bounds(prefix: str) -> tuple[int, ...]:
+    """The least and the greatest first eight bytes of a tag whose text begins like this, as SQLite has them."""
+    return tuple(_signed(number >> 196) for number in prefix_bounds(prefix, "record id"))  # 64 of 260 bits
 
 
 def _signed(number: int) -> int:

@@ -86,20 +86,58 @@ def view_tables(schema: str) -> str:
     return _views_1(schema) + _views_2(schema)
 
 
-# The text of live records, for keyword search. Contentless: the bodies are the only copy of a text.
+# The text of live records, for keyword search. Contentless: the bodies are the only copy of a text. As it was until version 5.
 # Fewer, larger segments than FTS5 makes by itself: see docs/adr/0016.
 TOKENIZER = ("porter", "unicode61")
-WORDS = f"CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='{' '.join(TOKENIZER)}');"
+_SEGMENTS = """
+INSERT INTO {0}({0}, rank) VALUES('automerge', 8);
+INSERT INTO {0}({0}, rank) VALUES('hashsize', 8388608);
+"""
 _WORDS = f"""
 CREATE TABLE unindexed(op INTEGER PRIMARY KEY);
-{WORDS}
+CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='{" ".join(TOKENIZER)}');
 INSERT INTO words(words, rank) VALUES('secure-delete', 1);
-INSERT INTO words(words, rank) VALUES('automerge', 8);
-INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
+{_SEGMENTS.format("words")}
 """
 
 # In how many records a word stands. Holds nothing itself: it looks into `words`.
 WORD_COUNTS = "CREATE VIRTUAL TABLE word_counts USING fts5vocab('words', 'row');"
+
+# The same, from which a record can be taken without its text: see docs/adr/0041. `mark`: another one whenever a noted record
+# reads otherwise. Dropping the table is what makes a damaged one good again.
+_FTS = f"fts5(text, content='', contentless_delete=1, tokenize='{' '.join(TOKENIZER)}')"
+WORDS = f"CREATE VIRTUAL TABLE words USING {_FTS};"
+NEW_WORDS = f"""
+DROP TABLE words;
+DROP TABLE unindexed;
+CREATE TABLE unindexed(op INTEGER PRIMARY KEY, mark INTEGER NOT NULL);
+{WORDS}
+{_SEGMENTS.format("words")}
+"""
+
+# The texts of pages, as last worked out. The numbers are ours: those of `page_texts` change when the file is written anew. A
+# REPLACE deletes without a trigger, so what comes in takes the place of what was there.
+_PAGE_WORDS = f"""
+CREATE TABLE page_numbers(number INTEGER PRIMARY KEY, body BLOB NOT NULL UNIQUE);
+CREATE VIRTUAL TABLE page_words USING {_FTS};
+CREATE VIRTUAL TABLE page_word_counts USING fts5vocab('page_words', 'row');
+CREATE VIRTUAL TABLE page_word_places USING fts5vocab('page_words', 'instance');
+CREATE TRIGGER page_text_comes AFTER INSERT ON page_texts BEGIN
+    DELETE FROM page_words WHERE rowid=(SELECT number FROM page_numbers WHERE body=new.body);
+    INSERT OR IGNORE INTO page_numbers(body) VALUES(new.body);
+    INSERT INTO page_words(rowid, text) SELECT number, new.text FROM page_numbers WHERE body=new.body;
+END;
+CREATE TRIGGER page_text_changes AFTER UPDATE ON page_texts BEGIN
+    DELETE FROM page_words WHERE rowid=(SELECT number FROM page_numbers WHERE body=old.body);
+    INSERT INTO page_words(rowid, text) SELECT number, new.text FROM page_numbers WHERE body=old.body;
+END;
+CREATE TRIGGER page_text_goes AFTER DELETE ON page_texts BEGIN
+    DELETE FROM page_words WHERE rowid=(SELECT number FROM page_numbers WHERE body=old.body);
+    DELETE FROM page_numbers WHERE body=old.body;
+END;
+INSERT INTO page_numbers(body) SELECT body FROM page_texts;
+INSERT INTO page_words(rowid, text) SELECT number, text FROM page_texts JOIN page_numbers USING(body);
+"""
 
 # What joining and gossip keep for themselves: no root, view or bundle knows it.
 _PEERS = """
@@ -151,12 +189,21 @@ def _take_pages(connection: apsw.Connection) -> None:
     take_earlier(connection)
 
 
+def _index_anew(connection: apsw.Connection) -> None:
+    """The index has edits and identifiers in it now."""
+    connection.execute(NEW_WORDS + _PAGE_WORDS)
+    from mesh.store.reindex import fill
+
+    fill(connection)
+
+
 # SQL, or what SQL cannot do. All that are due run in one transaction.
 MIGRATIONS: list[str | Callable[[apsw.Connection], None]] = [
     _TRUTH + _views_1("main") + _WORDS,
     _PEERS,
     _index_fields,
     _take_pages,
+    _index_anew,
 ]
 VERSION = len(MIGRATIONS)
 PAGE_BYTES = 8192

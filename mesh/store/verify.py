@@ -15,7 +15,7 @@ from mesh.core.clock import milliseconds
 from mesh.core.errors import MeshError, RemoteError
 from mesh.core.feed import link_hash
 from mesh.core.identity import point_message, verify
-from mesh.core.ids import HASH_BYTES, digest, first_prev, tag_of
+from mesh.core.ids import HASH_BYTES, digest, first_prev, signed_prefix, tag_of
 from mesh.core.limits import OPERATION_BYTES, RANGE_OPERATIONS, SALT_BYTES
 from mesh.core.operation import fold_key, parse
 from mesh.core.statement import decode_statement
@@ -24,9 +24,12 @@ from mesh.store import schema
 from mesh.store.acceptance import fold_rows
 from mesh.store.feeds import FeedRow
 from mesh.store.fold import Fold
+from mesh.store.index import Index
 from mesh.store.store import Store
+from mesh.store.words import texts
 
 _CHUNK = 4096
+_LOOKED_UP = 500  # records of the keyword index
 _COMPARED = {
     "elements": (
         "op, (SELECT name FROM {s}.logs WHERE logs.log=elements.log), at,"
@@ -253,7 +256,26 @@ def _check_words(store: Store, verdict: Verdict) -> None:
             "SELECT * FROM (SELECT id FROM words_docsize UNION SELECT op FROM unindexed) EXCEPT SELECT op FROM main.elements",
             "should not be there",
         ),
+        ("SELECT op FROM unindexed JOIN words_docsize ON id=op", "is there twice"),
     ):
         row = run(f"{query} LIMIT 1").fetchone()
         if row is not None:
             verdict.problems.append(f"keyword index: record {row[0]} {word}")
+    strange = _of_other_words(store)
+    if strange is not None:
+        verdict.problems.append(f"keyword index: record {strange} is under other words than its own")
+
+
+def _of_other_words(store: Store) -> int | None:
+    """Some records, and some of those that were edited, are looked up by their words: all would take as long as a new index."""
+    run = store.database.run
+    index = Index(store.database.connection, "words", "word_counts")
+    every = max(1, run("SELECT count(*) FROM words_docsize").get // _LOOKED_UP)
+    rows = run("SELECT DISTINCT target FROM main.registers WHERE target>=x'' LIMIT ?", (_LOOKED_UP,))
+    edited = [signed_prefix(target) for (target,) in rows]
+    some = (
+        "(SELECT id AS op FROM words_docsize WHERE id % ?1 = 0 UNION SELECT words_docsize.id FROM json_each(?2)"
+        " CROSS JOIN ops ON ops.key=value AND kind=1 CROSS JOIN words_docsize ON words_docsize.id=op)"
+    )
+    found = texts(run, some, (every, str(edited)))
+    return next((op for op, text in found if not index.holds(op, text)), None)

@@ -1,23 +1,33 @@
-"""The keyword index: the text of live records in FTS5, written in batches. Disposable: the bodies are the only copy of a text.
+"""The keyword index: the text of live records, edits applied, in FTS5, written in batches. Disposable: the bodies are the only copy.
 
 FTS5 writes a segment a transaction, which costs more than all the rest of a single write. So single records are
-only noted in `unindexed`, and indexed together once there are enough of them or someone wants to search.
+only noted in `unindexed`, and indexed together once there are enough of them. What is edited goes out of the index and is
+noted again: no text has to be known to take it out, so what the index holds cannot depend on what it once was told.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+
 import apsw
 
+from mesh.core.identifiers import extra_words
+from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES
 from mesh.core.wire import unpack
 from mesh.store.database import Run
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from typing import Any
 
 BATCH = 512
+ADD = 1  # as in `mesh.core.operation`, which readers do not load
+
+# Nobody looks for these by their words: they are asked for by name, and would be in every record.
+FILTERS = frozenset({"repo", "session", "agent"})
+
+_INSERT = "INSERT INTO words(rowid, text) VALUES(?,?)"
 
 
 class Words:
@@ -27,34 +37,90 @@ class Words:
         self._run: Run = connection.execute
         self._many: Run = connection.executemany
 
-    def add(self, records: Sequence[tuple[int, dict[str, Any]]]) -> None:
-        """Index records (their op and content), now if they are many, else later."""
+    def add(self, records: Sequence[tuple[int, bytes, dict[str, Any]]]) -> None:
+        """Index records (op, tag and content) that are not in it, now if they are many, else later."""
         if len(records) >= BATCH:
+            edits = edits_of(self._run, [tag for _, tag, _ in records])
             self._many(
-                "INSERT INTO words(rowid, text) VALUES(?,?)", [(op, searchable(record)) for op, record in records]
+                _INSERT,
+                [(op, searchable(record | edits[tag] if tag in edits else record)) for op, tag, record in records],
             )
-            return
-        self._many("INSERT INTO unindexed VALUES(?)", [(op,) for op, _ in records])
+        else:
+            self._note([op for op, _, _ in records])
+
+    def change(self, tags: Iterable[bytes]) -> None:
+        """Some records may read otherwise now: a field was set, or is set no more."""
+        ops: set[int] = set()  # two tags may begin alike, if somebody has tried long enough
+        for tag in tags:
+            found = self._run(
+                "SELECT op FROM ops JOIN elements USING(op) WHERE key=? AND kind=?", (signed_prefix(tag), ADD)
+            )
+            ops |= {op for (op,) in found}
+        for op in ops:
+            self.remove(op)
+        if ops:
+            self._note(sorted(ops))
+
+    def remove(self, op: int) -> None:
+        """Forget a record. Its words stand in the file until `scrub`, but nothing finds them."""
+        if self._run("DELETE FROM unindexed WHERE op=? RETURNING op", (op,)).get is None:
+            self._run("DELETE FROM words WHERE rowid=?", (op,))
+
+    def flush(self) -> None:
+        """Index what was only noted."""
+        self._many(_INSERT, list(texts(self._run, "unindexed")))
+        self._run("DELETE FROM unindexed")
+
+    def _note(self, ops: Iterable[int]) -> None:
+        # The number tells readers who have read this note before that they have not read this text.
+        self._many("INSERT INTO unindexed VALUES(?, random())", [(op,) for op in ops])
         if self._run("SELECT count(*) FROM unindexed").get >= BATCH:
             self.flush()
 
-    def flush(self) -> None:
-        """Index what was only noted. Before a search, and when enough has come together."""
-        rows = self._run("SELECT op, body FROM unindexed JOIN ops USING(op)").fetchall()
-        texts = [(op, searchable(unpack(body[SALT_BYTES:])[2])) for op, body in rows]
-        self._many("INSERT INTO words(rowid, text) VALUES(?,?)", texts)
-        self._run("DELETE FROM unindexed")
 
-    def remove(self, op: int, record: dict[str, Any]) -> None:
-        """Forget a record while its text is still known: a contentless index needs it to delete by."""
-        if self._run("DELETE FROM unindexed WHERE op=? RETURNING op", (op,)).get is None:
-            self._run("INSERT INTO words(words, rowid, text) VALUES('delete',?,?)", (op, searchable(record)))
+def texts(run: Run, ops: str, args: Sequence[Any] = ()) -> Iterator[tuple[int, str]]:
+    """The text of some records as they are now, each with its op. `ops`: a table, or a query in brackets, that has a column op."""
+    rows = run(f"SELECT op, node, body FROM {ops} JOIN ops USING(op) JOIN feeds USING(feed)", args).fetchall()
+    records = [(op, tag_of(node, digest(body)), unpack(body[SALT_BYTES:])[2]) for op, node, body in rows]
+    edits = edits_of(run, [tag for _, tag, _ in records])
+    for op, tag, record in records:
+        yield op, searchable(record | edits[tag] if tag in edits else record)
+
+
+def edits_of(run: Run, tags: Sequence[bytes]) -> dict[bytes, dict[str, Any]]:
+    """The registers of those of some records that have any, in one look."""
+    if run("SELECT 1 FROM registers WHERE target>=x'' LIMIT 1").get is None:
+        return {}  # nothing was ever edited
+    found: dict[bytes, dict[str, Any]] = {}
+    wanted = '["' + '","'.join([tag.hex() for tag in tags]) + '"]'
+    rows = run(
+        "SELECT target, field, body FROM json_each(?) CROSS JOIN registers ON target=unhex(value)"
+        " CROSS JOIN ops USING(op) WHERE body IS NOT NULL ORDER BY target, field",
+        (wanted,),
+    )
+    for target, field, body in rows:
+        found.setdefault(target, {})[field] = unpack(body[SALT_BYTES:])[3]
+    return found
 
 
 def searchable(record: dict[str, Any]) -> str:
-    """The text of a record that keyword search sees: every text in it, in its order."""
+    """The text of a record that keyword search sees: its own words, then those that identifiers are made of."""
+    text = plain(record)
+    extra = extra_words(text)
+    return f"{text}\n{' '.join(extra)}" if extra else text
+
+
+def plain(record: dict[str, Any]) -> str:
+    """Every text in a record, in its order, but for what only filters."""
     parts: list[str] = []
-    _collect(record.values(), parts)
+    for name, value in record.items():
+        if type(value) is str:
+            if name not in FILTERS:
+                parts.append(value)
+        elif type(value) is dict:
+            _collect(value.values(), parts)
+        elif type(value) is list:
+            _collect(value, parts)
     return "\n".join(parts)
 
 

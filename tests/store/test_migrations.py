@@ -103,7 +103,7 @@ def index_of(store: Store) -> dict[str, object]:
         },
         "tallies": [(one.slug, one.sessions, one.nodes, one.repos, one.at) for one in reader.tallies(1, "notes")],
         "patterns": {slug: [entry.tag for entry in reader.of_pattern(slug)] for slug in frequent(reader, 1)},
-        "found": [entry.tag for entry, _ in reader.matching("note", 1000)],
+        "found": [entry.tag for entry, _ in reader.weighed({"note": 1.0}, 1000)],
     }
 
 

@@ -226,7 +226,7 @@ def test_no_question_goes_through_all_records(author: Author) -> None:
     assert len(reader.tallies(1, "notes")) == len(reader.assigned("text")) == reader.sessions("p", "notes") == 1
     assert reader.names_like("p", 1) == ["p"]
     assert reader.register(tag, "text") is not None
-    assert len(reader.matching("x", 1, [API], ["notes"])) == len(reader.matching("x", 1)) == reader.documents("x") == 1
+    assert len(reader.weighed({"edited": 1.0}, 1, repos=[API], logs=["notes"])) == reader.documents("edited") == 1
     assert reader.tally("p", "notes") is not None
     connection.exec_trace = None
     plans = [

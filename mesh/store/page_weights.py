@@ -1,0 +1,50 @@
+"""Pages that have some of the words of a question, by their texts as last worked out. Reads only; triggers keep the index."""
+
+from __future__ import annotations
+
+from mesh.store.index import Index, number_in
+from mesh.store.weights import DIGITS, part, rarity
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import apsw
+
+    from mesh.store.database import Run
+
+
+def best_pages(connection: apsw.Connection, words: Mapping[str, float], count: int) -> list[tuple[bytes, str, float]]:
+    """The texts that weigh most, best first, each with the name of its body. BM25 among pages alone: there are few, and long ones."""
+    run: Run = connection.execute
+    index = Index(connection, "page_words", "page_word_counts")
+    pages, mentions = index.size()
+    usual = mentions / max(pages, 1) or 1
+    gains: dict[str, float] = {}
+    for text, counts in words.items():
+        for stem, _ in index.spelled(text):
+            gains[stem] = max(counts, gains.get(stem, 0.0))
+    often: dict[int, list[tuple[float, int]]] = {}
+    for stem in sorted(gains):
+        rows = run("SELECT doc, count(*) FROM page_word_places WHERE term=? GROUP BY doc", (stem,)).fetchall()
+        gain = gains[stem] * rarity(pages, len(rows))
+        for number, times in rows:
+            often.setdefault(number, []).append((gain, times))
+    found = []
+    for number, size in run(
+        "SELECT page_words_docsize.id, sz FROM json_each(?) CROSS JOIN page_words_docsize ON page_words_docsize.id=value",
+        (str([*often]),),
+    ):
+        weight = sum(part(gain, times, number_in(size), usual) for gain, times in often[number])
+        found.append((round(weight, DIGITS), number))
+    found.sort(reverse=True)
+    texts = [
+        (
+            *run(
+                "SELECT body, text FROM page_numbers JOIN page_texts USING(body) WHERE number=?", (number,)
+            ).fetchone(),
+            weight,
+        )
+        for weight, number in found[: max(count, 0)]
+    ]
+    return sorted(texts, key=lambda item: (-item[2], item[0]))
