@@ -10,6 +10,7 @@ from clan_learnings.matching import best_match
 from clan_learnings.names import is_slug
 from clan_learnings.notebook import all_candidates
 from clan_learnings.patterns import KEY
+from clan_learnings.recall.likeness import judge
 from clan_learnings.records import CORRECTIONS
 from mesh.core.draft import Assignment
 
@@ -60,7 +61,7 @@ def second_look(
             and _is_older(memory, other.slug, mine)
             and not _was_parted(memory, said, other.slug)
         ]
-        match = best_match(wrong, right, others)
+        match = best_match(wrong, right, others, judge)
         if match is not None:
             drafts.append(Assignment(KEY + slug, "alias_of", match.slug))
     return drafts

@@ -5,41 +5,118 @@ Search finds what shares words, and ranks it; this decides whether the best of i
 
 from __future__ import annotations
 
-from clan_learnings.matching import WEIGHT
-from clan_learnings.wording import COMMON, NAME, tokens
+from clan_learnings.context.words import WORDS
+from clan_learnings.wording import COMMON, NAME, STRICT, Token, tokens
+from mesh.core.identifiers import extra_words
 
-# Most of what the record says must stand in the text, and at least a name and a common word of it;
-_OF_RECORD, _LEAST_OF_RECORD = 0.6, WEIGHT[NAME] + WEIGHT[COMMON]
-# or nearly all of a short text in the record, and at least three names, or a number and a name.
-_OF_TEXT, _LEAST_OF_TEXT = 0.75, 3 * WEIGHT[NAME]
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# The bars, chosen on the tuned half of `bench/recall_set` (ADR 0044): so much has to be in common, nearly as much as two rare names
+# have; more with an error, which is long and names many things by chance.
+PROMPT, FAILURE = 1.7, 2.3
+# And it must be so much of what the text says, or of what the record says.
+_SHARE = 0.28
+# Or nearly all of a short record, and of it as much as a name and a common word.
+_NEARLY_ALL, _LEAST_OF_ALL = 0.75, 1.2
+
+# What a token says: a flag or an identifier more than a name, and less than that a word that stands in every manual.
+_EXACT, _NAME, _KNOWN, _FREQUENT, _COMMON, _PART = 1.5, 1.0, 0.7, 0.45, 0.3, 0.2
+_SMALL_DIGITS = 2  # of a number that may stand anywhere
+_PARTS = 2  # of an identifier that have to be there if it is not there as a whole
+_OF_PARTS = 0.75  # what all of them say, of what the whole says
+_FILE_CHARS = 4
+_MOST_FREQUENT = 600
+_RANKED = {word: _FREQUENT if at < _MOST_FREQUENT else _KNOWN for at, word in enumerate(WORDS.split())}
+
+
+def _as_rare(_: str) -> float:
+    return 1.0
 
 
 class Subject:
     """A prompt or an error, read once and compared with many records."""
 
-    __slots__ = ("_weights",)
+    __slots__ = ("_bar", "_parts", "_rarities", "_rarity", "_total", "_weights")
 
-    def __init__(self, text: str) -> None:
-        self._weights = _weights(text)
+    def __init__(self, text: str, bar: float = PROMPT, rarity: Callable[[str], float] = _as_rare) -> None:
+        """`rarity`: 1 for a word that hardly any record has, towards 0 for one that all of them have; asked as seldom as can be."""
+        said = _said(text)
+        self._bar = bar
+        self._rarity = rarity
+        self._rarities: dict[str, float] = {}
+        self._parts = {part for token, _ in said.values() for part in token.parts}
+        self._total = sum(weight for _, weight in said.values())
+        self._weights = {name: weight for name, (_, weight) in said.items()}
+        for name, (_, weight) in said.items():
+            self._weights.setdefault(_file(name), weight)
 
     def aptness(self, *sayings: str) -> float:
         """How well a record fits that says these things, each complete by itself: 0 below the bar, else up to 1."""
         return max((self._fits(saying) for saying in sayings if saying), default=0.0)
 
     def _fits(self, saying: str) -> float:
-        theirs = _weights(saying)
-        shared = sum(weight for text, weight in theirs.items() if text in self._weights)
-        of_record = shared / sum(theirs.values()) if theirs else 0.0
-        of_text = shared / sum(self._weights.values()) if self._weights else 0.0
-        if of_record >= _OF_RECORD and shared >= _LEAST_OF_RECORD:
-            return of_record
-        return of_text if of_text >= _OF_TEXT and shared >= _LEAST_OF_TEXT else 0.0
+        said = _said(saying)
+        total = sum(weight for _, weight in said.values())
+        heard = [(token, found) for token, weight in said.values() if (found := self._heard(token, weight))]
+        if not self._is_enough(sum(found for _, found in heard), total):
+            return 0.0
+        shared = sum(found if found <= _COMMON else found * self._rareness(token) for token, found in heard)
+        return shared / (1 + shared) if self._is_enough(shared, total) else 0.0
+
+    def _heard(self, token: Token, weight: float) -> float:
+        """What of a token of the record stands in the text, whole or in parts."""
+        mine = self._weights.get(token.text) or self._weights.get(_file(token.text))
+        if mine is not None:
+            return min(mine, weight)
+        if token.text in self._parts:
+            return _PART
+        found = sum(part in self._parts or part in self._weights for part in token.parts)
+        return min(_PART * found, _OF_PARTS * weight) if found >= _PARTS else 0.0
+
+    def _rareness(self, token: Token) -> float:
+        word = token.raw or token.text
+        if word not in self._rarities:
+            self._rarities[word] = self._rarity(word)
+        return self._rarities[word]
+
+    def _is_enough(self, shared: float, of_record: float) -> bool:
+        if shared >= self._bar and shared >= _SHARE * min(of_record, self._total):
+            return True
+        return shared >= _LEAST_OF_ALL and shared >= _NEARLY_ALL * of_record
 
 
-def _weights(text: str) -> dict[str, float]:
-    """Words and identifiers by what they weigh."""
-    found: dict[str, float] = {}
+def _said(text: str) -> dict[str, tuple[Token, float]]:
+    """What a text says: every token that says something, by its name, and what it weighs."""
+    found: dict[str, tuple[Token, float]] = {}
+    pairs = [] if text.isascii() else [word for word in extra_words(text) if not word.isascii()]
+    if pairs:  # CJK has no blanks: what it has in common with another text stands in pairs of characters
+        found = {pair: (Token(COMMON, pair, pair), _PART) for pair in pairs}
+        text = "".join(char if char.isascii() else " " for char in text)
     for token in tokens(text):
-        if token.kind in WEIGHT:
-            found[token.text] = WEIGHT[token.kind]
+        weight = _weight(token)
+        if weight and token.text not in found:
+            found[token.text] = (token, weight)
     return found
+
+
+def _weight(token: Token) -> float:
+    if token.kind == STRICT:
+        digits = token.text.replace(".", "")
+        if not digits.isdigit():
+            return _EXACT
+        return _NAME if len(digits) > _SMALL_DIGITS else _COMMON
+    if token.kind == COMMON or (token.kind == NAME and len(token.text) == 1):
+        return _COMMON
+    if token.kind != NAME:
+        return 0.0
+    if len(token.parts) > 1:
+        return _EXACT
+    return _RANKED.get(token.raw) or _RANKED.get(token.raw.removesuffix("s")) or _NAME
+
+
+def _file(name: str) -> str:
+    """The last name of a path, if it can be told from others; of anything else the whole."""
+    last = name.rpartition("/")[2]
+    return last if len(last) >= _FILE_CHARS else name

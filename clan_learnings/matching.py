@@ -5,12 +5,12 @@ Pure and deterministic: no clock, no order of arrival, the same on every node. E
 """
 
 from _blake2 import blake2b  # what hashlib hands out, without its import of OpenSSL
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from clan_learnings.stance import AGAINST, FIRST, FOR, LATER, RULE, STATED, read_stances
 from clan_learnings.vocabulary import UNDOING, concept
-from clan_learnings.wording import COMMON, NAME, STRICT, Token, tokens
+from clan_learnings.wording import COMMON, NAME, STRICT, Token
 
 # Share of the weight of all hard tokens that two corrections must have in common. The rules have to agree in every
 # word ("run tests" is not "run tests in parallel"); this is about how differently long the story of the mistake may be.
@@ -31,13 +31,22 @@ _SLUG_HASH_LENGTH = 6  # 30 bits, on top of the words
 class Candidate:
     """A pattern in scope: the (wrong, right) texts already counted under it, its rule, and when it began (any number)."""
 
-    __slots__ = ("rule", "since", "slug", "texts")
+    __slots__ = ("cosines", "rule", "since", "slug", "texts")
 
-    def __init__(self, slug: str, texts: Sequence[tuple[str, str]] = (), rule: str = "", since: int = 0) -> None:
+    def __init__(
+        self,
+        slug: str,
+        texts: Sequence[tuple[str, str]] = (),
+        rule: str = "",
+        since: int = 0,
+        cosines: Mapping[tuple[str, str], float] | None = None,
+    ) -> None:
+        """`cosines`: of the texts that have a vector, with what is looked for."""
         self.slug = slug
         self.texts = texts
         self.rule = rule
         self.since = since
+        self.cosines = cosines or {}
 
 
 class Match:
@@ -82,6 +91,10 @@ class Reading:
         return found
 
 
+# What compares two corrections, and may use the cosine of their vectors: how sure it is, and why.
+Judge = Callable[[Reading, Reading, float | None], tuple[float, str]]
+
+
 def _is_hard(token: Token, bits: int) -> bool:
     """Of a reason only numbers and identifiers count. Not told by capitals: case must not change the form."""
     return token.kind == STRICT or (token.kind == NAME and (bits & STATED != 0 or not token.text.isalpha()))
@@ -123,18 +136,18 @@ def _readable(texts: list[str]) -> list[str]:
     return words
 
 
-def similarity(one: str, other: str) -> float:
-    """How much two texts share, 0 to 1, by words and identifiers, whole and in parts. Symmetric; knows no negation."""
-    mine, theirs = _weights(one), _weights(other)
+def overlap(one: Reading, other: Reading) -> float:
+    """How much two corrections share, 0 to 1, by words and identifiers, whole and in parts. Symmetric; knows no negation."""
+    mine, theirs = _weights(one.tokens.values()), _weights(other.tokens.values())
     total = sum(mine.values()) + sum(theirs.values())
     if not total:
         return 0.0
     return 2 * sum(min(mine[text], theirs[text]) for text in mine.keys() & theirs.keys()) / total
 
 
-def _weights(text: str) -> dict[str, float]:
+def _weights(said: Iterable[Token]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for token in tokens(text):
+    for token in said:
         if token.kind in WEIGHT:
             found[token.text] = WEIGHT[token.kind]
             for part in token.parts:
@@ -150,7 +163,7 @@ def compare(one: Reading, other: Reading) -> tuple[float, str]:
     word = opposition(one, other)
     if word:
         return CONTRADICTION, f"opposite about {word}"
-    mine, theirs = _leftovers(one, other)
+    mine, theirs = leftovers(one, other)
     strict = _unexcused(mine, one, other) | _unexcused(theirs, other, one)
     if strict:
         return CONTRADICTION, f"only one has {min(strict)}"
@@ -214,7 +227,7 @@ def _unexcused(leftover: set[str], one: Reading, other: Reading) -> set[str]:
     return {text for text in strict if not agreed or text in one.only(FOR)}
 
 
-def _leftovers(one: Reading, other: Reading) -> tuple[set[str], set[str]]:
+def leftovers(one: Reading, other: Reading) -> tuple[set[str], set[str]]:
     """The hard tokens of each that the other lacks, also as a soft word, an aside, a compound or in parts."""
     mine = {text for text in one.hard if text not in other.tokens}
     theirs = {text for text in other.hard if text not in one.tokens}
@@ -235,17 +248,23 @@ def _leftovers(one: Reading, other: Reading) -> tuple[set[str], set[str]]:
     return mine - found, theirs - found
 
 
-def best_match(wrong: str, right: str, patterns: Iterable[Candidate]) -> Match | None:
+def by_words(one: Reading, other: Reading, _cosine: float | None = None) -> tuple[float, str]:
+    """As `compare`: whatever vectors say."""
+    return compare(one, other)
+
+
+def best_match(wrong: str, right: str, patterns: Iterable[Candidate], judge: Judge = by_words) -> Match | None:
     """The pattern a correction belongs to, if any; of equally sure ones the oldest, then the first by name.
 
     One text of a pattern is enough, unless most of the others contradict: so a pattern cannot drift by small steps.
+    `judge`: what compares two of them, and may ask for their cosine.
     """
     reading = Reading(wrong, right)
     best: tuple[float, int, str] | None = None
     match: Match | None = None
     for candidate in patterns:
         texts = [*candidate.texts, ("", candidate.rule)] if candidate.rule else candidate.texts
-        verdicts = [compare(reading, Reading(*text)) for text in texts]
+        verdicts = [judge(reading, Reading(*text), candidate.cosines.get(text)) for text in texts]
         sureness, why = max(verdicts, default=(0.0, ""))
         if sureness <= 0 or 2 * sum(verdict[0] < 0 for verdict in verdicts) > len(verdicts):
             continue

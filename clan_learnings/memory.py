@@ -9,20 +9,22 @@ from heapq import merge
 from itertools import islice
 
 from clan_learnings import tiers
+from clan_learnings.accesses import accesses, lately
 from clan_learnings.patterns import Patterns, Standing
-from clan_learnings.records import CORRECTIONS, DISCOVERIES, LOGS, PATTERNS, Note
+from clan_learnings.records import CORRECTIONS, LOGS, PATTERNS, Note
 from clan_learnings.settings import KEY as SETTINGS
 from clan_learnings.settings import Settings
+from clan_learnings.warm import Warm
 from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
+    from clan_learnings.recall.finder import Finder
     from mesh.store.reading import Entry, Reader, Tally
 
 _EXAMPLES = 20  # newest corrections of a pattern looked at for one that is not muted
-_WARM_PAGES = 4  # of the newest records of a log that are gone through for those that may be WARM
 _BANK_LOOK = 100  # newest records of a repository that are weighed for a context without a task
 
 
@@ -63,16 +65,28 @@ class HotItem:
 class Memory:
     """Reads one snapshot of a notebook: the caller opens a transaction around it if it wants one."""
 
-    def __init__(self, reader: Reader, *, muted: frozenset[str] = frozenset()) -> None:
-        """`muted`: whole text ids of records and nodes, and slugs, that are hidden here."""
+    def __init__(self, reader: Reader, *, muted: frozenset[str] = frozenset(), finder: Finder | None = None) -> None:
+        """`muted`: whole text ids of records and nodes, and slugs, that are hidden here. `finder`: what searches, if not the database."""
         self.reader = reader
         self.settings = Settings(reader.fields(SETTINGS))
         self.patterns = Patterns(reader, self.settings)
         self.now_ms: int = reader.mesh_ms()
         self._muted = muted
-        self._warm: dict[str | None, list[Note]] = {}
-        self._warm_tags: dict[str | None, frozenset[bytes]] = {}
+        self._finder = finder
+        self._warm = Warm(self)
+        self._ended: dict[str, bool] = {}
+        self._names: dict[bytes, str] | None = None
         self._edited: list[tuple[bytes, str]] | None = None
+        self._months: list[str] | None = None  # in which being opened counts
+
+    @property
+    def finder(self) -> Finder:
+        """What finds candidates for a search."""
+        if self._finder is None:
+            from clan_learnings.recall.finder import Keywords  # most who read do not search
+
+            self._finder = Keywords(self.reader)
+        return self._finder
 
     # HOT
 
@@ -171,21 +185,7 @@ class Memory:
 
     def warm(self, repo: str | None) -> list[Note]:
         """The last discoveries of a scope and all its records of the last two days, newest first. HOT ones are not repeated."""
-        if repo not in self._warm:
-            self._warm[repo] = self._find_warm(repo, self._is_shown)
-        return self._warm[repo]
-
-    def _find_warm(self, repo: str | None, may_stay: Callable[[Note], bool]) -> list[Note]:
-        # Of a log as many as there may be in all; beyond what a busy pattern has, which is HOT or over, too.
-        after = (self.now_ms - tiers.WARM_MS) << 16
-        last = islice(self.newest(DISCOVERIES, repo, tiers.WARM_DISCOVERIES), tiers.WARM_DISCOVERIES)
-        found = {note.tag: note for note in last if may_stay(note)}
-        for log in LOGS:
-            late = (
-                note for note in self.newest(log, repo, tiers.WARM_MOST, after, pages=_WARM_PAGES) if may_stay(note)
-            )
-            found |= {note.tag: note for note in islice(late, tiers.WARM_MOST)}
-        return sorted(found.values(), key=lambda note: (note.stamp, note.tag), reverse=True)[: tiers.WARM_MOST]
+        return self._warm.notes(repo)
 
     def newest(self, log: str, repo: str | None, page: int, least: int = 0, pages: int | None = None) -> Iterator[Note]:
         """The records of a log and scope, newest first, read as they are asked for, a page at a time.
@@ -197,9 +197,8 @@ class Memory:
         while page > 0 and pages != 0:
             pages = None if pages is None else pages - 1
             entries = self.reader.newest(log, page, repos, before, least=least, also=self.moved_into(repo))
-            for entry in entries:
-                note = self.read(entry)
-                if self._in_scope(note, repo):
+            for note in self.read_all(entries):
+                if self.in_scope(note, repo):
                     yield note
             if len(entries) < page:
                 break
@@ -209,12 +208,23 @@ class Memory:
         """Of what is neither HOT nor WARM in a scope, the strongest: what a context has if no task is named."""
         warm = {note.tag for note in self.warm(repo)}
         found = [note for log in LOGS for note in islice(self.newest(log, repo, _BANK_LOOK), _BANK_LOOK)]
-        found.sort(key=lambda note: (-self.strength(note), -note.stamp, note.tag))
-        return list(islice((note for note in found if note.tag not in warm and self._is_shown(note)), max(count, 0)))
+        found.sort(key=lambda note: (-round(self.strength(note), 6), -note.stamp, note.tag))
+        return list(islice((note for note in found if note.tag not in warm and self.is_shown(note)), max(count, 0)))
 
     def strength(self, note: Note) -> float:
-        """What is left of the confidence in a record."""
-        return tiers.strength(note.confidence, note.severity, self.now_ms - note.at_ms)
+        """What is left of the quality of a record, whoever has opened it."""
+        return tiers.strength(quality(note), self.now_ms - note.at_ms)
+
+    def has_decayed(self, note: Note) -> bool:
+        """Whether a record is so old, and so rarely opened, that it is in the archive."""
+        left = tiers.strength(quality(note), self.now_ms - note.at_ms)
+        if left >= tiers.DECAYED:
+            return False
+        if tiers.has_decayed(left, tiers.ENOUGH):
+            return True  # however often it was opened: most of what is so old is decided without a look at counters
+        if self._months is None:
+            self._months = lately(self.now_ms)
+        return tiers.has_decayed(left, accesses(self.reader, note.tag, self._months))
 
     def tier_of(self, note: Note) -> str:
         """The tier of a live record, in its own scope."""
@@ -222,18 +232,25 @@ class Memory:
 
     def tier_in(self, note: Note, repo: str | None) -> str:
         """The tier of a live record as a scope sees it; None: all of them."""
-        slug = _counted_under(note)
-        hot = bool(slug) and self.is_hot(slug)
-        gone = bool(slug) and not hot and self.patterns.has_ended(slug)
-        warm = not hot and not gone and note.tag in self._all_warm(repo)
-        return tiers.tier_of(hot=hot, warm=warm, gone=gone, left=self.strength(note))
+        hot, gone = self.stays_hot(note), self.is_archived(note)
+        warm = not hot and not gone and self._warm.has(note, repo)
+        return tiers.tier_of(hot=hot, warm=warm, gone=gone)
 
-    def _all_warm(self, repo: str | None) -> frozenset[bytes]:
-        """Everything that is WARM in a scope, also what is hidden here: that changes no tier."""
-        if repo not in self._warm_tags:
-            notes = self._find_warm(repo, self._stays) if self._muted else self.warm(repo)
-            self._warm_tags[repo] = frozenset(note.tag for note in notes)
-        return self._warm_tags[repo]
+    def stays_hot(self, note: Note) -> bool:
+        """Whether a record is one of a HOT pattern: then it neither decays nor ends."""
+        slug = _counted_under(note)
+        return bool(slug) and self.is_hot(slug)
+
+    def is_archived(self, note: Note) -> bool:
+        """Whether a record is in the archive, in whatever scope: it has decayed, or its pattern has ended."""
+        slug = _counted_under(note)
+        return not (slug and self.is_hot(slug)) and ((bool(slug) and self._has_ended(slug)) or self.has_decayed(note))
+
+    def _has_ended(self, slug: str) -> bool:
+        found = self._ended.get(slug)
+        if found is None:
+            found = self._ended[slug] = self.patterns.has_ended(slug)
+        return found
 
     def note(self, tag: bytes) -> Note | None:
         """A live record."""
@@ -243,6 +260,18 @@ class Memory:
     def read(self, entry: Entry) -> Note:
         """A live record that was found, with its edits."""
         return Note(entry, self.reader.fields(entry.tag))
+
+    def read_all(self, entries: Iterable[Entry]) -> list[Note]:
+        """The same for many at once, which is sooner done."""
+        found = list(entries)
+        edits = self.reader.edits(entry.tag for entry in found)
+        return [Note(entry, edits.get(entry.tag, {})) for entry in found]
+
+    def name_of(self, node: bytes) -> str:
+        """What a member is called; empty if it is none."""
+        if self._names is None:
+            self._names = self.reader.names()
+        return self._names.get(node, "")
 
     @property
     def has_muted(self) -> bool:
@@ -257,30 +286,42 @@ class Memory:
             or (bool(note.pattern) and not self._muted.isdisjoint(self.patterns.names(note.pattern)))
         )
 
-    def _is_shown(self, note: Note) -> bool:
-        return not self.is_muted(note) and self._stays(note)
+    def is_shown(self, note: Note) -> bool:
+        """Whether a record has a place beside HOT, and nobody has muted it here."""
+        return not self.is_muted(note) and self.stays(note)
 
-    def _stays(self, note: Note) -> bool:
+    def stays(self, note: Note) -> bool:
         """Whether a record has a place beside HOT: neither HOT itself nor over."""
-        return self.strength(note) >= tiers.DECAYED and not self.is_over(note)
+        return not self.has_decayed(note) and not self.is_over(note)
 
     def is_over(self, note: Note) -> bool:
         """Whether a record need not be shown beside HOT: its pattern is HOT itself, or has ended."""
         slug = _counted_under(note)
-        return bool(slug) and (self.is_hot(slug) or self.patterns.has_ended(slug))
+        return bool(slug) and (self.is_hot(slug) or self._has_ended(slug))
 
-    def _in_scope(self, note: Note, repo: str | None) -> bool:
+    def in_scope(self, note: Note, repo: str | None) -> bool:
+        """Whether a record holds in a repository; None: all are."""
         return repo is None or note.repo in ("", repo)
 
     def moved_into(self, repo: str | None) -> list[bytes]:
         """The records that were edited to be of a repository, or to hold everywhere, wherever they were before."""
-        if repo is None:
-            return []
+        return [] if repo is None else [tag for tag, value in self.moved() if value in ("", repo)]
+
+    def moved(self) -> list[tuple[bytes, str]]:
+        """Every record that was edited to be of another repository, and of which."""
         if self._edited is None:
             said = self.reader.assigned("repo")
             edited = ((tag, one.value) for tag, one in said.items() if isinstance(tag, bytes))
             self._edited = [(tag, value if type(value) is str else "") for tag, value in edited]  # as `Note` reads it
-        return [tag for tag, value in self._edited if value in ("", repo)]
+        return self._edited
+
+
+def quality(note: Note) -> float:
+    """How good a record is, from 0 to 1: as somebody has rated it, else as sure as its author was."""
+    value = note.record.get("quality")
+    if value is not None and isinstance(value, int | float) and type(value) is not bool and 0 <= value <= 1:
+        return float(value)
+    return note.confidence
 
 
 def _counted_under(note: Note) -> str:

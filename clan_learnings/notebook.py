@@ -8,8 +8,8 @@ from __future__ import annotations
 from clan_learnings import matching
 from clan_learnings.categories import category_of
 from clan_learnings.patterns import KEY
-from clan_learnings.recall.question import Question
-from clan_learnings.recall.search import covering
+from clan_learnings.recall.likeness import covering, judge, near_notes, telling_words
+from clan_learnings.recall.within import Within
 from clan_learnings.records import (
     CONFIDENCE,
     CORRECTIONS,
@@ -32,17 +32,14 @@ from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any
 
     from clan_learnings.memory import Memory
-    from clan_learnings.recall.search import Hit
+    from clan_learnings.recall.likeness import Cover
     from clan_learnings.redaction import Finding
     from mesh.core.draft import Draft
 
-_CANDIDATES = 60  # records looked at for the pattern a correction belongs to
-_NEWEST = 400  # matches that are weighed: what recurs is among the newest
-_TERMS = 6  # words they are looked for by
 _PATTERNS = 20  # patterns compared with it
 _SIMILAR = 3  # names that are offered in the place of a new one
 _TEXTS = 4  # newest corrections of each
@@ -102,7 +99,7 @@ class Found:
         self.founded = founded
 
 
-def draft_discovery(memory: Memory, text: str, about: About, pen: Pen) -> tuple[list[Draft], Hit | None]:
+def draft_discovery(memory: Memory, text: str, about: About, pen: Pen) -> tuple[list[Draft], Cover | None]:
     """A discovery, and the record that covers it already, if there is one."""
     text = pen.clean(required_text(text, "the discovery", 'mesh discover "HTTP 405 on push means branch protection"'))
     about = completed(memory, about, text, source_of(about), pen)
@@ -143,50 +140,62 @@ def find_pattern(memory: Memory, wrong: str, right: str, repo: str) -> Found:
 
 
 def best_pattern(memory: Memory, wrong: str, right: str, repo: str) -> matching.Match | None:
-    """The pattern in scope whose words say the same, if there is one."""
-    question = Question(memory, f"{wrong} {right}", _TERMS, 1)
-    near = candidates(memory, question, repo, repo)
-    match = matching.best_match(wrong, right, near)
+    """The pattern in scope that says the same, if there is one."""
+    sought = Sought(memory, wrong, right)
+    near = candidates(memory, sought, repo, repo)
+    match = matching.best_match(wrong, right, near, judge)
     if match is not None or not repo:
         return match
     # Of other repositories only what holds everywhere by now: looked at if there is nothing nearer.
     seen = {one.slug for one in near}
-    return matching.best_match(wrong, right, candidates(memory, question, repo, None, seen))
+    return matching.best_match(wrong, right, candidates(memory, sought, repo, None, seen), judge)
 
 
 def all_candidates(memory: Memory, wrong: str, right: str, repo: str) -> list[matching.Candidate]:
-    """Every pattern in scope whose records share words with a correction."""
-    question = Question(memory, f"{wrong} {right}", _TERMS, 1)
-    near = candidates(memory, question, repo, repo)
-    far = candidates(memory, question, repo, None, {one.slug for one in near}) if repo else []
+    """Every pattern in scope whose records are near a correction."""
+    sought = Sought(memory, wrong, right)
+    near = candidates(memory, sought, repo, repo)
+    far = candidates(memory, sought, repo, None, {one.slug for one in near}) if repo else []
     return near + far
 
 
+class Sought:
+    """A correction that is looked for: as a record of it reads, and by its telling words."""
+
+    __slots__ = ("text", "words")
+
+    def __init__(self, memory: Memory, wrong: str, right: str) -> None:
+        self.text = f"{right} (not: {wrong})" if wrong else right
+        self.words = telling_words(memory, self.text)
+
+
 def candidates(
-    memory: Memory, question: Question, repo: str, within: str | None, seen: Collection[str] = ()
+    memory: Memory, sought: Sought, repo: str, within: str | None, seen: Collection[str] = ()
 ) -> list[matching.Candidate]:
-    """The patterns in scope whose records share words with a text: of this repository and global ones, or (None) of all.
+    """The patterns in scope whose records are near a correction: of this repository and global ones, or (None) of all.
 
     `seen`: names that need not be looked at again.
     """
-    if not question.expression:
-        return []
-    repos = ("", within) if within else None
     found: dict[str, list[Note]] = {}
-    for entry, _ in memory.reader.matching(
-        question.expression, _CANDIDATES, repos, (CORRECTIONS, PATTERNS), newest=_NEWEST
-    ):
-        note = memory.read(entry)
+    notes, cosines = near_notes(memory, sought.text, sought.words, Within(within or None, logs=(CORRECTIONS, PATTERNS)))
+    for note in notes:
         is_near = not repo or note.repo in ("", repo)
         if note.pattern and note.pattern not in seen and (is_near or _is_global(memory, note.pattern)):
             found.setdefault(note.pattern, []).append(note)
-    made = []
-    for slug, notes in list(found.items())[:_PATTERNS]:
-        texts = [(note.word("wrong"), note.word("right")) for note in notes if note.log == CORRECTIONS][:_TEXTS]
-        rules = [note.word("rule") for note in notes if note.log == PATTERNS]
-        rule = memory.patterns.rule_of(slug) or (rules[-1] if rules else "")
-        made.append(matching.Candidate(slug, texts, rule, min(note.stamp for note in notes)))
-    return made
+    return [_candidate(memory, slug, kept, cosines) for slug, kept in list(found.items())[:_PATTERNS]]
+
+
+def _candidate(memory: Memory, slug: str, notes: list[Note], cosines: Mapping[bytes, float]) -> matching.Candidate:
+    """A pattern as it is compared: what several have said in the same words stands there as often, for most of it must agree."""
+    texts = [_said(note) for note in notes if note.log == CORRECTIONS][:_TEXTS]
+    rules = [note.word("rule") for note in notes if note.log == PATTERNS]
+    rule = memory.patterns.rule_of(slug) or (rules[-1] if rules else "")
+    known = {_said(note): cosines[note.tag] for note in notes if note.tag in cosines}
+    return matching.Candidate(slug, texts, rule, min(note.stamp for note in notes), known)
+
+
+def _said(note: Note) -> tuple[str, str]:
+    return (note.word("wrong"), note.word("right")) if note.log == CORRECTIONS else ("", note.word("rule"))
 
 
 def _is_global(memory: Memory, slug: str) -> bool:

@@ -31,6 +31,7 @@ _QUOTES = str.maketrans(
     }
 )
 _CUTS = str.maketrans(dict.fromkeys('()[]{}<>"=,;|&!?*^\\:`%$', " "))
+_BLANKS = str.maketrans({sign: " " for sign in map(chr, range(128)) if not sign.isalnum()})
 _STRONG = frozenset(".;:!?")
 _CLOSING = ".,;:!?\"')]}>*`"
 _OPENING = "\"'([{<*`"
@@ -222,6 +223,14 @@ def _read_hyphened(whole: str, found: list[Token]) -> None:
             found[-1] = word_token(phrase)
             continue
         found.extend(Token(NAME, token.text, "") if token.kind == GRAMMAR else token for token in inner)
+
+
+def split_words(text: str) -> list[str]:
+    """Words as a keyword index has them: runs of letters and digits, in small letters."""
+    text = text.lower()
+    if text.isascii():
+        return text.translate(_BLANKS).split()
+    return "".join(char if char.isalnum() else " " for char in text).split()
 
 
 def identifier_parts(written: str) -> tuple[str, ...]:

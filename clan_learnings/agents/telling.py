@@ -5,10 +5,11 @@ Reads one snapshot of what the clan knows, and notes in `seen` what it has told.
 
 from __future__ import annotations
 
+from math import log, sqrt
+
 from clan_learnings.context.compose import compose, hot_only, limits_for, short_lines
 from clan_learnings.context.session import CALL, MIN_CONFIDENCE, hot_lines, line_of, session_context
 from clan_learnings.memory import Memory
-from clan_learnings.records import CORRECTIONS, LOGS
 from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -24,7 +25,9 @@ _HOT = 400  # patterns looked at for changes; a context has room for far fewer
 _SUBAGENT_HOT, _SUBAGENT_CHARS = 100, 2_000
 _PROMPT_LINES, _PROMPT_CHARS = 3, 1_200
 _FAILURE_LINES, _FAILURE_CHARS = 1, 700
-_CANDIDATES = 60  # many may be of one pattern
+_CANDIDATES = 24  # many may be of one pattern
+_WORDS = 10  # they are looked for by
+_AS_IF_RECORDS = 1000  # in a small home nothing can be told from how many have a word
 _CITED = 8  # characters that every citation has at least
 _KNOWN_CHARS = 16  # of an id, to know it again
 
@@ -91,38 +94,53 @@ class Teller:
         pairs = [(item.slug, text_id(item.tag)) for item in new]
         lines: list[Hot | Item] = list(hot_lines(self._memory, new))
         if len(lines) < _PROMPT_LINES:
+            from clan_learnings.aptness import PROMPT
+
             names = {slug for slug, _ in pairs}
-            for slug, whole, line in self._apt(prompt, LOGS):
+            for slug, whole, line in self._apt(prompt, PROMPT):
                 if not slug or slug not in names:
                     pairs.append((slug, whole))
                     lines.append(line)
         return self._tell(lines, pairs, _PROMPT_LINES, _PROMPT_CHARS)
 
     def about_failure(self, text: str) -> str:
-        """The one correction that knows this error, or the command that gave it."""
-        apt = self._apt(text, (CORRECTIONS,))
+        """The one record that knows this error, or the command that gave it."""
+        from clan_learnings.aptness import FAILURE
+
+        apt = self._apt(text, FAILURE)
         pairs = [(slug, whole) for slug, whole, _ in apt]
         return self._tell([line for *_, line in apt], pairs, _FAILURE_LINES, _FAILURE_CHARS)
 
-    def _apt(self, text: str, logs: Sequence[str]) -> list[tuple[str, str, Item]]:
+    def _apt(self, text: str, bar: float) -> list[tuple[str, str, Item]]:
         """Records worth interrupting for that this session was not shown, the best first: pattern, id, line."""
         from clan_learnings.aptness import Subject
-        from clan_learnings.recall.search import search
+        from clan_learnings.recall.likeness import telling_words
+        from clan_learnings.recall.within import Within
 
-        subject = Subject(text)
+        memory = self._memory
+        words = telling_words(memory, text, _WORDS)
+        if not words:
+            return []
+        subject = Subject(text, bar, self._rarity)
+        within = Within(self._repo, archived=False)
         found: list[tuple[float, float, bytes, Note]] = []
-        for hit in search(self._memory, text, self._repo, _CANDIDATES, logs=logs, archived=False):
-            note = hit.note
+        for entry, weight in memory.finder.by_words(words, within, _CANDIDATES, memory.moved_into(self._repo)):
+            note = memory.read(entry)
             aptness = subject.aptness(note.text, note.word("wrong"), note.word("evidence"))
-            if aptness and note.confidence > MIN_CONFIDENCE and not self._is_past(note):
-                found.append((-aptness, -hit.score, note.tag, note))
+            if aptness and note.confidence > MIN_CONFIDENCE and within.takes(memory, note) and not self._is_past(note):
+                found.append((-aptness, -weight, note.tag, note))
         best: dict[str, Note] = {}
         for *_, note in sorted(found, key=lambda each: each[:3]):
             best.setdefault(note.pattern or text_id(note.tag), note)
         return [
-            (note.pattern, text_id(note.tag), line_of(self._memory, note))
-            for note in list(best.values())[:_PROMPT_LINES]
+            (note.pattern, text_id(note.tag), line_of(memory, note)) for note in list(best.values())[:_PROMPT_LINES]
         ]
+
+    def _rarity(self, word: str) -> float:
+        """From 1 for what one record has towards 0 for what all of many have: as BM25 has it, but softened."""
+        records, counts = self._memory.finder.counts((word,))
+        found, records = max(counts[word], 1), max(records, _AS_IF_RECORDS)
+        return sqrt(min(1.0, log(1 + max(records - found, 0.5) / found) / log(records)))
 
     def _is_past(self, note: Note) -> bool:
         """Whether this session was shown it, or its pattern is over. That a pattern is HOT is no reason: it may have had no room."""

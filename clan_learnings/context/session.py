@@ -1,6 +1,7 @@
 """What a session is given at its start: chosen from what the clan knows, then composed within its limits. Reads only.
 
-The same state and arguments give the same bytes on every node in step, but for what is private or muted there.
+The same state and arguments give the same bytes on every node in step, but for what is private or muted there, and for
+the order of what fits a task, where some nodes search by meaning and others cannot.
 """
 
 from __future__ import annotations
@@ -79,8 +80,9 @@ def _bank(memory: Memory, repo: str, task: str) -> list[Note]:
     if not task.strip():
         return memory.bank(repo, _BANK)
     from clan_learnings.recall.search import search  # no session start has a task: it need not load this
+    from clan_learnings.recall.within import Within
 
-    hits = search(memory, task, repo, _BANK, archived=False)
+    hits = search(memory, task, Within(repo, archived=False), _BANK)
     return [hit.note for hit in hits if not memory.is_over(hit.note)]
 
 

@@ -1,1 +1,1 @@
-"""Finding again what the clan knows: by words and identifiers. Reads only; how results are shown is not decided here."""
+"""Finding again what the clan knows: by words, identifiers and, where there are vectors, by meaning. Reads only; how results are shown is not decided here."""

@@ -1,65 +1,119 @@
-"""A question as the keyword index is asked it: which of its words to look for, and how they go together. Ranks nothing.
+"""A question as the indexes are asked it: its words, what each counts, and how rare it is. Finds and ranks nothing.
 
-A word that is in every other record finds nothing by itself and takes long: names and numbers come first, rare ones alone,
-frequent ones two together. The names of a mistake that everybody makes are frequent, and it is the one to be found.
+Words are given as they are written, in small letters, no two with one stem: every index brings them into its own form.
+Grammar is left out, identifiers are there whole and in parts, and a word that no record has becomes those it may be a
+slip for. The work is bounded, whatever is asked.
 """
 
 from __future__ import annotations
 
-from clan_learnings.wording import NAME, STRICT, tokens
-from mesh.store.reading import quoted
+from math import log
+
+from clan_learnings.recall.fusion import ideal_weight
+from clan_learnings.recall.spelling import may_be_misspelt, nearest
+from clan_learnings.vocabulary import STOP
+from clan_learnings.wording import split_words
+from mesh.core.identifiers import extra_words
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from clan_learnings.memory import Memory
+    from collections.abc import Iterable
 
-_MOST = 12  # rare words that are looked for
-_LOOKED_UP = 48  # words of a long text that are counted
-_RARE = 300  # records; a word that is in more of them is frequent
-_COMMON = 10_000  # and in so many it tells hardly anything, and takes long
-_FREQUENT = 4  # frequent words that are looked for, two together
-_TOGETHER = 2
-_ANYWAY = 3  # a question of no more words is asked as it is
+    from clan_learnings.memory import Memory
+    from mesh.store.reading import Reader
+
+_CHARS = 8000  # of a text that are read, half of them from its end: that is where an error says what it is
+_LOOKED_UP = 32  # words that are counted, and as many of identifiers; of more, those at both ends
+_MOST = 32  # words that are looked for: the rarest
+_TYPED = 12  # words; whoever asks with more has pasted them, and what nobody wrote before is no slip
+_SLIPS = 3  # words that are taken for slips
+_COUNTS = {1: 0.7, 2: 0.5}  # what a word counts that is so many letters from what was typed
+_IDEOGRAPHS = "\u2e80"  # scripts from here on are written without blanks
+_MARKS = ".,;:!?\"'`()[]{}<>*\u2018\u2019\u201c\u201d"
+_CONTRACTED = frozenset(("can't", "won't", "shan't"))
 
 
 class Question:
-    """The words that are looked for, and the expression for FTS5; both empty if there is nothing to look for."""
+    """What is looked for. `words`: as written, with what each counts; empty if there is nothing to look for."""
 
-    __slots__ = ("expression", "words")
+    __slots__ = ("_shown", "ideal", "text", "words")
 
-    def __init__(self, memory: Memory, text: str, most: int = _MOST, anyway: int = _ANYWAY) -> None:
-        """`most`: so many rare words; `anyway`: of so few words, all are looked for without a look at how frequent they are."""
-        names, common = _told_apart(text)
-        if len(names) <= anyway:
-            self.words = names or (common or split_words(text))[:_ANYWAY]
-            self.expression = " OR ".join(map(quoted, self.words))
-            return
-        counts = {word: memory.reader.documents(word, _COMMON) for word in names[:_LOOKED_UP]}
-        there = sorted((word for word in counts if counts[word]), key=lambda word: (counts[word], word))
-        rare = [word for word in there if counts[word] < _RARE][:most]
-        frequent = [word for word in there if _RARE <= counts[word] < _COMMON][:_FREQUENT]
-        if not rare and len(frequent) < _TOGETHER:
-            frequent = there[:_TOGETHER]
-        self.words = [word for word in names if word in rare or word in frequent]
-        parts = [quoted(word) for word in rare]
-        if len(frequent) == 1 and not rare:
-            parts = [quoted(frequent[0])]
-        for index, first in enumerate(frequent):
-            parts += [f"({quoted(first)} AND {quoted(second)})" for second in frequent[index + 1 :]]
-        self.expression = " OR ".join(parts)
+    def __init__(self, memory: Memory, text: str, most: int = _MOST) -> None:
+        """`most`: so many words."""
+        self.text = text
+        plain, extra = _told_apart(text)
+        written = _by_stem(memory.reader, (*_ends(extra), *_ends(plain)))
+        records, counts = memory.finder.counts(written.values())
+        weights = dict.fromkeys(written, 1.0)
+        # A whole identifier that no record has is no loss: its parts are words of their own.
+        # Nor is a whole sentence without blanks: its pairs are.
+        missing = [
+            stem for stem, word in written.items() if not counts.get(word) and word in plain and word < _IDEOGRAPHS
+        ]
+        shown = dict(written)
+        slips = [stem for stem in missing if may_be_misspelt(stem)] if len(written) <= _TYPED else []
+        for slip in slips[:_SLIPS]:
+            terms, far = nearest(slip, memory.reader.terms)
+            meant = {term: _written(memory.reader, term) for term in terms}
+            if meant:
+                missing.remove(slip)
+                counts |= memory.finder.counts(meant.values())[1]
+                for term, word in meant.items():
+                    if term not in written:
+                        weights[term], shown[term] = _COUNTS[far], f"{word} for {written[slip]}"
+                written = meant | written
+        rarity = {
+            stem: weight * _rarity(counts.get(written[stem], 0), records)
+            for stem, weight in weights.items()
+            if counts.get(written[stem]) or stem in missing
+        }
+        self.ideal = ideal_weight(list(rarity.values()))
+        rarest = sorted((stem for stem in rarity if stem not in missing), key=lambda stem: (-rarity[stem], stem))
+        self.words = {written[stem]: weights[stem] for stem in rarest[:most]}
+        self._shown = {stem: shown[stem] for stem in rarest}
+
+    def shared(self, stems: Iterable[str]) -> list[str]:
+        """Which of its words a record has, the rarest first. `stems`: of the record."""
+        there = set(stems)
+        return [word for stem, word in self._shown.items() if stem in there]
 
 
 def _told_apart(text: str) -> tuple[list[str], list[str]]:
-    """Names and numbers, and common words, each once, in their order."""
-    names: dict[str, None] = {}
-    common: dict[str, None] = {}
-    for token in tokens(text):
-        for word in split_words(token.raw):
-            if len(word) > 1:
-                (names if token.kind in (NAME, STRICT) else common).setdefault(word)
-    return list(names), list(common)
+    """The words of a text that say something, and what else the index has for its identifiers; each once, in order."""
+    if len(text) > _CHARS:
+        text = f"{text[: _CHARS // 2]} {text[-_CHARS // 2 :]}"
+    chunks = text.split()
+    said = " ".join([chunk for chunk in chunks if not is_grammar(chunk)] or chunks)
+    return list(dict.fromkeys(split_words(said))), extra_words(said)
 
 
-def split_words(text: str) -> list[str]:
-    """Words as the keyword index has them: runs of letters and digits, in small letters."""
-    return "".join(char if char.isalnum() else " " for char in text.lower()).split()
+def is_grammar(chunk: str) -> bool:
+    """Whether what stands between two blanks only joins other words; a flag such as `--no-verify` never does."""
+    word = chunk.strip(_MARKS).lower().replace("\u2019", "'")
+    if "'" not in word:
+        return word in STOP
+    return word.partition("'")[0] in STOP or (word.endswith("n't") and word[:-3] in STOP) or word in _CONTRACTED
+
+
+def _ends(words: list[str]) -> list[str]:
+    return words if len(words) <= _LOOKED_UP else words[: _LOOKED_UP // 2] + words[-_LOOKED_UP // 2 :]
+
+
+def _by_stem(reader: Reader, words: Iterable[str]) -> dict[str, str]:
+    """Stems to the first word that has them."""
+    found: dict[str, str] = {}
+    for word in words:
+        for stem in reader.stems(word)[:1]:
+            found.setdefault(stem, word)
+    return found
+
+
+def _written(reader: Reader, stem: str) -> str:
+    """A word that has this stem, as a person would write it if possible: `gateway` for `gatewai`."""
+    ending = stem[:-1] + "y"
+    return ending if stem.endswith("i") and reader.stems(ending)[:1] == [stem] else reader.written(stem)
+
+
+def _rarity(found: int, records: int) -> float:
+    """As BM25 has it, never negative: in a small notebook half of all records may have the word that is looked for."""
+    return log(1 + max(records - found + 0.5, 0.5) / (found + 0.5))

@@ -1,73 +1,171 @@
-"""Search: records whose words match a question, scoped to a repository before they are ranked. Pure but for the reader it is given.
+"""Search: the records that fit a question best, by their words and, where there are vectors, by what they mean. Reads only.
 
-Keywords find candidates (FTS5), shared words and identifiers order them. What is behind `search` may change; its answer may not.
+The filters come first, then the score, then what would be shown twice is put together. What finds the candidates is behind
+`Finder`; the arithmetic is in `fusion`.
 """
 
 from __future__ import annotations
 
-from clan_learnings import tiers
-from clan_learnings.matching import Reading, compare, similarity
-from clan_learnings.recall.question import Question, split_words
-from clan_learnings.records import DISCOVERIES, LOGS
+from clan_learnings.memory import quality
+from clan_learnings.recall import fusion
+from clan_learnings.recall.diversity import Saying, diverse, grouped
+from clan_learnings.recall.question import Question
+from clan_learnings.records import CORRECTIONS, PATTERNS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clan_learnings.memory import Memory
+    from clan_learnings.recall.within import Within
     from clan_learnings.records import Note
+    from mesh.store.reading import Entry
 
-_CANDIDATES = 60
-_COVERED = 0.75  # how sure it must be that a record says the same
-_TELLING = 2  # words that count; with fewer, only the same text is the same
+_BY_WORDS = 60  # candidates where words are all there is; age may lift what is further down by a fifth, not by more
+_BY_BOTH = 100  # of each sort where there is meaning, too
+_DEEPER = 3  # times as many, if the filters leave too few of them
+_DEEPEST = 2000
+_SPARE = 10  # more than are asked for, so that something different can be chosen
+_WHY = 4  # words that are named
 
 
 class Hit:
-    """A record that was found, how well it fits (0 to 1), and why."""
+    """A record that was found.
 
-    __slots__ = ("note", "score", "why")
+    `score`: what it is ranked by; `relevance`: how well it fits whatever else was found; both from 0 to 1. `words`: those of
+    the question that it has. `parts`: what the score is made of. `also`: others that say the same, and are not shown.
+    """
 
-    def __init__(self, note: Note, score: float, why: str) -> None:
+    __slots__ = ("also", "note", "parts", "relevance", "score", "why", "words")
+
+    def __init__(
+        self,
+        note: Note,
+        score: float,
+        why: str,
+        *,
+        relevance: float = 0.0,
+        words: Sequence[str] = (),
+        parts: dict[str, float] | None = None,
+    ) -> None:
         self.note = note
         self.score = score
         self.why = why
+        self.relevance = relevance
+        self.words = list(words)
+        self.parts = parts or {}
+        self.also: list[Note] = []
 
 
 def search(
-    memory: Memory, query: str, repo: str | None, limit: int, *, logs: Sequence[str] = LOGS, archived: bool = True
+    memory: Memory, query: str, within: Within, limit: int, *, least: float = 0.0, collapse: bool = True
 ) -> list[Hit]:
-    """The records that fit a question best. `repo`: only those of this repository and global ones; None: all."""
+    """The records that fit a question best, best first. `least`: none that is less relevant. `collapse`: what says the same once."""
     question = Question(memory, query)
-    terms = question.words
-    if not question.expression:
-        return []
-    repos = None if repo is None else ("", repo)
-    hits = []
-    also = memory.moved_into(repo)
-    for entry, _rank in memory.reader.matching(question.expression, max(_CANDIDATES, limit), repos, logs, also):
-        note = memory.read(entry)
-        if memory.is_muted(note) or (repo is not None and note.repo not in ("", repo)):
-            continue
-        if not archived and memory.strength(note) < tiers.DECAYED:
-            continue
-        shared = [term for term in terms if term in note.text.lower() or term in note.word("topic").lower()]
-        coverage = len(shared) / len(terms)
-        score = 0.5 * coverage + 0.5 * similarity(query, note.text)
-        hits.append(
-            Hit(note, round(score, 4), f"has {', '.join(shared[:4])}" if shared else "has other forms of the words")
-        )
-    hits.sort(key=lambda hit: (-hit.score, -hit.note.stamp, hit.note.tag))
-    return hits[:limit]
+    finding = _Finding(memory, question, within)
+    depth = max(limit, _BY_BOTH if memory.finder.has_meaning else _BY_WORDS)
+    hits: list[Hit] = []
+    while limit > 0:
+        hits = _chosen(memory, finding.hits(depth, least), limit, collapse=collapse)
+        if len(hits) >= limit or depth >= _DEEPEST or finding.beyond < least or not finding.beyond:
+            break
+        depth = min(depth * _DEEPER, _DEEPEST)
+    for hit in hits:
+        hit.parts = {name: fusion.steady(part) for name, part in hit.parts.items()}
+        _explain(memory, question, hit)
+    return hits
 
 
-def covering(memory: Memory, text: str, repo: str) -> Hit | None:
-    """A discovery that says the same already, if there is one. Other numbers, names, flags or a negation are not the same."""
-    mine = Reading("", text)
-    best: Hit | None = None
-    for hit in search(memory, text, repo, 20, logs=(DISCOVERIES,)):
-        if len(mine.hard) < _TELLING and split_words(text) != split_words(hit.note.text):
-            continue  # "written here" and "written there" have one word that counts, and it is the same
-        sureness, why = compare(mine, Reading("", hit.note.text))
-        if sureness >= _COVERED and (best is None or sureness > best.score):
-            best = Hit(hit.note, sureness, why)
-    return best
+class _Finding:
+    """Finds and scores: what one question has for answers, so and so deep."""
+
+    def __init__(self, memory: Memory, question: Question, within: Within) -> None:
+        self._memory = memory
+        self._question = question
+        self._within = within
+        self.beyond = 0.0  # what is not among the candidates is no more relevant than this
+
+    def hits(self, depth: int, least: float) -> list[Hit]:
+        """All that pass the filters, best first."""
+        entries, weights = self._candidates(depth)
+        cosines = self._memory.finder.cosines(self._question.text, entries) if self._memory.finder.has_meaning else {}
+        notes = [note for note in self._memory.read_all(entries.values()) if self._within.takes(self._memory, note)]
+        best = max((weights.get(note.tag, 0.0) for note in notes), default=0.0)
+        usual, highest = _span(list(cosines.values()))
+        ideal, weight_of_meaning = self._question.ideal, self._memory.settings.recall_weight
+        found = []
+        for note in notes:
+            weight, cosine = weights.get(note.tag, 0.0), cosines.get(note.tag)
+            relevance = fusion.steady(fusion.relevance_of(weight, ideal, cosine))
+            if relevance < least or not relevance:
+                continue  # every record has some cosine with every question: what has no more than that was not found
+            keyword = fusion.keyword_part(weight, best, ideal)
+            parts = {"keyword": keyword} if cosine is None else {"keyword": keyword, "meaning": cosine}
+            if cosine is None and cosines:
+                cosine = usual + (highest - usual) * keyword
+            score = self._score(note, fusion.fuse(keyword, cosine, weight_of_meaning), parts)
+            found.append(Hit(note, fusion.steady(score), "", relevance=relevance, parts=parts))
+        found.sort(key=lambda hit: (-hit.score, -hit.note.stamp, hit.note.tag))
+        return found
+
+    def _candidates(self, depth: int) -> tuple[dict[bytes, Entry], dict[bytes, float]]:
+        memory, within, question = self._memory, self._within, self._question
+        also = memory.moved_into(within.repo)
+        by_words = memory.finder.by_words(question.words, within, depth, also) if question.words else []
+        by_meaning = memory.finder.by_meaning(question.text, within, depth) if memory.finder.has_meaning else []
+        weight = by_words[-1][1] if len(by_words) >= depth else 0.0
+        cosine = by_meaning[-1][1] if len(by_meaning) >= depth else 0.0
+        self.beyond = max(fusion.relevance_of(weight, question.ideal, either) for either in (None, cosine))
+        entries = {entry.tag: entry for entry, _ in (*by_words, *by_meaning)}
+        return entries, {entry.tag: weight for entry, weight in by_words}
+
+    def _score(self, note: Note, fused: float, parts: dict[str, float]) -> float:
+        """The score of all that counts, which is put to its parts."""
+        memory, within = self._memory, self._within
+        fresh = 1.0 if note.log == PATTERNS or memory.stays_hot(note) else fusion.recency(memory.now_ms - note.at_ms)
+        parts["fused"], parts["recency"] = fused, fresh
+        if not within.category and not within.tags:
+            return fusion.faded(fused, fresh)
+        category = float(bool(within.category) and note.word("category") == within.category)
+        tags = len({*within.tags} & {*note.tags}) / len({*within.tags}) if within.tags else 0.0
+        rated = quality(note)
+        parts |= {"category": category, "tags": tags, "quality": rated}
+        return fusion.filed(fused, category, tags, fresh, rated)
+
+
+def _span(cosines: list[float]) -> tuple[float, float]:
+    """What is taken for the cosine of a record whose vector is not made yet: of one without words, and of one with all."""
+    ranked = sorted(cosines) or [0.0]
+    return ranked[len(ranked) // 2], ranked[-1]
+
+
+def _chosen(memory: Memory, hits: list[Hit], limit: int, *, collapse: bool) -> list[Hit]:
+    """The first so many, what says the same put together."""
+    if not collapse:
+        return hits[:limit]
+    by_tag = {hit.note.tag: hit for hit in hits}
+    sayings, others = grouped((Saying(hit.note, _pattern(memory, hit.note)) for hit in hits), limit + _SPARE)
+    pool = [by_tag[saying.note.tag] for saying in sayings]
+    for hit, same in zip(pool, others, strict=True):
+        hit.also = same
+    return [pool[place] for place in diverse([hit.score for hit in pool], sayings, limit)]
+
+
+def _pattern(memory: Memory, note: Note) -> str:
+    """What a correction is counted under now."""
+    return min(memory.patterns.names(note.pattern)) if note.log == CORRECTIONS and note.pattern else ""
+
+
+def _explain(memory: Memory, question: Question, hit: Hit) -> None:
+    hit.words = question.shared(memory.reader.stems(_texts(hit.note)))
+    said = [f"has {', '.join(hit.words[:_WHY])}"] if hit.words else []
+    meaning = hit.parts.get("meaning")
+    if meaning is not None and fusion.likeness_of(meaning) > 0:
+        said.append(f"near in meaning ({meaning:.2f})")
+    hit.why = "; ".join(said) or "the nearest there is"
+
+
+def _texts(note: Note) -> str:
+    """Everything a record says, as far as an index sees it."""
+    values = [value if type(value) is list else [value] for value in note.record.values()]
+    return "\n".join(text for several in values for text in several if type(text) is str)

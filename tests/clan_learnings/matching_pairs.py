@@ -24,7 +24,7 @@ class Pair(NamedTuple):
     other: Correction
 
 
-def _pairs(block: str) -> list[Pair]:
+def read_pairs(block: str) -> list[Pair]:
     """Read the lines of a block; anything that is not two corrections and an empty line is a mistake in the data."""
     found = []
     for paragraph in block.strip().split("\n\n"):
@@ -38,7 +38,7 @@ def _correction(line: str) -> Correction:
     return Correction(wrong.strip(), right.strip())
 
 
-SAME_TUNED = _pairs("""
+SAME_TUNED = read_pairs("""
 used npm install to add a package => use pnpm in this repo
 installed a package with npm => this repo uses pnpm, not npm
 
@@ -697,7 +697,7 @@ wrote SQL in the handler => SQL goes into repositories/
 the handler contained SQL => put SQL in repositories/, not in handlers
 """)
 
-SAME_HELD_OUT = _pairs("""
+SAME_HELD_OUT = read_pairs("""
 used Webpack for the new package => new packages are bundled with Vite
 the new package was bundled with Webpack => bundle new packages using Vite
 
@@ -849,7 +849,7 @@ used :latest in the Deployment => pin the image digest in the Deployment
 the Deployment used :latest => Deployments must pin the image digest
 """)
 
-ALIKE_TUNED = _pairs("""
+ALIKE_TUNED = read_pairs("""
 used yarn => use npm
 used yarn => use pnpm
 
@@ -2141,7 +2141,7 @@ opened a file handle => close handles in teardown
 opened a file handle => close handles in setup
 """)
 
-ALIKE_HELD_OUT = _pairs("""
+ALIKE_HELD_OUT = read_pairs("""
 used Webpack => bundle with Vite
 used Webpack => bundle with esbuild
 

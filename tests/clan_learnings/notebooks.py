@@ -7,6 +7,7 @@ from clan_learnings.curation import draft_alias, draft_archive, draft_restoratio
 from clan_learnings.memory import Memory
 from clan_learnings.notebook import Pen, draft_correction, draft_discovery
 from clan_learnings.patterns import Standing
+from clan_learnings.recall.finder import Finder
 from clan_learnings.records import About
 from mesh.core.draft import Assignment, Draft, NewRecord, Removal
 from mesh.store.home import create_home
@@ -28,6 +29,10 @@ class Notebook:
     def memory(self) -> Memory:
         """A fresh look."""
         return Memory(Reader(self.author.store.database.connection), muted=frozenset(self.muted))
+
+    def memory_with(self, finder: Finder) -> Memory:
+        """A fresh look, with another index."""
+        return Memory(Reader(self.author.store.database.connection), muted=frozenset(self.muted), finder=finder)
 
     def wait(self, days: float) -> None:
         """Time passes; mesh time passes with the next record."""

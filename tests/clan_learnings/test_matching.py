@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clan_learnings.matching import Candidate, Match, Reading, best_match, compare, similarity, slug_of
+from clan_learnings.matching import Candidate, Match, Reading, best_match, compare, overlap, slug_of
 from tests.clan_learnings.matching_pairs import ALIKE_HELD_OUT, ALIKE_TUNED, SAME_HELD_OUT, SAME_TUNED, Pair
 
 PRECISION = 0.95
@@ -16,6 +16,11 @@ WORDS = """
     src/api.ts `is` === should must (but) because 3.11 pull request and or forgot replaced with prefer over
 """
 SENTENCES = st.lists(st.sampled_from(WORDS.split()), max_size=14).map(" ".join)
+
+
+def similarity(one: str, other: str) -> float:
+    """The overlap of two texts."""
+    return overlap(Reading("", one), Reading("", other))
 
 
 def matches(pair: Pair) -> bool:

@@ -8,7 +8,9 @@ import pytest
 from clan_learnings.census import Census
 from clan_learnings.context.session import session_context
 from clan_learnings.memory import Memory
-from clan_learnings.recall.search import covering, search
+from clan_learnings.recall.likeness import covering
+from clan_learnings.recall.search import search
+from clan_learnings.recall.within import Within
 from clan_learnings.recent import recent, recent_patterns
 from clan_learnings.rivals import Rivals
 from clan_learnings.tiers import WARM_DISCOVERIES, WARM_MOST
@@ -112,6 +114,24 @@ def test_a_record_edited_into_a_repository_is_warm_there(book: Notebook) -> None
     assert warm(book, OTHER) == []
 
 
+@pytest.mark.parametrize("edits", [0, 2])
+def test_a_tier_says_warm_of_what_is_in_the_list_and_of_nothing_else(book: Notebook, edits: int) -> None:
+    """Most are told by their stamps alone: also beside the last that has a place, and where records have moved or name no scope."""
+    tags = [book.add("discoveries", text=f"old {number}", repo=OTHER) for number in range(WARM_DISCOVERIES + 5)]
+    tags.append(book.correction("use-pnpm", "codex:1", OTHER))
+    book.wait(4)
+    tags += [book.add("discoveries", text=f"new {number}", repo=REPO) for number in range(WARM_MOST)]
+    tags += book.sessions("use-uv", 3) + [book.correction(f"use-{number}", "codex:1") for number in range(5)]
+    tags += [book.add("discoveries", text="of nowhere"), book.add("discoveries", text="everywhere", repo="")]
+    for tag in tags[3 : 3 + edits] + tags[WARM_MOST : WARM_MOST + edits]:
+        book.set(tag, "repo", REPO if tag in tags[:9] else OTHER)
+    memory = book.memory()
+    notes = [note for tag in tags if (note := memory.note(tag)) is not None]
+    for repo in (None, "", REPO, OTHER):
+        told = {note.tag for note in notes if book.memory().tier_in(note, repo) == "WARM"}
+        assert told == {note.tag for note in memory.warm(repo)}, repo
+
+
 def test_what_is_hot_is_not_warm_too(book: Notebook) -> None:
     """No line stands twice in a context."""
     book.sessions("use-pnpm", 3)
@@ -126,7 +146,7 @@ def test_what_is_not_warm_any_more_is_in_the_bank(book: Notebook) -> None:
     book.add("discoveries", text="today", repo=OTHER)
     assert book.tier(tag) == "BANK"
     assert [note.tag for note in book.memory().bank(REPO, 10)] == [tag]
-    book.wait(150)
+    book.wait(600)
     book.add("discoveries", text="much later", repo=OTHER)
     assert book.tier(tag) == "ARCHIVE"
     assert book.memory().bank(REPO, 10) == []
@@ -197,7 +217,7 @@ def test_a_muted_record_is_nowhere(book: Notebook) -> None:
     memory = book.memory()
     assert [note.tag for note in memory.warm(REPO)] == [kept]
     assert [note.tag for note in recent(memory, REPO, 10)] == [kept]
-    assert [hit.note.tag for hit in search(memory, "405", REPO, 10)] == [kept]
+    assert [hit.note.tag for hit in search(memory, "405", Within(REPO), 10)] == [kept]
 
 
 def test_the_newest_go_on_behind_what_is_muted(book: Notebook) -> None:
@@ -301,7 +321,7 @@ def read_everything(book: Notebook) -> None:
         Census(memory, repo)
     for item in memory.hot(None):
         answers.hot_item(memory, item)
-    search(memory, "npm install thing x", None, 50)
+    search(memory, "npm install thing x", Within(None), 50)
     covering(memory, "npm install thing", REPO)
     Rivals(memory)
     made = session_context(memory, memory, repo=REPO, task="npm install")

@@ -1,0 +1,135 @@
+"""What else to show: not the same thing twice, and not ten of one kind. Orders and groups; finds and scores nothing.
+
+The order is that of maximal marginal relevance (Carbonell, Goldstein, 1998) with little weight on being different: much of it
+was measured to ruin the answers.
+"""
+
+from __future__ import annotations
+
+from clan_learnings.matching import Reading, compare
+from clan_learnings.records import CORRECTIONS
+from clan_learnings.vocabulary import SOFT, STOP, concept
+from clan_learnings.wording import NAME, STRICT, split_words
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clan_learnings.records import Note
+
+_REMEMBERED = 2_000  # texts that were read: a sidecar is asked about the same ones again and again
+_read_before: dict[tuple[str, str], Reading] = {}
+LAMBDA = 0.9  # of the score; the rest is for being different
+_ALIKE = 0.5  # shared words, from which on it is worth the time to look whether two say the same
+_DIGITS = 6
+_concepts: dict[str, str] = {}  # of words, empty of those that name nothing
+
+
+def _read(wrong: str, right: str) -> Reading:
+    found = _read_before.get((wrong, right))
+    if found is None:
+        if len(_read_before) >= _REMEMBERED:
+            _read_before.clear()
+        found = _read_before[wrong, right] = Reading(wrong, right)
+    return found
+
+
+def _named(word: str) -> str:
+    """What a word names; empty if it is grammar, or says too little."""
+    found = _concepts.get(word)
+    if found is None:
+        if len(_concepts) >= _REMEMBERED:
+            _concepts.clear()
+        said = "" if word in STOP else concept(word)
+        found = _concepts[word] = "" if said in SOFT else said
+    return found
+
+
+class Saying:
+    """What a record says, read as far as it has to be compared."""
+
+    __slots__ = ("_reading", "note", "pattern", "text", "words")
+
+    def __init__(self, note: Note, pattern: str = "") -> None:
+        """`pattern`: the name it is counted under now, if it is a correction."""
+        self.note = note
+        self.pattern = pattern
+        self.text = note.text
+        self.words = frozenset(split_words(self.text))
+        self._reading: Reading | None = None
+
+    @property
+    def reading(self) -> Reading:
+        """Its tokens and their stances."""
+        if self._reading is None:
+            right, wrong = self.text, ""
+            if self.note.log == CORRECTIONS:
+                right, wrong = self.note.word("right"), self.note.word("wrong")
+            self._reading = _read(wrong, right)
+        return self._reading
+
+    def likeness(self, other: Saying) -> float:
+        """The share of the words of two records that both have."""
+        total = len(self.words) + len(other.words)
+        return 2 * len(self.words & other.words) / total if total else 1.0
+
+    def is_same_as(self, other: Saying) -> bool:
+        """Whether one of two need not be shown: no number, name or flag that only one has, and no negation between them.
+
+        Corrections under one pattern were found to be about one mistake when they were written: there, only numbers, flags
+        and identifiers tell two apart.
+        """
+        if self.text == other.text:
+            return True
+        related = bool(self.pattern) and self.pattern == other.pattern
+        if not related:  # seen at a glance, which is most of the time
+            shared, total = len(self.words & other.words), len(self.words) + len(other.words)
+            if 2 * shared < _ALIKE * total or self._names_more(other) != other._names_more(self):
+                return False
+        if self._marks(identifiers=related) != other._marks(identifiers=related):
+            return False
+        return compare(self.reading, other.reading)[0] >= 0 if related else compare(self.reading, other.reading)[0] > 0
+
+    def _names_more(self, other: Saying) -> set[str]:
+        """What its words name that the other does not have word by word."""
+        named = {_named(word) for word in self.words - other.words}
+        named.discard("")
+        return named
+
+    def _marks(self, *, identifiers: bool) -> frozenset[str]:
+        """What tells it from others: numbers, flags and names, or only those names that are no plain words."""
+        return frozenset(
+            token.text
+            for token in self.reading.tokens.values()
+            if token.kind == STRICT or (token.kind == NAME and not (identifiers and token.text.isalpha()))
+        )
+
+
+def diverse(scores: Sequence[float], sayings: Sequence[Saying], count: int) -> list[int]:
+    """The places of those to show, in their order. `scores`: best first."""
+    left = dict.fromkeys(range(len(scores)), 0.0)  # to how like it is to what is shown already
+    chosen: list[int] = []
+    while left and len(chosen) < count:
+        # The first of several that are equally good: they come in their order.
+        best = max(left, key=lambda place: round(LAMBDA * scores[place] - (1 - LAMBDA) * left[place], _DIGITS))
+        del left[best]
+        chosen.append(best)
+        for place, like in left.items():
+            left[place] = max(like, sayings[best].likeness(sayings[place]))
+    return chosen
+
+
+def grouped(sayings: Iterable[Saying], most: int) -> tuple[list[Saying], list[list[Note]]]:
+    """The first so many that say different things, and to each the records that say the same as it."""
+    kept: list[Saying] = []
+    others: list[list[Note]] = []
+    for saying in sayings:
+        same = next((place for place, one in enumerate(kept) if saying.is_same_as(one)), None)
+        if same is not None:
+            others[same].append(saying.note)
+        elif len(kept) == most:
+            break
+        else:
+            kept.append(saying)
+            others.append([])
+    return kept, others

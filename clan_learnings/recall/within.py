@@ -1,0 +1,72 @@
+"""What a search may find: every filter that was asked for. Exact, on a record as it reads now, before anything is ranked."""
+
+from __future__ import annotations
+
+from clan_learnings.records import LOGS
+from clan_learnings.tiers import ARCHIVE
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clan_learnings.memory import Memory
+    from clan_learnings.records import Note
+
+
+class Within:
+    """Filters; empty and None mean: any. An index may use them to look at less, what it finds is checked all the same."""
+
+    __slots__ = ("agent", "archived", "author", "category", "logs", "repo", "since_ms", "tags", "tier", "until_ms")
+
+    def __init__(
+        self,
+        repo: str | None = None,
+        *,
+        logs: Sequence[str] = LOGS,
+        category: str = "",
+        tags: Sequence[str] = (),
+        agent: str = "",
+        author: bytes | None = None,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
+        tier: str = "",
+        archived: bool = True,
+    ) -> None:
+        """`repo`: this one and what holds everywhere. `tags`: at least one of them. `archived`: also what is in the archive."""
+        self.repo = repo
+        self.logs = tuple(logs)
+        self.category = category
+        self.tags = tuple(tags)
+        self.agent = agent
+        self.author = author
+        self.since_ms = since_ms
+        self.until_ms = until_ms
+        self.tier = tier
+        self.archived = archived or tier == ARCHIVE
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether more is asked for than a repository and logs: then few of those that share words may be left."""
+        return bool(self.category or self.tags or self.agent or self.tier)
+
+    def takes(self, memory: Memory, note: Note) -> bool:
+        """Whether a record may be found. What is muted here never is."""
+        return (
+            note.log in self.logs
+            and (self.repo is None or note.repo in ("", self.repo))
+            and (not self.category or note.word("category") == self.category)
+            and (not self.tags or not set(self.tags).isdisjoint(note.tags))
+            and (not self.agent or note.word("agent") == self.agent)
+            and (self.author is None or note.node == self.author)
+            and (self.since_ms is None or note.at_ms >= self.since_ms)
+            and (self.until_ms is None or note.at_ms < self.until_ms)
+            and not memory.is_muted(note)
+            and self._has_tier(memory, note)
+        )
+
+    def _has_tier(self, memory: Memory, note: Note) -> bool:
+        if self.tier:
+            return memory.tier_in(note, self.repo) == self.tier
+        return self.archived or not memory.is_archived(
+            note
+        )  # what is WARM takes long to find out, and makes no difference
