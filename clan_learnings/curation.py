@@ -9,7 +9,16 @@ from clan_learnings import matching
 from clan_learnings.notebook import REASON_CHARS, best_pattern, completed, require_slug, source_of
 from clan_learnings.patterns import KEY
 from clan_learnings.records import CATEGORIES, PATTERNS, SUPERSESSIONS, WORD_CHARS, About, checked, required_text
-from clan_learnings.settings import CATEGORY, HOT_AT, LEAST_HOT, MOST_HOT, USUAL_HOT, is_category
+from clan_learnings.settings import (
+    CATEGORY,
+    HOT_AT,
+    LEAST_HOT,
+    MOST_HOT,
+    RECALL_WEIGHT,
+    USUAL_HOT,
+    USUAL_WEIGHT,
+    is_category,
+)
 from clan_learnings.settings import KEY as SETTINGS
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.errors import UsageError
@@ -177,6 +186,20 @@ def draft_hot_at(text: str) -> list[Draft]:
             f"from {LEAST_HOT} to {MOST_HOT}, like: mesh settings hot-at {USUAL_HOT}",
         )
     return [Assignment(SETTINGS, HOT_AT, int(text))]
+
+
+def draft_recall_weight(text: str) -> list[Draft]:
+    """What meaning counts beside words in a search, in the whole mesh."""
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = -1.0
+    if not 0 <= weight <= 1:
+        raise UsageError(
+            f"{text!r} is no weight",
+            f"from 0 (words alone) to 1 (meaning alone): mesh settings recall-weight {USUAL_WEIGHT}",
+        )
+    return [Assignment(SETTINGS, RECALL_WEIGHT, weight)]
 
 
 def draft_category(memory: Memory, name: str, *, remove: bool = False) -> list[Draft]:

@@ -9,16 +9,32 @@ WARM_MS = 2 * 86_400_000
 WARM_MOST = 50
 DECAYED = 0.3  # below this a record is in the archive
 
-# Days after which a record is believed half as much. What did more harm is remembered longer.
-_HALF_LIFE_DAYS = {"low": 45, "medium": 90, "high": 180, "critical": 360}
-_DAY_MS = 86_400_000
+ENOUGH = 5  # openings; more do not help more
+_HELP = 0.05  # what each is worth, where quality goes from 0 to 1
+_MONTH_MS = 30 * 86_400_000
+_MONTHLY = 0.95  # what is left of the trust in a record after a month
+_MONTHS = 120  # after which no more is taken off: nothing is left to speak of
 
 
-def strength(confidence: float, severity: str, age_ms: int) -> float:
-    """What is left of the confidence in a record that nothing has confirmed for so long."""
-    days = max(0, age_ms) / _DAY_MS
-    half_life: int = _HALF_LIFE_DAYS.get(severity, _HALF_LIFE_DAYS["medium"])
-    return confidence * float(0.5 ** (days / half_life))
+def _shares() -> list[float]:
+    """What is left after each number of months. By multiplication, which is the same on every machine; a power need not be."""
+    shares = [1.0]
+    while len(shares) <= _MONTHS:
+        shares.append(shares[-1] * _MONTHLY)
+    return shares
+
+
+_LEFT = _shares()
+
+
+def strength(quality: float, age_ms: int) -> float:
+    """What is left of the quality of a record after so long; whole months count."""
+    return quality * _LEFT[min(max(0, age_ms) // _MONTH_MS, _MONTHS)]
+
+
+def has_decayed(left: float, accesses: int) -> bool:
+    """Whether a record belongs in the archive: little is left of it, and hardly anybody has opened it lately."""
+    return round(left + _HELP * min(ENOUGH, accesses), 6) < DECAYED
 
 
 def is_hot(sessions: int, further: int | None, hot_at: int, *, superseded: bool) -> bool:
@@ -27,11 +43,11 @@ def is_hot(sessions: int, further: int | None, hot_at: int, *, superseded: bool)
     return counted >= hot_at and not superseded
 
 
-def tier_of(*, hot: bool, warm: bool, gone: bool, left: float) -> str:
-    """The tier of a record. `gone`: superseded, archived or retracted; `left`: its strength."""
+def tier_of(*, hot: bool, warm: bool, gone: bool) -> str:
+    """The tier of a record. `gone`: superseded, archived, retracted or decayed."""
     if hot:
         return HOT
-    if gone or left < DECAYED:
+    if gone:
         return ARCHIVE
     return WARM if warm else BANK
 

@@ -78,5 +78,6 @@ def _move(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setenv("HOME", str(folder / "user"))
     patch.chdir(folder)  # no repository: a record that is written in one without a remote gives it an id
     patch.setenv("MESH_SPOOL", str(folder / "queue"))
+    patch.setenv("MESH_EMBEDDER", "none")  # who wants vectors says so: no other test waits for a model
     for name in _OF_THE_DEVELOPER:
         patch.delenv(name, raising=False)

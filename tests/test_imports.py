@@ -38,6 +38,9 @@ ONLY_IN = {
     "msgpack": "mesh.core.wire",
     "nacl": "mesh.core.identity",
     "apsw": "mesh.store",
+    "tantivy": "mesh.sidecar.recall",
+    "onnxruntime": "clan_learnings.embedding",
+    "tokenizers": "clan_learnings.embedding",
 }
 
 # What keeps a package pure: no clock, no randomness, no files, no network.

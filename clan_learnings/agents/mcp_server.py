@@ -50,6 +50,7 @@ class Server(MCPServer[Any]):
             ("Record a discovery", tools.record_discovery, _WRITES),
             ("Record a correction", tools.record_correction, _WRITES),
             ("Search the shared memory", tools.search, _READS),
+            ("Open a record", tools.fetch, _READS),
             ("Newest records", tools.recent, _READS),
             ("Rules that hold", tools.hot, _READS),
             ("Where a record comes from", tools.why, _READS),

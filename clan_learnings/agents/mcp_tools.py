@@ -19,6 +19,7 @@ from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
 from clan_learnings.agents import mcp_answers as answers
+from clan_learnings.agents.mcp_bounds import ITEMS
 from clan_learnings.context.text import harmless
 from clan_learnings.records import CATEGORIES
 from mesh.core.errors import AmbiguousId, MeshError, NoHome
@@ -40,10 +41,11 @@ class Desk(Protocol):
     def correct(self, wrong: str, right: str, **about: Any) -> dict[str, Any]:
         """Record a correction."""
 
-    def search(
-        self, query: str, *, repo: str | None = None, everywhere: bool = False, limit: int = 10
-    ) -> dict[str, Any]:
+    def search(self, query: str, **asked: Any) -> dict[str, Any]:
         """What matches."""
+
+    def show(self, text: str) -> dict[str, Any]:
+        """A record with all its fields."""
 
     def recent(
         self, *, count: int = 20, topic: str = "", repo: str | None = None, everywhere: bool = False
@@ -83,10 +85,14 @@ Source = Annotated[
     Literal["human", "agent", "build", "self"],
     Field(description="Who noticed: the user, another agent, a build or test, you yourself."),
 ]
-Limit = Annotated[int, Field(description="At most so many.", ge=1, le=answers.ITEMS)]
+OnlyCategory = Annotated[str, Field(description="Only of this category.", json_schema_extra={"enum": list(CATEGORIES)})]
+Tier = Annotated[Literal["HOT", "WARM", "BANK", "ARCHIVE"] | None, Field(description="Only of this tier.")]
+Id = Annotated[str, Field(description="The id of a record, or its beginning, as in [7k3qmzpa].")]
+Limit = Annotated[int, Field(description="At most so many.", ge=1, le=ITEMS)]
 
 Discovered = Annotated[CallToolResult, answers.Discovered]
 Corrected = Annotated[CallToolResult, answers.Corrected]
+Searched = Annotated[CallToolResult, answers.Searched]
 Found = Annotated[CallToolResult, answers.Found]
 Hot = Annotated[CallToolResult, answers.Hot]
 Story = Annotated[CallToolResult, answers.Story]
@@ -185,13 +191,40 @@ class Tools:
         repo: Repo = None,
         everywhere: Everywhere = False,
         limit: Limit = 10,
-    ) -> Found:
-        """Search what the team's agents have found out and what they were corrected for. Use it before you work on code that is new to you, when an error looks strange or comes back, and before you try something expensive. The best match comes first."""
+        category: OnlyCategory = "",
+        tags: Annotated[tuple[str, ...], Field(description="Only with one of these tags.")] = (),
+        agent: Annotated[str, Field(description="Only of this agent, like: codex")] = "",
+        author: Annotated[str, Field(description="Only of this machine: its name or id.")] = "",
+        since: Annotated[str, Field(description="Only from then on: 2026-11-16, 2026-11-16T10:00, or 30d.")] = "",
+        until: Annotated[str, Field(description="Only until then.")] = "",
+        tier: Tier = None,
+        archived: Annotated[bool, Field(description="Also what is in the archive.")] = False,
+        min_relevance: Annotated[float, Field(description="Only what fits so well, from 0 to 1.", ge=0, le=1)] = 0.0,
+    ) -> Searched:
+        """Search what the team's agents have found out and what they were corrected for. Use it before you work on code that is new to you, when an error looks strange or comes back, and before you try something expensive. The best match comes first; fetch opens one."""
         return await self._tool(
             repo,
-            lambda desk: desk.search(query, repo=repo, everywhere=everywhere, limit=limit),
-            partial(answers.found, name="results"),
+            lambda desk: desk.search(
+                query,
+                repo=repo,
+                everywhere=everywhere,
+                limit=limit,
+                category=category,
+                tags=list(tags),
+                agent=agent,
+                author=author,
+                since=since,
+                until=until,
+                tier=tier or "",
+                archived=archived,
+                min_relevance=min_relevance,
+            ),
+            answers.searched,
         )
+
+    async def fetch(self, id: Id) -> Story:  # noqa: A002 (as agents call it)
+        """Open one record, with its whole text and everything that it says. Use it when a line of a search or of your context is not enough: what is opened stays longer in the team's memory."""
+        return await self._tool(None, lambda desk: desk.show(id.strip().strip("[]")), answers.opened)
 
     async def recent(
         self, *, topic: Topic = "", repo: Repo = None, everywhere: Everywhere = False, count: Limit = 10
@@ -207,10 +240,7 @@ class Tools:
         """The rules that hold here because the same mistake was corrected in several sessions. They are in your context from the start of a session; ask again after a long one."""
         return await self._tool(repo, lambda desk: desk.hot(repo=repo, everywhere=everywhere), answers.hot)
 
-    async def why(
-        self,
-        id: Annotated[str, Field(description="The id of a record, or its beginning, as in [7k3qmzpa].")],  # noqa: A002 (as agents call it)
-    ) -> Story:
+    async def why(self, id: Id) -> Story:  # noqa: A002 (as agents call it)
         """Where a record comes from and what became of it: author, time, signature, edits, whether it still counts. Use it before you rely on a surprising note, or contradict it."""
         return await self._tool(None, lambda desk: desk.why(id.strip().strip("[]")), answers.story)
 
@@ -268,6 +298,6 @@ def _complaint(error: Exception) -> str:
     if not isinstance(error, MeshError):
         _LOG.error("a call failed unexpectedly", exc_info=error)
         return answers.marked(_UNEXPECTED)
-    matches = error.matches[: answers.ITEMS] if isinstance(error, AmbiguousId) else []
+    matches = error.matches[:ITEMS] if isinstance(error, AmbiguousId) else []
     step = _NO_HOME if isinstance(error, NoHome) else error.next_step
     return answers.marked([*map(harmless, (str(error), *matches)), *([f"next: {harmless(step)}"] if step else [])])

@@ -54,8 +54,10 @@ What is longer than a sentence, a runbook or the story of a service, is a page: 
 - Before you work on code that is new to you: `{mesh} search "what you are about to do"`.
 - When an error looks strange, or comes back: `{mesh} search "the words of the error"`.
 - Before you try something expensive: somebody may have tried it.
+- To narrow it down: `--since 30d`, `--category NAME`, `--author NODE`, `--all` for every repository; `--explain` says why each was found.
+- To read a note whole, by the id in its brackets: `{mesh} show ID`. What is opened stays in the memory longer.
 - For the rules that matter most here: `{mesh} hot`.
-- To see where a note comes from, by the id in its brackets: `{mesh} why ID`.
+- To see where a note comes from: `{mesh} why ID`.
 
 `{mesh} CALL --help` shows the options. If the tools of the MCP server `clan-mesh` are there, use them instead: they are the same calls.
 An answer "queued" means that it is kept and will be recorded; do not repeat the call.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from clan_learnings.agents.installed import check
 from clan_learnings.spool import State as Spool
 from mesh.cli.arguments import parser
+from mesh.cli.index import state_of
 from mesh.cli.install import target
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import plain, print_json
@@ -17,6 +18,7 @@ from mesh.sidecar.checkup import (
     examine_homes,
     examine_knowledge,
     examine_repository,
+    examine_search,
     examine_spool,
 )
 from mesh.sidecar.client import ask
@@ -65,6 +67,7 @@ def findings(home: Home) -> Iterator[Finding]:
     yield from examine_repository(_folder(), os.environ)
     yield from examine_agents(check(target(home.path), home.file("hooks")), time.time())
     yield from examine_spool(Spool(home.path))
+    yield from examine_search(state_of(home.path))
     with memory_of(home.path) as memory:
         yield from examine_knowledge(memory)
     with open_pages(home.path) as pages:

@@ -10,6 +10,7 @@ from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
 from mesh.cli.output import Progress, plain, print_json, tell
 from mesh.core.errors import MeshError, RemoteError, UsageError
+from mesh.sidecar.erasing import wipe_erased
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, import_bundle
 from mesh.store.home import open_home
@@ -23,7 +24,8 @@ def main(argv: list[str]) -> int:
         "--private", action="store_true", help="bundles of private records, made with `mesh export --private`"
     )
     given = arguments.parse_args(argv)
-    author = open_home(given.home).author(private=given.private)
+    home = open_home(given.home)
+    author = home.author(private=given.private)
     code = EXIT_OK
     for file in given.files:
         report, problem = _import(author, file)
@@ -43,6 +45,8 @@ def main(argv: list[str]) -> int:
             print_json(values)
         else:
             _tell(file, report)
+    if not given.private:
+        wipe_erased(home)
     return code
 
 

@@ -53,10 +53,10 @@ def _serve(home: str | None, agent: str, session: str) -> None:
     from clan_learnings.agents.mcp_server import Server
     from clan_learnings.agents.mcp_tools import Tools
     from mesh import __version__
-    from mesh.sidecar.desk import Desk
+    from mesh.sidecar.asking import AskingDesk
 
-    def desk(repo: str | None = None) -> Desk:
-        return Desk(_home(home, repo), agent=agent, session=session)
+    def desk(repo: str | None = None) -> AskingDesk:
+        return AskingDesk(_home(home, repo), agent=agent, session=session)
 
     tools = Tools(desk)
     server = Server(tools, version=__version__, categories=lambda: _categories(desk))

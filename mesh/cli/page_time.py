@@ -1,21 +1,9 @@
-"""Times as people type them. All are UTC, as all that is printed is; the clock is an argument."""
+"""The time at which a page is to be shown, as people type it."""
 
 from __future__ import annotations
 
-import re
-from calendar import timegm
-from datetime import date
-
 from mesh.core.clock import COUNTER_BITS, pack
-from mesh.core.errors import UsageError
-
-FORMS = "2026-11-16, 2026-11-16T10:00, 10:02, or how long ago: 45m, 2h, 3d"
-_AGO = re.compile(r"(\d{1,6})\s*([smhdw])(?:\s+ago)?", re.ASCII)
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_TIME = re.compile(
-    r"(?:(\d{4})-(\d\d)-(\d\d)(?:[T ](?=\d)|$))?(?:(\d?\d):(\d\d)(?::(\d\d)(?:\.(\d{3}))?)?Z?)?", re.ASCII
-)
-_DAY_MS = 86_400_000
+from mesh.core.moment import span
 
 
 def stamp(text: str, now_ms: int) -> int:
@@ -23,34 +11,4 @@ def stamp(text: str, now_ms: int) -> int:
 
     So a time that a history shows gives the text with the edits of that minute in it.
     """
-    text = text.strip()
-    ago = _AGO.fullmatch(text)
-    milliseconds = now_ms - int(ago[1]) * _SECONDS[ago[2]] * 1000 if ago else _at(text, now_ms)
-    if milliseconds < 0:
-        raise _wrong(text)
-    return pack(milliseconds, (1 << COUNTER_BITS) - 1)
-
-
-def _at(text: str, now_ms: int) -> int:
-    match = _TIME.fullmatch(text)
-    if not text or match is None:
-        raise _wrong(text)
-    year, month, day, hour, minute, second, fraction = match.groups()
-    try:
-        start = (
-            timegm(date(int(year), int(month), int(day)).timetuple()) * 1000 if year else now_ms // _DAY_MS * _DAY_MS
-        )
-    except ValueError:
-        raise _wrong(text) from None
-    if hour is None:
-        return start + _DAY_MS - 1
-    if int(hour) > 23 or int(minute) > 59 or int(second or 0) > 59:
-        raise _wrong(text)
-    start += (int(hour) * 3600 + int(minute) * 60 + int(second or 0)) * 1000 + int(fraction or 0)
-    if year is None and start > now_ms:
-        start -= _DAY_MS  # the last time it was so late
-    return start + (0 if fraction else 999 if second else 59_999)
-
-
-def _wrong(text: str) -> UsageError:
-    return UsageError(f"{text[:60]!r} is not a time", f"write it like one of these, in UTC: {FORMS}")
+    return pack(span(text, now_ms)[1], (1 << COUNTER_BITS) - 1)

@@ -1,48 +1,158 @@
-"""`mesh search`: records that fit some words, best first."""
+"""`mesh search`: records that fit a question, best first."""
 
 from __future__ import annotations
 
+import os
+
 from mesh.cli.hot import ALL
-from mesh.cli.main import EXIT_OK
-from mesh.cli.options import REPO, Given, Option, Shape, run
+from mesh.cli.main import EXIT_OK, EXIT_USAGE, complain
+from mesh.cli.options import HOME, JSON, REPO, Given, Option, Shape, run
 from mesh.cli.output import plain, print_json, tell
-from mesh.cli.telling import desk_of, place_name
+from mesh.cli.telling import desk_of, number_of, place_name
+from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
 _MOST = 100
+_WORDS = 12  # of a long question that are explained
+_GLOBAL = "among global records"  # where there is no repository
+_FILTERS = ("category", "tags", "agent", "author", "since", "until", "tier", "min_relevance")
 SHAPE = Shape(
     "search",
     "WORDS",
-    (REPO, ALL, Option("-n", "COUNT", f"at most so many, up to {_MOST} (default: 10)")),
-    'mesh search "405 on push"',
+    (
+        REPO,
+        ALL,
+        Option("--category", "NAME", "only of this category"),
+        Option("--tags", "A,B", "only with one of these tags"),
+        Option("--agent", "NAME", "only of this agent, like codex"),
+        Option("--author", "NODE", "only of this node: its name, name·id, or id"),
+        Option("--since", "TIME", "only from then on: 2026-11-16, 2026-11-16T10:00, 10:02, or how long ago: 45m, 30d"),
+        Option("--until", "TIME", "only until then"),
+        Option("--tier", "TIER", "only of this tier: hot, warm, bank or archive"),
+        Option("--archived", "", "also what is in the archive"),
+        Option("-n --limit", "COUNT", f"at most so many, up to {_MOST} (default: 10)"),
+        Option("--min-relevance", "R", "only what fits so well, from 0 to 1"),
+        Option("--explain", "", "also say why each was found: the words, and the parts of the score"),
+    ),
+    'mesh search "405 on push" --since 30d',
     words=(1, 1000),
+    more="A word that begins with a hyphen goes behind --, or into the quotes of the whole question.",
 )
 
 
 def main(argv: list[str]) -> int:
     """Print them."""
+    mistaken = _mistaken(argv)
+    if mistaken:
+        complain(
+            UsageError(f"there is no option {mistaken}", f"to search for it: mesh search -- {mistaken}"), "mesh search"
+        )
+        return EXIT_USAGE
     return run(argv, SHAPE, _search)
 
 
+def _mistaken(argv: list[str]) -> str:
+    """A word that was meant to be searched for, perhaps, and looks like an option."""
+    known = {name: option for option in (*SHAPE.options, HOME, JSON) for name in option.names}
+    rest = iter(argv)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if word == "--" or word in ("-h", "--help"):
+            return ""
+        if word.startswith("-") and word != "-" and name not in known:
+            return word
+        if name in known and known[name].value and not equals:
+            next(rest, None)
+    return ""
+
+
+def _refuse_empty(given: Given) -> None:
+    """An empty value would filter nothing, and a script with an empty variable would never know."""
+    for option in SHAPE.options:
+        if option.value and given.has(option.key) and not given.text(option.key).strip(" ,"):
+            name = option.names[-1]
+            raise UsageError(f"{name} is empty", f"leave it out, or give it a value: {name} {option.value}")
+
+
 def _search(given: Given) -> int:
-    count = given.number("n", 10, 1, _MOST) or 10
+    _refuse_empty(given)
+    asked: dict[str, Any] = {name: given.text(name) for name in _FILTERS}
+    asked |= {
+        "tags": given.words_of("tags"),
+        "repo": given.maybe("repo"),
+        "everywhere": given.has("all"),
+        "archived": given.has("archived"),
+        "limit": given.number("limit", 10, 1, _MOST) or 10,
+        "min_relevance": given.fraction("min_relevance") or 0.0,
+    }
     query = " ".join(given.words)
-    answer = desk_of(given).search(query, repo=given.maybe("repo"), everywhere=given.has("all"), limit=count)
+    answer = _by_sidecar(given, query, asked) or desk_of(given).search(query, **asked)
     if given.as_json:
         print_json(answer)
         return EXIT_OK
     for found in answer["results"]:
         print(line(found))
-    if not answer["results"]:
-        where = "" if answer["repo"] is None else f" in {place_name(answer['repo'])}; --all looks in every repository"
-        tell(f"nothing fits{where}")
+        if given.has("explain"):
+            print(f"          {explained(found)}")
+    for page in answer["pages"]:
+        print(f"{'page':<8}  {plain(page['name'])}  {plain(page['line'])}")
+    if not answer["results"] and not answer["pages"]:
+        _tell_nothing(given, answer)
+    elif given.has("explain"):
+        tell(f"by {answer['by']}")
     return EXIT_OK
+
+
+def _by_sidecar(given: Given, query: str, asked: dict[str, Any]) -> dict[str, Any] | None:
+    """What a running sidecar answers, without a desk of our own: it loads more than the whole question takes there."""
+    from mesh.sidecar.errand import search_errand
+    from mesh.sidecar.place import Place
+
+    place = Place(given.home, os.environ, "", agent="", session="")
+    return search_errand(given.home, place, query, **asked)
 
 
 def line(found: dict[str, Any]) -> str:
     """A record in one line."""
     tier = "" if found["tier"] == "BANK" else f"  {found['tier']}"
-    return f"{found['id']}  {found['at'][:10]}  {plain(found['kind'], 40)}  {plain(found['author'])}{tier}  {plain(found['text'])}"
+    alike = f"  (+{found['also']} alike)" if found.get("also") else ""
+    return f"{found['id']}  {found['at'][:10]}  {plain(found['kind'], 40)}  {plain(found['author'])}{tier}  {plain(found['text'])}{alike}"
+
+
+def explained(found: dict[str, Any]) -> str:
+    """Why a record was found: its score, the words, and what the score is made of."""
+    why = plain(found["why"])
+    words = [plain(word, 40) for word in found["words"][:_WORDS]]
+    said = [f"score {found['score']:.2f}", f"relevance {found['relevance']:.2f}", why]
+    if any(word not in why for word in words):
+        said.append(f"words: {', '.join(words)}")
+    said.append(", ".join(f"{plain(name, 40)} {value:.2f}" for name, value in found["parts"].items()))
+    said.append(f"{number_of(found['age_days'], 'day')} old")
+    if found["also_ids"]:
+        said.append(f"alike: {', '.join(found['also_ids'])}")
+    return "; ".join(part for part in said if part)
+
+
+def _tell_nothing(given: Given, answer: dict[str, Any]) -> None:
+    """What to try, the likeliest first."""
+    from shlex import quote
+
+    if answer.get("says"):
+        tell(f"{plain(answer['says'])}\n  try words, or a name from the error")
+        return
+    where = answer["repo"]
+    tell("nothing fits" if where is None else f"nothing fits {f'in {place_name(where)}' if where else _GLOBAL}")
+    filters = [f"--{name.replace('_', '-')}" for name in _FILTERS if given.has(name)]
+    alike = [plain(tag, 40) for tag in answer.get("tags_alike", ())]
+    tries = [f"a tag as it is written: --tags {quote(','.join(alike))}"] if alike else []
+    tries += [f"without {' '.join(filters)}"] if filters else []
+    tries += ["in every repository: --all"] if where is not None else []
+    tries += ["also in the archive: --archived"] if not given.has("archived") and not given.has("tier") else []
+    tries += ["other words, fewer of them, or a name from the error"]
+    if answer["by"] == "keywords":
+        tries += ["by meaning too: see `mesh index`"]
+    for text in tries:
+        tell(f"  try {text}")

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 SHAPE = Shape(
     "settings",
-    "[hot-at N | category NAME]",
+    "[hot-at N | recall-weight W | category NAME]",
     (Option("--remove", "", "take a category of the mesh's own away again"),),
     "mesh settings hot-at 4",
     words=(0, 2),
-    more="hot-at N: in how many sessions a mistake makes its pattern HOT. category NAME: one more category.",
+    more="hot-at N: in how many sessions a mistake makes its pattern HOT. recall-weight W: what meaning counts in a search\n"
+    "beside words, from 0 to 1, where there are vectors. category NAME: one more category.",
 )
 
 
@@ -35,16 +36,18 @@ def _settings(given: Given) -> int:
         raise Wrong("--remove goes with: mesh settings category NAME")
     if not name:
         return _list(given)
-    if name not in ("hot-at", "category"):
-        raise Wrong(f"there is no setting {name!r}; there are hot-at and category")
+    if name not in ("hot-at", "recall-weight", "category"):
+        raise Wrong(f"there is no setting {name!r}; there are hot-at, recall-weight and category")
     if not value:
         raise Wrong(f"{name} needs a value")
 
     def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
-        from clan_learnings.curation import draft_category, draft_hot_at
+        from clan_learnings.curation import draft_category, draft_hot_at, draft_recall_weight
 
         if name == "hot-at":
             return draft_hot_at(value), {"hot_at": int(value)}
+        if name == "recall-weight":
+            return draft_recall_weight(value), {"recall_weight": float(value)}
         return draft_category(memory, value, remove=given.has("remove")), {
             "category": value,
             "removed": given.has("remove"),
@@ -56,6 +59,8 @@ def _settings(given: Given) -> int:
 def _print(answer: dict[str, Any]) -> None:
     if "hot_at" in answer:
         print(f"{answer['id']}  HOT at {answer['hot_at']} sessions, on every node")
+    elif "recall_weight" in answer:
+        print(f"{answer['id']}  meaning counts {answer['recall_weight']:g} of a search, on every node")
     else:
         print(f"{answer['id']}  category {answer['category']} {'removed' if answer['removed'] else 'added'}")
 
@@ -65,9 +70,10 @@ def _list(given: Given) -> int:
     if given.as_json:
         print_json(answer)
         return EXIT_OK
-    print(f"hot-at    {answer['hot_at']} sessions")
+    print(f"hot-at         {answer['hot_at']} sessions")
+    print(f"recall-weight  {answer['recall_weight']:g} for meaning, {1 - answer['recall_weight']:g} for words")
     for category in answer["categories"]:
-        print(f"category  {category}{'' if category in answer['built_in'] else '  (of this mesh)'}")
+        print(f"category       {category}{'' if category in answer['built_in'] else '  (of this mesh)'}")
     return EXIT_OK
 
 
@@ -76,6 +82,7 @@ def _current(memory: Memory) -> dict[str, Any]:
 
     return {
         "hot_at": memory.settings.hot_at,
+        "recall_weight": memory.settings.recall_weight,
         "categories": list(memory.settings.categories),
         "built_in": list(CATEGORIES),
     }

@@ -3,7 +3,9 @@
 from typing import Any
 
 from mesh.cli.arguments import parser
-from mesh.cli.output import print_json, when
+from mesh.cli.index import state_of
+from mesh.cli.output import plain, print_json, when
+from mesh.core.errors import MeshError
 from mesh.sidecar.status import node_status
 from mesh.store.home import open_home
 
@@ -15,11 +17,20 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     home = open_home(given.home)
     status = node_status(home, home.store())
+    status["search"] = _search(home.path)
     if given.json:
         print_json(status)
     else:
         print("\n".join(_lines(status, feeds=given.feeds)))
     return 0
+
+
+def _search(home: str) -> str:
+    """What search runs on, in a line. A home whose index cannot be read has more to say elsewhere."""
+    try:
+        return str(state_of(home)["says"])
+    except (MeshError, KeyError) as error:
+        return f"not to be used: {error}"
 
 
 def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
@@ -34,6 +45,7 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
         f"disk      {status['db_bytes']:,} bytes in {status['home']}",
         f"sidecar   {'process ' + str(status['sidecar']) if status['sidecar'] else 'not running; start it with: mesh up'}",
     ]
+    lines.append(f"search    {plain(status['search'])}")
     if status["mesh_time"]:
         lines.insert(3, f"mesh time {when(status['mesh_time'])}")
     if not status["certified"]:

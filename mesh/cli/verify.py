@@ -39,7 +39,8 @@ def main(argv: list[str]) -> int:
     for problem in problems:
         tell(f"mesh: {problem}")
     if problems:
-        tell("  next: keep a copy of the home, then: mesh repair")
+        only_words = all(problem.startswith("keyword index: ") for problem in problems)
+        tell(f"  next: {'mesh index rebuild' if only_words else 'keep a copy of the home, then: mesh repair'}")
     return EXIT_FAILED if problems else 0
 
 

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from clan_learnings.memory import HotItem, Memory
     from clan_learnings.notebook import Found
     from clan_learnings.patterns import Standing
+    from clan_learnings.recall.search import Hit
     from clan_learnings.records import Note
+
+_DAY_MS = 86_400_000
+_ALIKE = 10  # ids of near-duplicates that are named
 
 # Of a private correction: it is kept apart, so it makes nothing HOT, however often it comes.
 PRIVATE = {"tier": "PRIVATE", "says": "private: it stays on this machine and makes nothing HOT"}
@@ -30,10 +34,24 @@ def shown(memory: Memory, note: Note) -> dict[str, Any]:
         "text": note.text or note.word("text"),
         "repo": note.repo,
         "at": iso(note.at_ms),
-        "author": display_name(memory.reader.names().get(note.node, ""), note.node),
+        "author": display_name(memory.name_of(note.node), note.node),
         "topic": note.word("topic"),
         "pattern": note.pattern,
         "tier": memory.tier_of(note),
+    }
+
+
+def found(memory: Memory, hit: Hit) -> dict[str, Any]:
+    """A record that was found, and why."""
+    return shown(memory, hit.note) | {
+        "score": hit.score,
+        "relevance": hit.relevance,
+        "why": hit.why,
+        "words": list(hit.words),
+        "parts": dict(hit.parts),
+        "age_days": max(0, memory.now_ms - hit.note.at_ms) // _DAY_MS,
+        "also": len(hit.also),
+        "also_ids": [memory.reader.short_id(note.tag) for note in hit.also[:_ALIKE]],
     }
 
 

@@ -4,6 +4,7 @@ Only the home's owner can connect. It answers questions and passes orders on; it
 """
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -11,13 +12,14 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from mesh.core.errors import MeshError, UsageError
 from mesh.store.doorbell import OWN_FEED, socket_file
 
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-_BODY_BYTES = 64 * 1024
+_MOST_BYTES = 256 * 1024  # of a body or a first line: 16,000 characters, of which each may take twelve
 
 
 @asynccontextmanager
@@ -33,7 +35,7 @@ async def serving(
 
     `rung`: called when a command has rung the doorbell, with whether more than our own feed may have changed.
     """
-    app = web.Application(client_max_size=_BODY_BYTES)
+    app = web.Application(client_max_size=_MOST_BYTES)
     for route, answer in routes.items():
         method, path = route.split(" ")
         app.router.add_route(method, path, _handler(answer))
@@ -45,7 +47,7 @@ async def serving(
     for route, handler in streams.items():
         method, path = route.split(" ")
         app.router.add_route(method, path, handler)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2, logger=_logger(), max_line_size=_MOST_BYTES)
     await runner.setup()
     path, bell_path = _free(socket_file(home, "sidecar.sock")), _free(socket_file(home, "bell.sock"))
     bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -72,13 +74,34 @@ def _handler(answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]
             given = await request.json() if request.can_read_body else {}
             if not isinstance(given, dict):
                 raise UsageError("a request is a JSON object")
-            return web.json_response(await answer(given | dict(request.query)))
+            return web.json_response(await answer(given | _queried(request)))
+        except web.HTTPRequestEntityTooLarge:
+            return web.json_response({"error": "the request is too long", "next": "say it shorter"}, status=400)
         except ValueError:
             return web.json_response({"error": "the request is not JSON", "next": ""}, status=400)
         except MeshError as error:
             return web.json_response({"error": str(error), "next": error.next_step}, status=400)
 
     return handle
+
+
+def _queried(request: web.Request) -> dict[str, Any]:
+    """What the address says; a name that is there several times has all its values."""
+    said = {name: request.query.getall(name) for name in request.query}
+    return {name: values[0] if len(values) == 1 else values for name, values in said.items()}
+
+
+def _logger() -> logging.Logger:
+    """Aiohttp writes to it what it could not read. That may be a question, which nobody wants in a log."""
+    logger = logging.getLogger(__name__)
+    logger.addFilter(_without_request)
+    return logger
+
+
+def _without_request(record: logging.LogRecord) -> bool:
+    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+        record.msg, record.args, record.exc_info = "a request on the socket is no HTTP, or too long", (), None
+    return True
 
 
 def _heard(bell: socket.socket, rung: Callable[[bool], None]) -> None:

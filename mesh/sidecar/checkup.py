@@ -6,6 +6,7 @@ The state of the node itself is `doctor`'s.
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from clan_learnings.agents.installed import State as Installed
 from clan_learnings.context.compose import compose, limits_for
@@ -98,6 +99,18 @@ def examine_agents(installed: list[Installed], now: float) -> Iterator[Finding]:
         complaint = state.complaint(now)
         if complaint is not None:
             yield Finding(complaint.sort, complaint.sentence, complaint.next_step)
+
+
+def examine_search(state: Mapping[str, Any]) -> Iterator[Finding]:
+    """An embedder that somebody has chosen, and that does not work. `state`: of the indexes, as `mesh index` tells it."""
+    choice, usable = state["embedder"]["choice"], state["embedder"]["usable"]
+    if choice in ("auto", "none") or (usable and (state["sidecar"] is None or state["by"] != "keywords")):
+        return
+    said = state["says"] if usable else f"keywords only: {state['embedder']['says']}"
+    sentence, _, step = said.partition("; next: ")
+    yield Finding(
+        "no vectors", f"search has no use of {choice}: {sentence}", step or "mesh index, and the log of the sidecar"
+    )
 
 
 def examine_spool(spool: Spool) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ import os
 from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId, UsageError
 from mesh.core.ids import text_id
 from mesh.sidecar import answers
+from mesh.sidecar.opened import note_opening
 from mesh.sidecar.place import Place
 from mesh.sidecar.snapshot import has_private, memory_of, memory_with, private_of
 
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from clan_learnings.records import About, Note
     from mesh.core.draft import Draft
     from mesh.core.errors import HomeError
+    from mesh.sidecar.recall import Recall
     from mesh.store.author import Author
 
-_SEARCHED = 100
 _LISTED = 1000  # a sidecar answers from memory
 
 
@@ -40,9 +41,11 @@ class Desk:
         *,
         agent: str = "",
         session: str = "",
+        recall: Recall | None = None,
     ) -> None:
-        """`folder`: where the caller is. `agent`, `session`: who it is, if that was said."""
+        """`folder`: where the caller is. `agent`, `session`: who it is, if that was said. `recall`: the indexes of a sidecar."""
         self.home = home
+        self._recall = recall
         self.place = Place(home, environ, folder, agent=agent, session=session)
 
     # Telling
@@ -69,7 +72,7 @@ class Desk:
         def write(author: Author, memory: Memory, about: About, pen: Pen) -> dict[str, Any]:
             drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
             before = answers.count(memory, found.slug)
-            answer = _append(author, drafts) | answers.counted(_memory(author, self.home), found, before)
+            answer = _append(author, drafts) | answers.counted(self._memory(author), found, before)
             return answer | answers.PRIVATE if private else answer
 
         told = {"wrong": wrong, "right": right, "pattern": pattern, "source": source} | said
@@ -82,7 +85,7 @@ class Desk:
         def write(author: Author, memory: Memory, note: Note, _pen: Pen) -> dict[str, Any]:
             before, found = answers.count(memory, slug), named_pattern(memory, slug, "moved by hand")
             answer = _append(author, draft_move(note, slug))
-            told = answers.counted(_memory(author, self.home), found, before)
+            told = answers.counted(self._memory(author), found, before)
             return answer | {"id": memory.reader.short_id(note.tag), "from": note.pattern} | told
 
         return self._change(text, write)
@@ -93,7 +96,7 @@ class Desk:
 
         def write(author: Author, memory: Memory, note: Note, pen: Pen) -> dict[str, Any]:
             _append(author, draft_edit(memory, note, changes, pen))
-            fresh = _memory(author, self.home)
+            fresh = self._memory(author)
             return answers.whole(fresh, fresh.note(note.tag) or note)
 
         return self._change(text, write)
@@ -105,7 +108,7 @@ class Desk:
         def write(author: Author, memory: Memory, note: Note, pen: Pen) -> dict[str, Any]:
             shown, before = answers.shown(memory, note), answers.count(memory, note.pattern)
             _append(author, draft_retraction(note, reason, pen))
-            sessions, hot = answers.count(_memory(author, self.home), note.pattern)
+            sessions, hot = answers.count(self._memory(author), note.pattern)
             return shown | {"sessions": sessions, "was_hot": before[1], "is_hot": hot}
 
         return self._change(text, write)
@@ -126,21 +129,29 @@ class Desk:
     def show(self, text: str) -> dict[str, Any]:
         """A record with all its fields."""
         with memory_with(self.home, text) as (memory, tag):
-            return answers.whole(memory, _live(memory, tag, text))
+            found = answers.whole(memory, _live(memory, tag, text))
+        note_opening(self.home, found["whole_id"])
+        return found
 
     def search(
-        self, query: str, *, repo: str | None = None, everywhere: bool = False, limit: int = 10
+        self,
+        query: str,
+        *,
+        repo: str | None = None,
+        everywhere: bool = False,
+        limit: int = 10,
+        min_relevance: float = 0.0,
+        **asked: Any,
     ) -> dict[str, Any]:
-        """Records that fit a question, best first."""
-        from clan_learnings.recall.search import search
+        """Records that fit a question, best first, and pages that have its words. `asked`: filters, as `asked.filters` takes them."""
+        from mesh.sidecar.searching import searched
 
         if not query.strip():
             raise UsageError("nothing to search for", 'like this: mesh search "405 on push"')
-        with memory_of(self.home) as memory:
+        own = lambda: self.place.categories  # noqa: E731 (only looked up if it is needed)
+        with memory_of(self.home, recall=self._recall) as memory:
             scope = None if everywhere else self.place.scope(repo)
-            hits = search(memory, query, scope, min(limit, _SEARCHED))
-            results = [answers.shown(memory, hit.note) | {"score": hit.score, "why": hit.why} for hit in hits]
-            return {"repo": scope, "results": results}
+            return searched(memory, query, scope, own, limit=limit, min_relevance=min_relevance, **asked)
 
     def recent(
         self, *, count: int = 20, topic: str = "", repo: str | None = None, everywhere: bool = False
@@ -148,7 +159,7 @@ class Desk:
         """The newest records of a scope, the newest first; a thousand at most."""
         from clan_learnings.recent import recent
 
-        with memory_of(self.home) as memory:
+        with memory_of(self.home, recall=self._recall) as memory:
             scope = None if everywhere else self.place.scope(repo)
             return {
                 "repo": scope,
@@ -157,7 +168,7 @@ class Desk:
 
     def hot(self, *, repo: str | None = None, everywhere: bool = False) -> dict[str, Any]:
         """The HOT patterns of a scope, those of most sessions first."""
-        with memory_of(self.home) as memory:
+        with memory_of(self.home, recall=self._recall) as memory:
             scope = None if everywhere else self.place.scope(repo)
             hot = [answers.hot_item(memory, item) for item in memory.hot(scope)]
             return {"repo": scope, "hot_at": memory.settings.hot_at, "hot": hot}
@@ -175,6 +186,7 @@ class Desk:
         """What a session is given at its start."""
         from clan_learnings.context.session import session_context
 
+        # By keywords alone, also where there are vectors: the same bytes on every node in step.
         with memory_of(self.home) as memory, private_of(self.home) as private:
             made = session_context(
                 memory,
@@ -192,11 +204,20 @@ class Desk:
         """Where a record comes from, and what became of it."""
         from mesh.sidecar.history import history
 
-        return history(self.home, text)
+        story = history(self.home, text)
+        note_opening(self.home, story["id"])
+        return story
+
+    def index(self) -> dict[str, Any]:
+        """How the search indexes stand."""
+        from mesh.sidecar.indexes import index_state
+
+        with memory_of(self.home) as memory:
+            return index_state(self.home, memory.reader, self._recall)
 
     def ask(self, question: Callable[[Memory], dict[str, Any]]) -> dict[str, Any]:
         """Any other question, within one snapshot."""
-        with memory_of(self.home) as memory:
+        with memory_of(self.home, recall=self._recall) as memory:
             return question(memory)
 
     # Inside
@@ -217,7 +238,8 @@ class Desk:
             author = self._author(private=private)
             try:
                 about = self.place.about(author.store.own or b"", told)
-                return write(author, _memory(author, self.home), about, pen) | {"redacted": pen.found}
+                memory = self._memory(author, None if private else self._recall)
+                return write(author, memory, about, pen) | {"redacted": pen.found}
             finally:
                 author.store.close()
         except (HomePermissions, HomeBusy) as error:
@@ -241,7 +263,7 @@ class Desk:
         for private in (False, True) if has_private(self.home) else (False,):
             author = self._author(private=private)
             try:
-                memory = _memory(author, self.home)
+                memory = self._memory(author)
                 tag = memory.reader.resolve(text)
                 return write(author, memory, _live(memory, tag, text), pen) | {"redacted": pen.found}
             except UnknownId:
@@ -250,6 +272,15 @@ class Desk:
             finally:
                 author.store.close()
         raise AssertionError("the last try has answered or raised")
+
+    def _memory(self, author: Author, recall: Recall | None = None) -> Memory:
+        from clan_learnings.memory import Memory
+        from clan_learnings.muted import read_muted
+        from mesh.store.reading import Reader
+
+        reader = Reader(author.store.database.connection)
+        finder = None if recall is None else recall.finder(reader)
+        return Memory(reader, muted=read_muted(self.home), finder=finder)
 
     def _author(self, *, private: bool) -> Author:
         from mesh.store.home import open_home
@@ -278,14 +309,6 @@ def _append(author: Author, drafts: Sequence[Draft]) -> dict[str, Any]:
         "node": text_id(receipt.feed.node),
         "new_epoch": receipt.new_epoch or None,
     }
-
-
-def _memory(author: Author, home: str) -> Memory:
-    from clan_learnings.memory import Memory
-    from clan_learnings.muted import read_muted
-    from mesh.store.reading import Reader
-
-    return Memory(Reader(author.store.database.connection), muted=read_muted(home))
 
 
 def _live(memory: Memory, tag: bytes, text: str) -> Note:

@@ -1,6 +1,6 @@
-"""A write that a running sidecar makes for a command: it has loaded everything that the command would have to load first.
+"""What a running sidecar does for a command, a write or a question: it has loaded everything that the command would have to load first.
 
-Imports next to nothing: one raw request over the socket. Whatever goes wrong on the way, the command writes by itself; a
+Imports next to nothing: one raw request over the socket. Whatever goes wrong on the way, the command does it by itself; a
 correction counts once a session and a discovery that is there is not added again, so twice does no harm.
 """
 
@@ -24,11 +24,47 @@ _TEXT_CHARS = 16_000  # the API takes no longer text
 _HERE_ONLY = "category"  # a repository may have categories of its own, which only who stands in it can know
 
 
+def can_ask(home: str) -> bool:
+    """Whether there is a socket of a sidecar. Nobody may listen there any more."""
+    return os.path.exists(_socket_of(home))
+
+
+def ask_errand(home: str, kind: str, asked: dict[str, Any]) -> dict[str, Any] | None:
+    """What the sidecar answers to a question; None if there is no answer, or it would not have the question.
+
+    Then the command looks for itself, and says itself what is wrong: it knows more of where it stands.
+    """
+    path = _socket_of(home)
+    try:
+        if os.stat(path).st_uid not in (os.getuid(), 0) or any(_is_long(value) for value in asked.values()):
+            return None
+        fields = {
+            name: value for name, value in asked.items() if value not in (None, [], False) and (value or name == "repo")
+        }
+        status, answer = _exchange(path, f"GET /{kind}", fields)
+    except (OSError, ValueError, IndexError, RecursionError):
+        return None
+    return answer if status == 200 and isinstance(answer, dict) else None
+
+
+def search_errand(
+    home: str, place: Place, query: str, *, repo: str | None = None, everywhere: bool = False, **asked: Any
+) -> dict[str, Any] | None:
+    """What a running sidecar finds: its indexes are at hand, and may know meanings. None: search the database."""
+    if not query.strip() or not can_ask(home):
+        return None
+    scope = {"everywhere": True} if everywhere else {"repo": place.scope(repo)}
+    answer = ask_errand(home, "search", {"query": query} | asked | scope)
+    return (
+        answer if answer is not None and {"by", "pages"} <= set(answer) else None
+    )  # a sidecar of an earlier version says less
+
+
 def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:
     """The sidecar's answer; None if there is none. What it says is wrong with the request is raised as it would be here."""
-    path = os.environ.get("MESH_SOCKET") or socket_file(home, "sidecar.sock")
-    texts = [value for value in (*words.values(), *about.values()) if isinstance(value, str)]
-    if not os.path.exists(path) or about.get(_HERE_ONLY) or any(len(text) > _TEXT_CHARS for text in texts):
+    path = _socket_of(home)
+    is_long = any(_is_long(value) for value in (*words.values(), *about.values()))
+    if not os.path.exists(path) or about.get(_HERE_ONLY) or is_long:
         return None
     try:
         if os.stat(path).st_uid not in (os.getuid(), 0):
@@ -36,7 +72,7 @@ def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any
         with open(os.path.join(home, "home.json"), encoding="utf-8") as file:
             node = parse_id(loads(file.read())["node"])
         facts = Place(home, os.environ, "", agent="", session="").about(node, words | about)
-        status, answer = _exchange(path, f"/{kind}", words | facts.fields() | {"is_global": not facts.repo})
+        status, answer = _exchange(path, f"POST /{kind}", words | facts.fields() | {"is_global": not facts.repo})
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
     if status == 200 and isinstance(answer, dict):
@@ -46,11 +82,17 @@ def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any
     return None
 
 
+def _socket_of(home: str) -> str:
+    return os.environ.get("MESH_SOCKET") or socket_file(home, "sidecar.sock")
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and len(value) > _TEXT_CHARS
+
+
 def _exchange(path: str, where: str, body: dict[str, Any]) -> tuple[int, Any]:
     data = line(body).encode()
-    head = (
-        f"POST {where} HTTP/1.0\r\nHost: mesh\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
-    )
+    head = f"{where} HTTP/1.0\r\nHost: mesh\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
     connection = socket(AF_UNIX, SOCK_STREAM)
     try:
         connection.settimeout(_SECONDS)

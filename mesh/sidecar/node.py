@@ -22,9 +22,11 @@ from mesh.sidecar.library import Library
 from mesh.sidecar.lock import only_sidecar
 from mesh.sidecar.metrics import render
 from mesh.sidecar.notary import Notary, is_sound
+from mesh.sidecar.openings import Openings
 from mesh.sidecar.pages.keeper import Keeper
 from mesh.sidecar.pages.study import open_study
 from mesh.sidecar.peers import peers_report
+from mesh.sidecar.recall import Recall
 from mesh.sidecar.renderer import Renderer
 from mesh.sidecar.routes import routes
 from mesh.sidecar.settings import Settings, advertised
@@ -88,6 +90,7 @@ class Node:
 
     def __init__(self, home: Home, settings: Settings, stop: asyncio.Event) -> None:
         self.home = home
+        self.recall = Recall(home.path)
         self.addresses: tuple[str, ...] = ()
         self._settings = settings
         self._stop = stop
@@ -141,6 +144,8 @@ class Node:
                     self._librarian.refresh,
                 )
             )
+            stack.enter_context(self.recall)
+            stack.enter_context(Openings(self.home))
             stack.enter_context(Renderer(self.home))
             stack.enter_context(Keeper(partial(open_study, self.home)))
             name = display_name(self.home.name, self.home.node)

@@ -12,6 +12,9 @@ class Field(NamedTuple):
     sentence: str
     required: bool = False
     choices: tuple[str, ...] = ()
+    least: int | None = None  # of a number
+    most: int | None = None
+    is_filter: bool = False  # an empty one is a mistake: it would quietly filter nothing
 
 
 class Call(NamedTuple):
@@ -19,6 +22,10 @@ class Call(NamedTuple):
 
     sentence: str
     fields: dict[str, Field]
+
+
+def _filter(sort: str, sentence: str) -> Field:
+    return Field(sort, sentence, is_filter=True)
 
 
 _ABOUT = {
@@ -61,7 +68,20 @@ CALLS: dict[str, Call] = {
     ),
     "GET /search": Call(
         "Records that fit a question, best first.",
-        {"query": Field("string", "the words", required=True), "limit": Field("integer", "at most so many")} | _SCOPE,
+        {
+            "query": Field("string", "the words", required=True),
+            "limit": Field("integer", "at most so many", least=1, most=100),
+            "category": _filter("string", "only of this category"),
+            "tags": _filter("array", "only with one of these tags"),
+            "agent": _filter("string", "only of this agent"),
+            "author": _filter("string", "only of this node: its name, name·id, or id"),
+            "since": _filter("string", "only from then on: 2026-11-16, 2026-11-16T10:00, 10:02, or how long ago: 30d"),
+            "until": _filter("string", "only until then"),
+            "tier": _filter("string", "only of this tier: HOT, WARM, BANK or ARCHIVE"),
+            "archived": Field("boolean", "also what is in the archive"),
+            "min_relevance": Field("number", "only what fits so well", least=0, most=1),
+        }
+        | _SCOPE,
     ),
     "GET /recent": Call(
         "The newest records, the newest first.",
@@ -81,9 +101,14 @@ CALLS: dict[str, Call] = {
         },
     ),
     "GET /show": Call(
-        "One record with all its fields.", {"id": Field("string", "its id, or the beginning", required=True)}
+        "One record with all its fields; counts as an opening of it.",
+        {"id": Field("string", "its id, or the beginning", required=True)},
     ),
-    "GET /why": Call("Where a record comes from.", {"id": Field("string", "its id, or the beginning", required=True)}),
+    "GET /why": Call(
+        "Where a record comes from; counts as an opening of it.",
+        {"id": Field("string", "its id, or the beginning", required=True)},
+    ),
+    "GET /index": Call("How the search indexes stand.", {}),
     "GET /peers": Call("Every member, as this node sees it.", {}),
     "GET /node": Call("This node.", {}),
     "GET /invites": Call("The invitations that are outstanding.", {}),
@@ -182,6 +207,10 @@ def _schema(field: Field) -> dict[str, Any]:
     made: dict[str, Any] = {"type": field.sort}
     if field.sort == "array":
         made["items"] = {"type": "string"}
+    if field.is_filter:
+        made["minItems" if field.sort == "array" else "minLength"] = 1
+    if field.least is not None and field.most is not None:
+        made |= {"minimum": field.least, "maximum": field.most}
     if field.choices:
         made["enum"] = list(field.choices)
     if field.sentence:

@@ -7,14 +7,15 @@ from typing import Any
 from mesh.core.errors import UsageError
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.openapi import CALLS, Call, Field
+from mesh.sidecar.recall import Recall
 
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]
 _TEXT_CHARS = 16_000
 
 
-def record_routes(home: str) -> dict[str, Answer]:
+def record_routes(home: str, recall: Recall | None = None) -> dict[str, Answer]:
     """Method and path to the function that answers. Who asks, and where it is, must be said: our own surroundings mean nothing."""
-    desk = Desk(home, {}, "/")
+    desk = Desk(home, {}, "/", recall=recall)
     asked: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         "POST /discover": lambda given: desk.discover(given.pop("text"), **given),
         "POST /correct": lambda given: desk.correct(given.pop("wrong"), given.pop("right"), **given),
@@ -22,6 +23,7 @@ def record_routes(home: str) -> dict[str, Answer]:
         "GET /recent": lambda given: desk.recent(**_scoped(given)),
         "GET /hot": lambda given: desk.hot(**_scoped(given)),
         "GET /context": lambda given: desk.context(**({"repo": ""} | given)),
+        "GET /index": lambda _given: desk.index(),
         "GET /show": lambda given: desk.show(given["id"]),
         "GET /why": lambda given: desk.why(given["id"]),
     }
@@ -51,6 +53,8 @@ def checked(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(name: str, field: Field, value: Any) -> Any:
+    if isinstance(value, list) and field.sort != "array":
+        raise UsageError(f"{name} takes one value, not {len(value)}", "see GET /openapi.json")
     if isinstance(value, str) and field.sort != "string":
         value = _read(field.sort, value)
     good = {
@@ -62,6 +66,10 @@ def _value(name: str, field: Field, value: Any) -> Any:
     }[field.sort]
     if not good:
         raise UsageError(f"{name} is no {field.sort}, or too long", "see GET /openapi.json")
+    if field.is_filter and not any(part.strip() for part in value):
+        raise UsageError(f"{name} is empty, so it would filter nothing", f"leave it out, or say {name}")
+    if field.least is not None and field.most is not None and not field.least <= value <= field.most:
+        raise UsageError(f"{name} is {value}", f"from {field.least} to {field.most}")
     return value
 
 
@@ -75,4 +83,4 @@ def _read(sort: str, text: str) -> Any:
         return None
     if sort == "boolean":
         return {"true": True, "1": True, "false": False, "0": False, "": True}.get(text.lower())
-    return [word for word in text.split(",") if word]
+    return [word.strip() for word in text.split(",") if word.strip()]

@@ -9,6 +9,7 @@ from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.sidecar.door import FrontDoor
 from mesh.sidecar.openapi import document
+from mesh.sidecar.recall import Recall
 from mesh.sidecar.requests import record_routes
 from mesh.store.home import Home
 from peers.proto.engine import Engine
@@ -21,6 +22,7 @@ class AskedNode(Protocol):
     """The node, as far as the API asks it."""
 
     home: Home
+    recall: Recall
     addresses: tuple[str, ...]
 
     @property
@@ -83,7 +85,7 @@ def routes(node: AskedNode, door: FrontDoor) -> dict[str, Callable[[dict[str, An
     async def described(_given: dict[str, Any]) -> Any:
         return document(__version__)
 
-    return record_routes(node.home.path) | {
+    return record_routes(node.home.path, node.recall) | {
         "GET /openapi.json": described,
         "GET /peers": peers,
         "GET /node": about,

@@ -20,7 +20,8 @@ SYSTEMD, LAUNCHD = "systemd", "launchd"
 NO_AUTOSTART = "no-autostart"  # a file in the home: hooks are not to start its sidecar
 _MARK = "Written by clan-mesh. `mesh service uninstall` removes it."
 _LABEL = "io.clan-mesh.sidecar"
-_CARRIED = ("MESH_STATE", "XDG_STATE_HOME")  # without the marker found there, the home would look restored
+# Without the marker found in the first two, the home would look restored; the last is what a person wants of every sidecar.
+_CARRIED = ("MESH_STATE", "XDG_STATE_HOME", "MESH_EMBEDDER")
 _HASH_CHARS = 8
 
 

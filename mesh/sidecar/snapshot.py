@@ -14,11 +14,17 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mesh.sidecar.recall import Recall
+
 
 @contextmanager
-def memory_of(home: str, *, private: bool = False) -> Iterator[Memory]:
-    """The shared records of a home, or the private ones."""
+def memory_of(home: str, *, private: bool = False, recall: Recall | None = None) -> Iterator[Memory]:
+    """The shared records of a home, or the private ones. `recall`: a running sidecar's own indexes of the shared ones."""
     with read_errors(home, private=private):
+        if recall is not None and not private:
+            with recall.memory() as memory:
+                yield memory
+            return
         reader = open_reading(home, private=private)
         try:
             reader.connection.execute("BEGIN")

@@ -398,7 +398,7 @@ def test_search_finds_by_words_within_the_repository(alpha: Shell) -> None:
     assert alpha("search", "405", "push").startswith(identity)
     assert alpha.json("search", "405")["results"][0]["id"] == identity
     assert alpha("search", "405", "--repo", "github.com/acme/web") == ""
-    assert "--all looks in every repository" in alpha.err
+    assert "in every repository: --all" in alpha.err
     assert identity in alpha("search", "405", "--repo", "github.com/acme/web", "--all")
     alpha("search", " ", code=1)
     assert "nothing to search for" in alpha.err
@@ -500,7 +500,7 @@ def test_what_cannot_be_muted_is_said(alpha: Shell) -> None:
 def test_settings_are_listed_and_changed(alpha: Shell) -> None:
     """For the whole mesh; wrong values get the right ones."""
     promoted(alpha)
-    assert "hot-at    3 sessions" in alpha("settings")
+    assert "hot-at         3 sessions" in alpha("settings")
     alpha("settings", "hot-at", "4")
     assert hot(alpha) == []
     alpha("settings", "category", "data-quality")
@@ -513,7 +513,7 @@ def test_settings_are_listed_and_changed(alpha: Shell) -> None:
         (["category", "No Good"], 1, "small letters"),
         (["category", "build-errors"], 1, "already"),
         (["category", "build-errors", "--remove"], 1, "always there"),
-        (["frob", "1"], 2, "hot-at and category"),
+        (["frob", "1"], 2, "hot-at, recall-weight and category"),
         (["hot-at"], 2, "needs a value"),
         (["hot-at", "3", "--remove"], 2, "--remove goes with"),
     ):

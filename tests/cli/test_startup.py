@@ -74,6 +74,7 @@ COMMANDS: list[tuple[list[str], set[str]]] = [
     (["tail", "--help"], set()),
     (["hot", "--all"], set()),
     (["search", "--all", "note"], set()),
+    (["search", "--all", "--tier", "warm", "--author", "laptop", "--explain", "note"], set()),
     (["context"], set()),
     (["context", "--task", "a better note"], set()),
     (["hook", "SessionStart"], set()),

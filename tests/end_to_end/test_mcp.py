@@ -88,7 +88,8 @@ async def test_a_client_finds_tools_resources_and_prompts(home: Path, mode: Mode
         resources = (await client.list_resources()).resources
         prompts = (await client.list_prompts()).prompts
         instructions = client.instructions
-    assert [tool.name for tool in tools] == ["record_discovery", "record_correction", "search", "recent", "hot", "why"]
+    names = "record_discovery record_correction search fetch recent hot why"
+    assert [tool.name for tool in tools] == names.split()
     assert [resource.uri for resource in resources] == ["mesh://context", "mesh://hot"]
     assert [prompt.name for prompt in prompts] == ["correct"]
     for text in (instructions, *(tool.description for tool in tools)):
@@ -168,6 +169,12 @@ async def test_what_one_agent_records_another_finds(home: Path) -> None:
         assert not result.is_error
         assert "alpha" in text_of(result)
         assert is_ours(text_of(result))
+        assert (await told(client, "fetch", id=receipt["id"]))["story"]["record"]["tags"] == ["ci"]
+        narrow = await told(
+            client, "search", query="print output", tags=["ci"], tier="WARM", since="1d", author="alpha"
+        )
+        assert [record["id"] for record in narrow["records"]] == [receipt["id"]]
+        assert (await told(client, "search", query="print output", tags=["npm"]))["records"] == []
         assert (await told(client, "search", query="nothing like it"))["records"] == []
 
 
@@ -183,6 +190,8 @@ async def test_wrong_calls_are_answered_and_the_server_goes_on(home: Path) -> No
         assert "no record has the id" in await refused(client, "why", id="aaaaaaaa")
         assert (await client.call_tool("why", {"id": "!"})).is_error
         await refused(client, "search", query=" ")
+        assert "2026-11-16T10:00" in await refused(client, "search", query="a", since="yesterday-ish")
+        assert "one of: alpha" in await refused(client, "search", query="a", author="nobody")
         await refused(client, "record_discovery", text=" ")
         await refused(client, "hot", repo="no repository at all")
         assert (await client.call_tool("no_such_tool", {})).is_error
@@ -248,11 +257,12 @@ async def test_without_a_home_the_server_runs_and_says_what_to_do(tmp_path: Path
     """An agent whose user has not set anything up yet learns the command, from every tool; afterwards it works at once."""
     home = tmp_path / "home"
     async with served(home) as client:
-        assert len((await client.list_tools()).tools) == 6
+        assert len((await client.list_tools()).tools) == 7
         for tool, arguments in (
             ("record_discovery", {"text": "a"}),
             ("search", {"query": "a"}),
             ("hot", {}),
+            ("fetch", {"id": "a"}),
             ("why", {"id": "a"}),
         ):
             said = await refused(client, tool, **arguments)
@@ -267,7 +277,7 @@ async def test_a_broken_home_is_said_and_the_server_goes_on(home: Path) -> None:
     """Tools are still listed, each call says in a sentence what is wrong, and nothing is made worse."""
     (home / "mesh.db").write_bytes(b"this is no database" * 1000)
     async with served(home) as client:
-        assert len((await client.list_tools()).tools) == 6
+        assert len((await client.list_tools()).tools) == 7
         for tool, arguments in (("record_discovery", {"text": "a"}), ("search", {"query": "a"}), ("hot", {})):
             await refused(client, tool, **arguments)
     assert (home / "mesh.db").read_bytes() == b"this is no database" * 1000

@@ -14,7 +14,9 @@ from clan_learnings.census import Census
 from clan_learnings.context.compose import hot_only, short_lines
 from clan_learnings.context.session import hot_lines, line_of, session_context
 from clan_learnings.memory import Memory
-from clan_learnings.recall.search import covering, search
+from clan_learnings.recall.likeness import covering
+from clan_learnings.recall.search import search
+from clan_learnings.recall.within import Within
 from clan_learnings.recent import recent, recent_patterns
 from clan_learnings.rivals import Rivals
 from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
@@ -125,7 +127,7 @@ def read_everything(store: Store) -> None:
     quick = {item.slug: (item.sessions, item.nodes, item.repos, item.repo) for item in memory.hot(None)}
     assert quick == slow
     for query in ("npm install", '" OR * NEAR(', "\0", "x" * 9000, "", "é"):
-        assert len(search(memory, query, REPO, 7)) <= 7
+        assert len(search(memory, query, Within(REPO), 7)) <= 7
     covering(memory, "the seed script needs REDIS_URL", REPO)
     Rivals(memory)
     second_look(memory, PEER.public)
@@ -328,11 +330,11 @@ def test_what_was_edited_into_a_repository_is_there_in_every_list(tmp_path: Path
             [note.tag for note in memory.warm(REPO)],
             sorted(note.tag for note in memory.bank(REPO, 9)),
             sorted(note.tag for note in recent(memory, REPO, 9)),
-            sorted(hit.note.tag for hit in search(memory, "REDIS_URL", REPO, 9)),
+            sorted(hit.note.tag for hit in search(memory, "REDIS_URL", Within(REPO), 9)),
         ]
         assert found == [tags[:1], sorted(tags[1:]), sorted(tags), sorted(tags)]
         assert (memory.warm(sound["repo"]), recent(memory, sound["repo"], 9)) == ([], [])
-        assert search(memory, "REDIS_URL", sound["repo"], 9) == []
+        assert search(memory, "REDIS_URL", Within(sound["repo"]), 9) == []
 
 
 # Thousands

@@ -3,6 +3,7 @@
 import itertools
 import random
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,6 +21,7 @@ from clan_learnings.memory import HotItem, Memory
 from clan_learnings.notebook import Pen, draft_correction
 from clan_learnings.patterns import Patterns, Standing
 from clan_learnings.recall.search import search
+from clan_learnings.recall.within import Within
 from clan_learnings.recent import recent
 from clan_learnings.records import About
 from mesh.core.draft import Assignment, Draft, NewRecord, Removal
@@ -51,7 +53,7 @@ EDITABLE = (
     *("confidence", "evidence", "minutes_lost", "repo", "pattern"),
 )
 ALWAYS = ("topic", "tags", "category", "severity", "confidence", "evidence", "minutes_lost", "repo")
-HALF_LIFE = {"low": 45, "medium": 90, "high": 180, "critical": 360}
+SEVERITIES = ("low", "medium", "high", "critical")
 
 
 class World:
@@ -62,7 +64,7 @@ class World:
         self.authors = [CLAN.node(index) for index in range(rng.randint(2, 3))]
         self.chains = [Chain(CLAN, author) for author in self.authors]
         self.tags: list[bytes] = []
-        span = rng.choice((0, 1, 3, 100, 400))  # days that all of it takes
+        span = rng.choice((0, 1, 3, 100, 400, 2000))  # days that all of it takes
         stamps = sorted(NOW_MS - int(rng.random() * span * DAY_MS) for _ in range(operations))
         for chain, stamp in itertools.product(self.chains, stamps):  # so two authors often have the same stamp
             if rng.random() < 0.6:
@@ -96,8 +98,11 @@ class World:
             self._edit(chain, hlc, at)
         elif choice < 0.87:
             chain.add(Remove([self._some_tag()], "wrong"), hlc)
-        elif choice < 0.99:
+        elif choice < 0.96:
             self._of_pattern(chain, hlc, at)
+        elif choice < 0.99:
+            month = time.strftime("%Y-%m", time.gmtime((NOW_MS - rng.choice((0, 20, 60, 89, 130)) * DAY_MS) // 1000))
+            chain.add(Count(f"opened:{text_id(self._some_tag())}:{month}", rng.randint(1, 6)), hlc)
         else:
             chain.add(Set(at, "settings", "hot_at", rng.choice((2, 3, 4, 0, "3", None, True))), hlc)
 
@@ -108,6 +113,8 @@ class World:
             said["severity"] = rng.choice(("low", "medium", "high", "critical", "no", 7))
         if rng.random() < 0.3:
             said["confidence"] = rng.choice((0.2, 0.5, 0.75, 0.9, 1, 0, 7, True, "1"))
+        if rng.random() < 0.1:
+            said["quality"] = rng.choice((0.1, 0.3, 0.6, 2, False))
         if rng.random() < 0.3:
             said["topic"] = rng.choice(("pnpm", "ci"))
         if rng.random() < 0.1:
@@ -132,7 +139,7 @@ class World:
             "tags": ["pnpm"],
             "confidence": rng.random(),
             "minutes_lost": 7,
-            "severity": rng.choice(tuple(HALF_LIFE)),
+            "severity": rng.choice(SEVERITIES),
         }
         value = rng.choice(ODD) if rng.random() < 0.15 else sound.get(field, rng.choice(WORDINGS)[1])
         chain.add(Set(at, self._some_tag(), field, value), hlc)
@@ -229,7 +236,7 @@ def said(store: Store) -> dict[Any, Any]:
         answers["recent", repo] = [note.tag for note in recent(memory, repo, 1000)]
         answers["few", repo] = [note.tag for note in recent(memory, repo, 3)]
         for query in ("npm install", "pnpm 2"):
-            hits = search(memory, query, repo, 100)
+            hits = search(memory, query, Within(repo), 100)
             answers["search", repo, query] = [(hit.note.tag, hit.score, hit.why) for hit in hits]
     notes = [memory.note(tag) for tag in live_notes(memory)]
     answers["tiers"] = {note.tag: memory.tier_of(note) for note in notes if note is not None}
@@ -277,11 +284,13 @@ class Live:
         return repo is None or (says and self.word("repo") in ("", repo))
 
     def strength(self, now_ms: int) -> float:
-        value = self.record.get("confidence")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            value = {"human": 0.9}.get(self.word("source"), 0.8)
-        half = HALF_LIFE.get(self.word("severity"), 90)
-        return float(value * 0.5 ** (max(0, now_ms - (self.at >> 16)) / DAY_MS / half))
+        rated = [
+            self.record.get("quality"),
+            self.record.get("confidence"),
+            {"human": 0.9}.get(self.word("source"), 0.8),
+        ]
+        sound = (one for one in rated if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= 1)
+        return float(next(sound) * 0.95 ** (max(0, now_ms - (self.at >> 16)) // (30 * DAY_MS)))
 
 
 class Clever:
@@ -292,6 +301,7 @@ class Clever:
         views = oracle.views()
         elements: Any = views["elements"]
         registers: Any = views["registers"]
+        self.counters: Any = views["counters"]
         winners = {tag: key for key, (_, tag) in registers.items()}
         adds: dict[bytes, tuple[bytes, Add]] = {}
         self.registers: dict[bytes | str, dict[str, tuple[Any, int]]] = defaultdict(dict)
@@ -403,7 +413,14 @@ class Clever:
     def stays(self, one: Live) -> bool:
         if one.slug and (self.is_hot(one.slug) or self.has_ended(one.slug)):
             return False
-        return one.strength(self.now_ms) >= 0.3
+        return not self.has_decayed(one)
+
+    def has_decayed(self, one: Live) -> bool:
+        """Openings count for as long as a day of their month is among the last ninety."""
+        days = [time.gmtime(max(0, self.now_ms - days * DAY_MS) // 1000) for days in range(91)]
+        keys = {f"opened:{text_id(one.tag)}:{time.strftime('%Y-%m', day)}" for day in days}
+        opened: int = sum(total for (key, _), total in self.counters.items() if key in keys)
+        return bool(round(one.strength(self.now_ms) + min(0.25, 0.05 * opened), 6) < 0.3)
 
     def warm(self, repo: str | None) -> list[bytes]:
         return list(self._once(self._find_warm, repo))
@@ -417,7 +434,7 @@ class Clever:
     def bank(self, repo: str | None) -> list[bytes]:
         warm = self.warm(repo)
         left = [one for one in self.live if one.log in LOGS and one.is_in(repo) and self.stays(one)]
-        left.sort(key=lambda one: (-one.strength(self.now_ms), -one.at, one.tag))
+        left.sort(key=lambda one: (-round(one.strength(self.now_ms), 6), -one.at, one.tag))
         return [one.tag for one in left if one.tag not in warm]
 
     def recent(self, repo: str | None) -> list[bytes]:
@@ -427,7 +444,7 @@ class Clever:
     def tier(self, one: Live) -> str:
         if one.slug and self.is_hot(one.slug):
             return "HOT"
-        if self.has_ended(one.slug) or one.strength(self.now_ms) < 0.3:
+        if self.has_ended(one.slug) or self.has_decayed(one):
             return "ARCHIVE"
         return "WARM" if one.tag in self.warm(one.word("repo")) else "BANK"
 
@@ -560,13 +577,12 @@ def test_mesh_time_is_the_hour_of_the_newest_operation_and_warm_ends_two_days_be
 
 
 def test_a_record_decays_at_the_millisecond_and_not_before(tmp_path: Path) -> None:
-    """After one half-life 0.6 is 0.3, which still counts; a millisecond more is the archive."""
-    for severity, days in HALF_LIFE.items():
-        record = {"text": "thing", "repo": "", "severity": severity, "confidence": 0.6}
-        bodies = [(MIDDAY - days * DAY_MS - extra, "discoveries", record) for extra in (1, 0)]
-        with written(tmp_path / severity, *bodies, (MIDDAY, "learnings", {"text": "mesh time"})) as memory:
-            notes = [memory.read(entry) for entry in memory.reader.newest("discoveries", 9)]
-            assert [memory.tier_of(note) for note in notes] == ["WARM", "ARCHIVE"]
+    """0.31 is under 0.3 after one month of thirty days, and not a millisecond sooner."""
+    record = {"text": "thing", "repo": "", "confidence": 0.31}
+    bodies = [(MIDDAY - 30 * DAY_MS + extra, "discoveries", record) for extra in (0, 1)]
+    with written(tmp_path, *bodies, (MIDDAY, "learnings", {"text": "mesh time"})) as memory:
+        notes = [memory.read(entry) for entry in memory.reader.newest("discoveries", 9)]
+        assert [memory.tier_of(note) for note in notes] == ["WARM", "ARCHIVE"]
 
 
 def test_an_archive_ends_what_has_its_very_stamp(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from mesh.core.errors import UsageError
-from mesh.sidecar.errand import run_errand
+from mesh.sidecar.asking import AskingDesk
+from mesh.sidecar.errand import ask_errand, run_errand
 from mesh.store.home import create_home
 
 ABOUT: dict[str, Any] = {
@@ -102,3 +103,62 @@ def test_nobody_is_asked_where_the_answer_would_be_another_one(home: str, tmp_pa
     assert run_errand(home, "correct", words, ABOUT | {"category": "our-own"}) is None
     assert run_errand(home, "correct", words | {"wrong": "a" * 20_000}, ABOUT) is None
     assert run_errand(os.fspath(tmp_path / "nothing"), "correct", words, ABOUT) is None
+
+
+# Questions
+
+
+def test_a_question_is_asked_with_what_was_said_and_nothing_else(
+    home: str, answering: Serve, asked: list[bytes]
+) -> None:
+    """An empty repository is said too: it means what holds everywhere."""
+    answering(reply({"results": [], "by": "keywords"}))
+    given = {
+        "query": 'ünit "x"',
+        "repo": "",
+        "tags": ["a"],
+        "category": "",
+        "archived": False,
+        "limit": 3,
+        "author": None,
+    }
+    assert ask_errand(home, "search", given) == {"results": [], "by": "keywords"}
+    head, _, body = asked[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"GET /search HTTP/1.0\r\n")
+    assert json.loads(body) == {"query": 'ünit "x"', "repo": "", "tags": ["a"], "limit": 3}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"garbage",
+        reply([]),
+        reply({}, 500),
+        reply({"results": [], "repo": ""}),  # of a sidecar of an earlier version
+        reply({"error": "there is no field 'since' here", "next": "one of: query"}, 400),
+    ],
+)
+def test_without_a_good_answer_the_desk_looks_for_itself(home: str, answering: Serve, answer: bytes) -> None:
+    """It finds what is there, and says itself what is wrong."""
+    desk = AskingDesk(home, {}, "/")
+    desk.discover("the gateway listens on 8443")
+    answering(answer)
+    assert [found["kind"] for found in desk.search("gateway", since="1d")["results"]] == ["discovery"]
+
+
+def test_an_agents_server_asks_the_sidecar_first(home: str, answering: Serve, asked: list[bytes]) -> None:
+    """It has vectors, and the server has none."""
+    answering(reply({"repo": None, "results": [], "pages": [], "by": "keywords and vectors"}))
+    assert AskingDesk(home, {}, "/").search("gateway", everywhere=True)["by"] == "keywords and vectors"
+    assert json.loads(asked[0].partition(b"\r\n\r\n")[2]) == {"query": "gateway", "everywhere": True}
+
+
+def test_a_question_that_is_too_long_or_empty_is_not_sent(home: str, answering: Serve, asked: list[bytes]) -> None:
+    """The API would refuse it; the desk takes any length, and refuses nothing but nothing."""
+    answering(reply({"by": "nobody"}))
+    desk = AskingDesk(home, {}, "/")
+    assert desk.search("word " * 4_000)["by"] == "keywords"
+    with pytest.raises(UsageError, match="nothing to search for"):
+        desk.search(" ")
+    assert asked == []

@@ -28,7 +28,7 @@ class HandKept(NamedTuple):
 _NOTHING = HandKept("", is_current=True)
 
 
-class _Reading:
+class Reading:
     """As much of a database as a shelf is read from."""
 
     def __init__(self, reader: Reader) -> None:
@@ -58,7 +58,7 @@ def _listed(reader: Reader) -> PageInfo | None:
     from mesh.sidecar.pages.book import listed
     from mesh.store.pages import Shelf
 
-    database: Any = _Reading(reader)
+    database: Any = Reading(reader)
     return _named(listed(Shelf(database)))
 
 

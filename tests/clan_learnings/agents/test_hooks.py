@@ -426,11 +426,21 @@ def test_a_failed_call_is_told_the_correction_that_knows_it(world: World) -> Non
     ],
 )
 def test_a_failed_call_that_nobody_knows_is_told_nothing(world: World, command: str, error: str) -> None:
-    """And discoveries are no corrections."""
+    """Silence costs nothing."""
     world.corrected(NPM, count=1)
     world.corrected(PUSH, count=1)
-    world.write("discoveries", [{"text": "nothing to commit, working tree clean"}])
+    world.write("discoveries", [{"text": "the working copy of the docs is on the other disk"}])
     assert world.failed(command, error) == ""
+
+
+def test_a_failed_call_is_told_the_discovery_that_knows_it(world: World) -> None:
+    """Whoever met an error first has mostly written down what it means, and was corrected by nobody."""
+    world.write(
+        "discoveries",
+        [{"text": '"database is locked" comes at once if a read transaction becomes a write; BEGIN IMMEDIATE'}],
+    )
+    told = world.failed("python load.py", "sqlite3.OperationalError: database is locked, in a read transaction")
+    assert "BEGIN IMMEDIATE" in told
 
 
 @pytest.mark.parametrize(

@@ -23,14 +23,31 @@ from tests.test_imports import imports, is_within, modules
 
 DESCRIPTION_BYTES = 2048  # more than this is cut off
 ANSWER_TOKENS = 25_000
-TOOLS = ["record_discovery", "record_correction", "search", "recent", "hot", "why"]
+TOOLS = ["record_discovery", "record_correction", "search", "fetch", "recent", "hot", "why"]
 LEAST = {
     "record_discovery": {"text": "a"},
     "record_correction": {"wrong": "a", "right": "b"},
     "search": {"query": "a"},
+    "fetch": {"id": "7k3qmzpa"},
     "recent": {},
     "hot": {},
     "why": {"id": "7k3qmzpa"},
+}
+FILTERS: dict[str, Any] = {
+    "category": CATEGORIES[0],
+    "tags": ["x", "y"],
+    "agent": "codex",
+    "author": "laptop",
+    "since": "30d",
+    "until": "2026-11-16",
+    "tier": "BANK",
+    "archived": True,
+    "min_relevance": 0.5,
+}
+UNFILTERED: dict[str, Any] = {name: type(value)() for name, value in FILTERS.items()} | {
+    "repo": None,
+    "everywhere": False,
+    "limit": 10,
 }
 RECORD = {
     "id": "7k3qmzpa",
@@ -40,6 +57,13 @@ RECORD = {
     "at": "2026-11-16T11:06:16Z",
     "author": "laptop·ufpv7",
     "tier": "WARM",
+}
+PAGE = {
+    "id": "7k3qmzpa",
+    "name": "runbooks/ci",
+    "line": "print output is in the log",
+    "words": ["print"],
+    "weight": 1.5,
 }
 RULE = {
     "id": "7k3qmzpa",
@@ -176,13 +200,17 @@ async def test_every_option_of_the_commands_reaches_the_desk() -> None:
             about | {"wrong": "a", "right": "b", "tags": '["x"]', "pattern": "use-pnpm", "source": "human"},
         )
         await client.call_tool("search", {"query": "q", "repo": "r", "limit": 3, "everywhere": True})
+        await client.call_tool("search", {"query": "q"} | FILTERS)
+        await client.call_tool("fetch", {"id": "[7k3qmzpa]"})
         await client.call_tool("recent", {"topic": "t", "repo": "r", "count": 4})
         await client.call_tool("hot", {"repo": "r"})
         await client.call_tool("why", {"id": " [7k3qmzpa] "})
     assert desk.asked == [
         ("discover", ("a",), about | {"tags": ("x",), "anyway": True}),
         ("correct", ("a", "b"), about | {"tags": ("x",), "pattern": "use-pnpm", "source": "human"}),
-        ("search", ("q",), {"repo": "r", "limit": 3, "everywhere": True}),
+        ("search", ("q",), UNFILTERED | {"repo": "r", "limit": 3, "everywhere": True}),
+        ("search", ("q",), UNFILTERED | FILTERS),
+        ("show", ("7k3qmzpa",), {}),
         ("recent", (), {"topic": "t", "repo": "r", "count": 4, "everywhere": False}),
         ("hot", (), {"repo": "r", "everywhere": False}),
         ("why", ("7k3qmzpa",), {}),
@@ -217,6 +245,8 @@ async def test_a_call_about_another_repository_asks_its_own_desk() -> None:
         ("record_discovery", {"text": ["a"]}, "text: Input should be a valid string"),
         ("record_discovery", {"text": "a", "session": "codex:1"}, "record_discovery takes no session"),
         ("search", {"query": "a", "limit": 1000}, "limit: Input should be less than or equal to 20"),
+        ("search", {"query": "a", "tier": "LUKEWARM"}, "tier: Input should be 'HOT', 'WARM', 'BANK' or 'ARCHIVE'"),
+        ("search", {"query": "a", "min_relevance": 7}, "min_relevance: Input should be less than or equal to 1"),
         ("why", {"record": "7k3qmzpa"}, "why takes no record"),
     ],
 )
@@ -274,7 +304,12 @@ async def test_what_nobody_foresaw_is_one_sentence_and_its_trace_is_in_the_log(
 
 
 ANSWERS: dict[str, dict[str, Any]] = {
-    "search": {"results": [RECORD]},
+    "search": {
+        "results": [RECORD | {"relevance": 0.5, "why": "has print", "age_days": 3, "also": 2}],
+        "pages": [PAGE],
+        "by": "keywords",
+    },
+    "fetch": RECORD | {"record": {"text": "x", "tags": ["a", "b"], "confidence": 0.8}},
     "recent": {"records": [RECORD]},
     "hot": {"hot": [RULE]},
     "why": {"kind": "add", "record": {"text": "x"}, "events": [{"what": "edited", "by": "laptop"}], "seq": 4},
@@ -324,9 +359,10 @@ async def test_no_answer_is_long_enough_to_be_cut_off(tool: str, filler: str) ->
     """A thousand records full of text, and both forms together stay below what agents cut; what is left out is said."""
     long = filler * 8000
     lists: dict[str, dict[str, Any]] = {
-        "search": {"results": [dict.fromkeys(RECORD, long)] * 1000},
+        "search": {"results": [dict.fromkeys(RECORD, long)] * 1000, "pages": [dict.fromkeys(PAGE, long)] * 1000},
         "recent": {"records": [dict.fromkeys(RECORD, long)] * 1000},
         "hot": {"hot": [dict.fromkeys(RULE, long)] * 1000},
+        "fetch": {"id": "7k3qmzpa", "record": {"text": long}} | {f"{number}": [long] * 100 for number in range(100)},
         "why": {f"{number}": {f"{item}": [long] * 100 for item in range(100)} for number in range(100)},
     }
     receipt = dict.fromkeys(ANSWERS[tool], long) | {"covered_by": dict.fromkeys(RECORD, long)}
@@ -338,6 +374,37 @@ async def test_no_answer_is_long_enough_to_be_cut_off(tool: str, filler: str) ->
     assert at_most_tokens(whole) < ANSWER_TOKENS
     if tool in lists:
         assert "more are left out)" in text_of(result)
+
+
+async def test_a_search_says_how_well_each_fits_and_how_many_are_alike() -> None:
+    """Why, and how old it is, in both forms; and what to try, if nothing does."""
+    async with client_of(FakeDesk(ANSWERS["search"])) as client:
+        result = await client.call_tool("search", {"query": "a"})
+    *_, record_line, page_line = text_of(result).splitlines()
+    assert record_line.endswith("[7k3qmzpa] (+2 alike); relevance 0.50, has print, 3 days old")
+    assert page_line.endswith("print output is in the log (page; the rest: mesh page show runbooks/ci)")
+    [record] = (result.structured_content or {})["records"]
+    assert (record["relevance"], record["why"], record["age_days"], record["alike"]) == (0.5, "has print", 3, 2)
+    async with client_of(FakeDesk({"results": [], "by": "keywords"})) as client:
+        assert "everywhere=true" in text_of(await client.call_tool("search", {"query": "a"}))
+    async with client_of(FakeDesk({"results": [], "by": "keywords", "tags_alike": ["Kafka", POISON]})) as client:
+        said = text_of(await client.call_tool("search", {"query": "a", "tags": ["kafka"]}))
+    assert "Nothing found. There is a tag written so: Kafka, " in said
+    assert len(said.splitlines()) == 1
+    async with client_of(FakeDesk({"results": [], "by": "keywords", "says": "no letter"})) as client:
+        assert "no letter. Try other words" in text_of(await client.call_tool("search", {"query": "?"}))
+
+
+@pytest.mark.parametrize("filler", ["word ", "漢", "\U0001f600"])
+async def test_an_opened_record_has_its_whole_text_or_as_much_as_there_is_room_for(filler: str) -> None:
+    """A record is at most 8,000 characters long."""
+    long = (filler * 8000)[:8000]
+    async with client_of(FakeDesk({"id": "7k3qmzpa", "record": {"text": long}, "tier": "BANK"})) as client:
+        result = await client.call_tool("fetch", {"id": "7k3qmzpa"})
+    story = (result.structured_content or {})["story"]
+    assert story["record"]["text"].rstrip("…")[:1000] in long
+    assert len(story["record"]["text"]) > 900
+    assert story["tier"] == "BANK"
 
 
 async def test_a_receipt_says_what_became_of_the_record() -> None:

@@ -1,0 +1,125 @@
+"""`mesh index`: what search runs on, made anew, or by another embedder."""
+
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.output import plain, print_json, tell
+from mesh.cli.telling import number_of
+from mesh.core.errors import MeshError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+SHAPE = Shape(
+    "index",
+    "[rebuild | use minilm|URL MODEL|DIR|none|auto]",
+    (Option("--vectors", "", "with rebuild: make the vectors anew too, which takes long"),),
+    "mesh index use http://localhost:11434/v1 nomic-embed-text",
+    words=(0, 3),
+    more="Without a word: how the indexes stand. use: which model makes vectors here; auto is minilm, if it is installed.",
+)
+_WORDS = {"": 1, "rebuild": 1, "use": 3}
+
+
+def main(argv: list[str]) -> int:
+    """Say how they stand, or change it."""
+    return run(argv, SHAPE, _index)
+
+
+def _index(given: Given) -> int:
+    action = given.words[0] if given.words else ""
+    if action not in _WORDS:
+        raise Wrong(f"there is no {action!r}; there are rebuild and use")
+    if action == "use" and len(given.words) == 1:
+        raise Wrong("use needs a choice: minilm, an address and a model, a folder, none or auto")
+    if len(given.words) > _WORDS[action]:
+        raise Wrong(f"{given.words[_WORDS[action]]!r} is too much")
+    if given.has("vectors") and action != "rebuild":
+        raise Wrong("--vectors goes with: mesh index rebuild")
+    if action == "use":
+        return _use(given)
+    return _rebuild(given) if action else _show(given)
+
+
+def state_of(home: str) -> dict[str, Any]:
+    """How the indexes stand: as a running sidecar says, else as a command finds them."""
+    from mesh.sidecar.client import ask
+    from mesh.sidecar.desk import Desk
+
+    try:
+        answer = ask(home, "GET", "/index")
+    except MeshError:
+        answer = None
+    return answer if isinstance(answer, dict) else Desk(home).index()
+
+
+def _show(given: Given) -> int:
+    state = state_of(given.home)
+    if given.as_json:
+        print_json(state)
+        return EXIT_OK
+    print(f"search    {plain(state['says'])}")
+    print(
+        f"keywords  {number_of(state['keywords']['records'], 'record')} in the database ({state['keywords']['engine']})"
+    )
+    for text in _sidecar(state["sidecar"]):
+        print(text)
+    print(f"embedder  {plain(state['embedder']['choice'])}: {plain(state['embedder']['says'])}")
+    sizes = ", ".join(f"{name} {size:,} bytes" for name, size in state["bytes"].items())
+    print(f"folder    {plain(state['folder'])}: {sizes or 'nothing yet'}")
+    return EXIT_OK
+
+
+def _sidecar(status: dict[str, Any] | None) -> list[str]:
+    if status is None:
+        return ["sidecar   not running: commands search the database; start it with: mesh up --detach"]
+    behind = f", {status['behind']} behind" if status.get("behind") else ", up to date"
+    lines = [f"words     {plain(status.get('words', ''))}: {number_of(status.get('records', 0), 'record')}{behind}"]
+    vectors = status.get("vectors")
+    if isinstance(vectors, dict):
+        lines.append(f"vectors   {vectors['made']} of {vectors['of']} made by {plain(vectors['embedder'], 100)}")
+    lines += [f"trouble   {plain(text)}" for text in status.get("trouble") or ()]
+    return lines
+
+
+def _use(given: Given) -> int:
+    from mesh.sidecar.indexes import choose
+    from mesh.store.home import open_home
+
+    done = choose(open_home(given.home).path, given.words[1:])
+    if given.as_json:
+        print_json(done)
+        return EXIT_OK
+    print(f"embedder  {plain(done['choice'])}: {plain(done['says'])}")
+    if done["usable"]:
+        tell("a running sidecar makes the vectors in the background; see how far it is: mesh index")
+    return EXIT_OK
+
+
+def _rebuild(given: Given) -> int:
+    from mesh.cli.output import Progress
+    from mesh.sidecar.indexes import drop_indexes
+    from mesh.store.home import open_home
+    from mesh.store.reindex import reindex
+
+    home = open_home(given.home)
+    records: dict[str, int] = {}
+    for private in (False, True) if home.has_private else (False,):
+        store = home.store(private=private)
+        progress = Progress("records")
+        try:
+            records["private" if private else "shared"] = reindex(store.database, progress)
+        finally:
+            progress.done()
+            store.close()
+    dropped = drop_indexes(home.path, vectors=given.has("vectors"))
+    if given.as_json:
+        print_json({"records": records, "dropped": dropped})
+        return EXIT_OK
+    for name, count in records.items():
+        print(f"keywords  {number_of(count, f'{name} record')} indexed anew")
+    if dropped:
+        print(f"sidecar   {' and '.join(dropped)} dropped: a sidecar makes them anew, in the background")
+    return EXIT_OK

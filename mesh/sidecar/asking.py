@@ -1,0 +1,18 @@
+"""A desk in a process of its own, beside a sidecar that may run: what the sidecar knows better is asked there first."""
+
+from __future__ import annotations
+
+from mesh.sidecar.desk import Desk
+from mesh.sidecar.errand import search_errand
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class AskingDesk(Desk):
+    """Not for the sidecar itself: it would ask itself."""
+
+    def search(self, query: str, **asked: Any) -> dict[str, Any]:
+        """Records that fit a question, best first."""
+        return search_errand(self.home, self.place, query, **asked) or super().search(query, **asked)

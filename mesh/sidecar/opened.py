@@ -1,0 +1,137 @@
+"""Openings of records: noted in the home as they happen, counted for the whole mesh in batches. What they are worth is not decided here.
+
+A note costs one short write to a local file and never fails whoever reads. At most once an hour, and when the sidecar stops,
+all notes become one operation a record and month: reading can never be a storm of gossip. Killed in the moment between
+the file and the feed, an hour of openings is lost, and nobody misses it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from fcntl import LOCK_EX, flock
+
+from mesh.core.errors import MeshError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mesh.core.draft import Draft
+    from mesh.store.home import Home
+    from mesh.store.reading import Reader
+
+FILE = "opened"  # in the home: a time in milliseconds and the id of a record, a line each
+HOUR_MS = 3_600_000
+_NOTES_BYTES = 32 * 1024  # about five hundred openings; those of the same hour that come after them are not counted
+_TIME_CHARS = 13
+
+
+def note_opening(home: str, record: str, now_ms: int | None = None) -> None:
+    """Somebody has opened a record, by its whole id. Without a sidecar, old notes are counted here and now."""
+    now_ms = int(time.time() * 1000) if now_ms is None else now_ms
+    try:
+        is_due = _note(os.path.join(home, FILE), f"{now_ms:0{_TIME_CHARS}} {record}\n".encode(), now_ms)
+        if is_due:
+            _count_without_sidecar(home, now_ms)
+    except (MeshError, OSError):
+        return  # a sandbox that may only read, a full disk, a busy home: what was opened is shown all the same
+
+
+def count_openings(home: Home, now_ms: int, *, anyway: bool = False) -> int:
+    """Count what was noted, if the oldest note is an hour old. Returns how many operations that took; raises MeshError or OSError.
+
+    Private records, and what is gone meanwhile, are not counted: the shared notebook does not know them.
+    """
+    path = home.file(FILE)
+    lines = _take(path, now_ms, anyway=anyway) if os.path.exists(path) else b""
+    if not lines:
+        return 0
+    try:
+        return _count(home, lines)
+    except (MeshError, OSError):
+        _note(path, lines, now_ms)  # for the next time
+        raise
+
+
+def _count_without_sidecar(home: str, now_ms: int) -> None:
+    from mesh.sidecar.lock import running
+    from mesh.store.home import open_home
+
+    opened = open_home(home)
+    if running(opened) is None:
+        count_openings(opened, now_ms)
+
+
+def _note(path: str, lines: bytes, now_ms: int) -> bool:
+    """Add lines, if there is room. Returns whether the oldest is old enough to be counted."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        flock(descriptor, LOCK_EX)  # nobody holds it longer than a read takes
+        if os.fstat(descriptor).st_size + len(lines) <= _NOTES_BYTES:
+            os.write(descriptor, lines)
+        return _is_due(descriptor, now_ms)
+    finally:
+        os.close(descriptor)
+
+
+def _take(path: str, now_ms: int, *, anyway: bool) -> bytes:
+    """All lines, and none is left; none before they are due."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        flock(descriptor, LOCK_EX)
+        if not anyway and not _is_due(descriptor, now_ms):
+            return b""
+        lines = os.pread(descriptor, _NOTES_BYTES, 0)
+        os.ftruncate(descriptor, 0)
+        return lines
+    finally:
+        os.close(descriptor)
+
+
+def _is_due(descriptor: int, now_ms: int) -> bool:
+    """Whether the first note is an hour old. One from the future is of a clock that was set back."""
+    first = os.pread(descriptor, _TIME_CHARS, 0)
+    return bool(first) and not (first.isdigit() and 0 <= now_ms - int(first) < HOUR_MS)
+
+
+def _count(home: Home, lines: bytes) -> int:
+    from mesh.store.reading import Reader
+
+    author = home.author()
+    try:
+        drafts = _drafts(Reader(author.store.database.connection), lines)
+        if drafts:
+            author.append(drafts)
+        return len(drafts)
+    finally:
+        author.store.close()
+
+
+def _drafts(reader: Reader, lines: bytes) -> list[Draft]:
+    from clan_learnings.accesses import key, month_of
+    from mesh.core.draft import Increment
+
+    counts: dict[str, int] = {}
+    live: dict[bytes, bool] = {}
+    for at_ms, tag, record in _read(lines):
+        if tag not in live:
+            live[tag] = reader.entry(tag) is not None
+        if live[tag]:
+            name = key(record, month_of(at_ms))
+            counts[name] = counts.get(name, 0) + 1
+    return [Increment(name, count) for name, count in sorted(counts.items())]
+
+
+def _read(lines: bytes) -> Iterator[tuple[int, bytes, str]]:
+    """Time, tag and id of every line that is sound."""
+    from mesh.core.ids import parse_id, text_id
+
+    for line in lines.decode("ascii", "replace").splitlines():
+        at, _, record = line.partition(" ")
+        if len(at) == _TIME_CHARS and at.isascii() and at.isdigit():
+            try:
+                tag = parse_id(record, "record id")
+            except MeshError:
+                continue
+            yield int(at), tag, text_id(tag)

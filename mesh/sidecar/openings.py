@@ -1,0 +1,53 @@
+"""The thread that counts openings of records while the sidecar runs, and once more when it stops."""
+
+import logging
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+from mesh.core.errors import MeshError
+from mesh.sidecar.opened import HOUR_MS, count_openings
+from mesh.store.home import Home
+
+LOOK_SECONDS = 60.0
+_STOP_SECONDS = 5.0  # counting takes some milliseconds, unless somebody else is writing
+
+log = logging.getLogger("mesh.sidecar")
+
+
+class Openings:
+    """Use as a context manager: leaving it counts what is left, if that can be done at once."""
+
+    def __init__(self, home: Home, look_seconds: float = LOOK_SECONDS) -> None:
+        self._home = home
+        self._look_seconds = look_seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="mesh-openings", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join(_STOP_SECONDS)
+
+    def _work(self) -> None:
+        pause = self._look_seconds
+        while not self._stop.wait(pause):
+            pause = self._look_seconds if self._count() else HOUR_MS / 1000
+        self._count(anyway=True)
+
+    def _count(self, *, anyway: bool = False) -> bool:
+        """Whether it went well: a node that may not write need not try every minute."""
+        try:
+            counted = count_openings(self._home, int(time.time() * 1000), anyway=anyway)
+        except (MeshError, OSError) as error:
+            log.warning("openings of records could not be counted, they are kept: %s", error)
+            return False
+        if counted:
+            log.debug("counted openings of %d records", counted)
+        return True
