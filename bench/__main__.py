@@ -1,6 +1,7 @@
 """Runs benchmarks, prints their tables and keeps their JSON. Measures nothing itself."""
 
 import argparse
+import json
 import os
 import signal
 import sys
@@ -17,6 +18,8 @@ from bench import (
     machine,
     merge,
     pages,
+    recall,
+    recall_given,
     render,
     session_start,
     start,
@@ -67,6 +70,16 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
         lambda work, given: pages.run(work, given.starts),
         "a save until it is in another node's file, pages of 1,000 and 100,000 edits, beside raw pycrdt",
     ),
+    "recall_vectors": (
+        lambda work, given: _recall_vectors(work, _with_small(given.records)),
+        "the index of vectors alone: speed, recall, memory",
+    ),
+    "recall": (
+        lambda work, given: recall.run(
+            work, [] if given.quality else _with_small(given.records), given.rounds, given.embedder
+        ),
+        "search: quality on a judged set, or on --items and --queries; speed, cold and warm, beside `python -c pass`",
+    ),
 }
 
 
@@ -78,13 +91,23 @@ def main() -> None:
         # Installed programs have their bytecode; without this a changed module would be compiled at every start.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(work, "bytecode")
+        if given.items:
+            judged = recall_given.Given(given.items, given.queries)
+            judged.run(work, given.embedder)
+            print(json.dumps(judged.value(), indent=2) if given.json else judged.render())
+            return
         for name in given.names or BENCHMARKS:
             before = machine.facts()
             report = BENCHMARKS[name][0](work, given)
             after = machine.facts()["load"]
             report.notes.append(f"load of the machine before and after: {before['load'][0]}, {after[0]}")
-            print(report.render())
-            print(f"  -> {os.path.relpath(report.save(before | {'load_after': after}))}\n", flush=True)
+            path = report.save(before | {"load_after": after})
+            if given.json:
+                with open(path, encoding="utf-8") as file:
+                    print(file.read(), end="", flush=True)
+            else:
+                print(report.render())
+                print(f"  -> {os.path.relpath(path)}\n", flush=True)
 
 
 def _arguments() -> argparse.Namespace:
@@ -118,6 +141,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--idle", type=float, default=20, metavar="S", help="seconds of silence measured by wire (default: 20)"
     )
+    parser.add_argument("--items", metavar="FILE", help="for recall: another set's items, JSONL: id, text, ts")
+    parser.add_argument("--queries", metavar="FILE", help="and its queries, JSONL: query, relevant")
+    parser.add_argument(
+        "--embedder", default="auto", metavar="NAME", help="for recall: as `mesh index use` takes it (default: auto)"
+    )
+    parser.add_argument("--quality", action="store_true", help="for recall: how good, not how fast")
+    parser.add_argument("--json", action="store_true", help="print JSON in the place of tables")
     parser.add_argument(
         "--work", metavar="DIR", help="where homes are made, and kept for the next run (default: temporary)"
     )
@@ -125,7 +155,18 @@ def _arguments() -> argparse.Namespace:
     unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    if bool(given.items) != bool(given.queries) or (given.items and given.names != ["recall"]):
+        parser.error("like this: python -m bench recall --items FILE --queries FILE")
     return given
+
+
+def _recall_vectors(work: str, sizes: list[int]) -> Report:
+    """Only this one needs numpy, which comes with the extra `semantic`."""
+    try:
+        from bench import recall_vectors
+    except ImportError as error:
+        return Report("recall_vectors", "", notes=[f"not measured: {error}"])
+    return recall_vectors.run(work, sizes)
 
 
 def _with_small(sizes: list[int]) -> list[int]:
