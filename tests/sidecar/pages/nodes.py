@@ -43,6 +43,7 @@ class Keys:
     """What erasing wants of a home: who signs."""
 
     has_root_key = False
+    mesh = b""  # no home of this mesh: it has no vectors that an erase could reach
 
     def __init__(self, identity: Identity) -> None:
         self._identity = identity
