@@ -1,41 +1,22 @@
 """Vectors in the background, made by a real server of embeddings on this machine: what is made, what is dropped, what failure costs."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from clan_learnings.recall.within import Within
 from mesh.sidecar.desk import Desk
-from mesh.sidecar.recall import Recall, follower
+from mesh.sidecar.recall import Recall
 from mesh.sidecar.recall.finder import Indexed
 from tests.clan_learnings.embedding.servers import Server, serving, status, well
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 from tests.end_to_end.commands import wait_until
 from tests.sidecar.recall.kept_homes import fill, recalling, settled, snapshot, wipe, write
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 EVERYWHERE = Within()
-
-
-@pytest.fixture(autouse=True)
-def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower, "_COMMIT_SECONDS", 0.0)
-    monkeypatch.setattr(follower, "_LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(follower, "_AGAIN_SECONDS", 0.05)
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> Iterator[Notebook]:
-    made = Notebook(tmp_path)
-    yield made
-    made.author.store.close()
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as made:
-        yield made
 
 
 def choice(server: Server) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from mesh.cli.index import _sidecar
 from mesh.core.errors import MeshError
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.erasing import wipe_erased
-from mesh.sidecar.recall import Recall, finder, follower, meaning, recall
+from mesh.sidecar.recall import Recall, finder, meaning, recall
 from mesh.sidecar.recall.finder import Indexed
 from mesh.sidecar.recall.wiping import wipe_rows
 from mesh.store.provenance import edits_of
@@ -22,27 +21,9 @@ from tests.end_to_end.commands import wait_until
 from tests.sidecar.recall.kept_homes import fill, recalling, settled, snapshot, wipe, write
 from tests.sidecar.recall.test_meaning import EVERYWHERE, choice, embedded, nearest, texts_asked
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 VECTORS = "recall/vectors/vectors.bin"
-
-
-@pytest.fixture(autouse=True)
-def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower, "_COMMIT_SECONDS", 0.0)
-    monkeypatch.setattr(follower, "_LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(follower, "_AGAIN_SECONDS", 0.05)
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> Iterator[Notebook]:
-    made = Notebook(tmp_path)
-    yield made
-    made.author.store.close()
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as made:
-        yield made
 
 
 def picky(asked: Asked) -> None:

@@ -1,0 +1,31 @@
+"""What tests of the sidecar's indexes share: a notebook, a server of embeddings, followers that do not wait."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mesh.sidecar.recall import follower
+from tests.clan_learnings.embedding.servers import Server, serving
+from tests.clan_learnings.notebooks import Notebook
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A follower looks and commits at once."""
+    monkeypatch.setattr(follower, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(follower, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(follower, "_AGAIN_SECONDS", 0.05)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Notebook]:
+    made = Notebook(tmp_path)
+    yield made
+    made.author.store.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as made:
+        yield made
