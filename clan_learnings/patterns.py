@@ -6,7 +6,7 @@ A pattern is nothing that is stored: it is what corrections, pattern records, al
 from __future__ import annotations
 
 from clan_learnings.names import Names, Successions, is_slug
-from clan_learnings.records import CORRECTIONS, PATTERNS, SUPERSESSIONS, Note
+from clan_learnings.records import CORRECTIONS, OLD_NEWS_MS, PATTERNS, SUPERSESSIONS, Note
 from clan_learnings.tiers import is_hot
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.limits import TEXT_CHARS
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 KEY = "pattern:"  # before a slug: the key of its registers and of its counter
 _SUPERSESSIONS = 10_000  # the newest so many are looked at
 _SHOWN = 10
+_SLACK_MS = 86_400_000  # mesh time may lag behind the clock of who writes
 
 
 class Standing:
@@ -108,6 +109,7 @@ class Patterns:
         edited = {tag for tag in reader.assigned("repo") if isinstance(tag, bytes)} | self._moved
         self._left = reader.named_by(edited) if edited else set()
         self._superseded: dict[str, list[str]] | None = None
+        self._fresh: int | None = None  # nothing with this stamp or a later one is old news
         self._hot: dict[str, bool] = {}
         self._hot_groups: list[Standing] | None = None
 
@@ -189,7 +191,7 @@ class Patterns:
         """Whether it is to be in every context of its scope."""
         return is_hot(
             standing.sessions, standing.further, self._settings.hot_at, superseded=bool(standing.superseded_by)
-        )
+        ) and not all(note.is_old_news for note in standing.corrections)
 
     def is_hot_name(self, slug: str) -> bool:
         """The same by a name. Most patterns are decided by their tally, without a look at their records."""
@@ -203,9 +205,20 @@ class Patterns:
                 said = self._archived.get(slug)
                 after = said.at if said is not None and said.value else -1
                 enough = self._reader.sessions(slug, CORRECTIONS, after) >= self._settings.hot_at
-                known = enough and not self.superseded_by((slug,))
+                known = enough and not self.superseded_by((slug,)) and not self._is_old_news(slug)
             self._hot[slug] = known
         return known
+
+    def _is_old_news(self, slug: str) -> bool:
+        """Whether all that is counted under a name was harvested long after it happened. Few patterns have to be read for it."""
+        if self._fresh is None:
+            self._fresh = (self._reader.mesh_ms() + _SLACK_MS - OLD_NEWS_MS) << 16
+        if self._reader.last(slug, CORRECTIONS) >= self._fresh:
+            return False
+        newest = self._reader.newest_of(slug, CORRECTIONS, 1)
+        return all(Note(entry, {}).is_old_news for entry in newest) and all(
+            Note(entry, {}).is_old_news for entry in self._reader.of_pattern(slug) if entry.log == CORRECTIONS
+        )
 
     def has_ended(self, slug: str) -> bool:
         """Whether a pattern was archived or superseded, and has not come back since."""

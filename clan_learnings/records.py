@@ -34,6 +34,10 @@ SOURCES = ("human", "agent", "build", "self")
 CONFIDENCE = {"human": 0.9, "agent": 0.8, "build": 0.8, "self": 0.8}  # what is believed of whom, if nothing is said
 MEDIUM = "medium"
 
+# What only harvested records have: when they were written (their stamp is their session's time), and whether a person let them in.
+HARVESTED, CURATED = "harvested_ms", "curated"
+OLD_NEWS_MS = 90 * 86_400_000
+
 # What `mesh edit` may change. Who said it, in which session and by what right is not among it.
 EDITABLE = frozenset(
     [
@@ -127,8 +131,14 @@ class Note:
 
     @property
     def at_ms(self) -> int:
-        """When it was written."""
+        """When it was written; of what was harvested, when its session was."""
         return self.stamp >> 16
+
+    @property
+    def is_old_news(self) -> bool:
+        """Whether it was harvested, by no person's decision, from a session so long ago that it makes nothing HOT by itself."""
+        written = self.record.get(HARVESTED)
+        return type(written) is int and written - self.at_ms > OLD_NEWS_MS and self.record.get(CURATED) is not True
 
     def word(self, field: str) -> str:
         """A field that is a text; empty if it is none."""

@@ -17,6 +17,7 @@ class NewRecord(NamedTuple):
 
     log: str
     record: dict[str, Any]
+    at_ms: int = 0  # when what it tells of happened, if that was before now: it stands among the records of that time
 
 
 class Removal(NamedTuple):

@@ -50,8 +50,8 @@ class Pen:
         match draft:
             case Republished(kind=kind, body=raw):
                 return kind, raw
-            case NewRecord(log=log, record=record):
-                body = Add(stamp, log, record)
+            case NewRecord(log=log, record=record, at_ms=at_ms):
+                body = Add(min(stamp, clock.pack(at_ms)) if at_ms > 0 else stamp, log, record)
             case Removal(tags=tags, reason=reason):
                 body = Remove(sorted(set(tags)), reason)
             case Assignment(target=target, field=field, value=value):

@@ -12,7 +12,7 @@ import apsw
 
 from mesh.core import clock
 from mesh.core.errors import AmbiguousId, HomeDamaged, NewerHome, NoHome, UnknownId, UsageError
-from mesh.core.ids import ID_CHARS, digest, prefix_bounds, tag_of, text_id
+from mesh.core.ids import ID_CHARS, digest, prefix_bounds, short, tag_of, text_id
 from mesh.core.limits import SALT_BYTES
 from mesh.core.wire import unpack
 from mesh.store.database import FORMAT, Run, open_reader, translated
@@ -131,6 +131,11 @@ class Reader(Searching):
         later = "SELECT count(DISTINCT session) FROM elements WHERE pattern=? AND log=? AND at>?"
         return int(self._run(later, (*numbers, after)).get)
 
+    def last(self, slug: str, log: str) -> int:
+        """The stamp of the newest record that names a pattern in a log; 0 if none does."""
+        numbers = (self._number("pattern", slug), self._number("log", log))
+        return self._run("SELECT at FROM tallies WHERE pattern=? AND log=?", numbers).get or 0
+
     def entry(self, tag: bytes) -> Entry | None:
         """A live record by its tag."""
         for op, _ in self._ops(tag):
@@ -224,9 +229,10 @@ class Reader(Searching):
 
     def short_id(self, tag: bytes) -> str:
         """The shortest id, of at least eight characters, that means this record and no other here."""
+        beginning = short(tag, SHORT_CHARS)
+        if self._is_alone(beginning):
+            return beginning
         text = text_id(tag)
-        if self._is_alone(text[:SHORT_CHARS]):
-            return text[:SHORT_CHARS]
         for chars in range(SHORT_CHARS, ID_CHARS):
             if len(self._beginning(text[:chars])) < 2:
                 return text[:chars]
