@@ -37,6 +37,7 @@ _ANSWER_SECONDS = 3.0  # then the session goes on without us
 _AFTERWARDS_SECONDS = 1.5  # for what the answer does not need; together below what agents are told to wait
 _TAKEN = 20  # queued writes that one hook takes in
 _STARTING = "starting.lock"
+_EXTRACTING = "MESH_EXTRACTING"  # as in `clan_learnings.harvest.extractor`, which is too much to import
 _TODAY = b'{\n  "format": 1,'  # how home.json begins; if it does not, it is looked at more closely
 
 
@@ -118,6 +119,8 @@ class _Run:
         """Read the event and do what it asks for."""
         given = self._given
         data = given.data if given.data is not None else _stdin()
+        if _EXTRACTING in os.environ:
+            return  # a model that `mesh harvest --extractor` asks: its session is none of the user's
         event = self._event = parse(given.event, given.agent, data)
         if event.is_broken:
             self.problems.append(f"the event is not the JSON it should be ({len(data)} bytes)")

@@ -89,6 +89,7 @@ def test_no_section_describes_a_command_that_is_gone() -> None:
         "MESH_CONFIG",
         "MESH_DEBUG",
         "MESH_EMBEDDINGS_KEY",
+        "MESH_EXTRACTING",
         "MESH_HOME",
         "MESH_NO_AUTOSTART",
         "MESH_SESSION",

@@ -325,6 +325,15 @@ def test_older_versions_of_codex_tell_by_the_command_line(agent: Agent, home: Ho
     assert (json.loads(line)["session"], json.loads(line)["event"]) == ("codex:t1", "agent-turn-complete")
 
 
+@pytest.mark.parametrize(("flavour", "name"), EVENTS)
+def test_the_session_of_an_extractor_is_none_of_the_users(agent: Agent, home: Home, flavour: str, name: str) -> None:
+    """A model that we ask is told nothing, and no pointer to its transcript, nor anything else, is left."""
+    before = bytes_of(Path(home.path))
+    agent.environ["MESH_EXTRACTING"] = "1"
+    assert agent.sent(home.path, name, flavour, transcript_path="/t/1.jsonl", prompt="run npm install") == {}
+    assert bytes_of(Path(home.path)) == before
+
+
 def test_an_event_nobody_knows_is_silence(agent: Agent, home: Home) -> None:
     """Agents grow new events."""
     assert agent.sent(home.path, "TeammateIdle") == {}
