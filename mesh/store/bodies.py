@@ -1,0 +1,87 @@
+"""Raw bodies of transcripts on disk: one zstd file a segment, for its owner only. What belongs to what is the catalogue's to say.
+
+A body is on disk, whole, before a row names it, and its row is gone before the file is. So a process that is killed leaves at
+most files that nobody names, and those are swept.
+"""
+
+import os
+import secrets
+from collections.abc import Collection, Iterator
+
+FOLDER, _END, _DRAFT = "bodies", ".zst", ".draft"
+_LEVEL = 3
+_A_FOLDER = 512  # files; one folder with a hundred thousand is slow to list
+BYTES = 256 * 1024 * 1024  # of one body, unpacked
+
+
+class Bodies:
+    """The files under one folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def keep(self, file: int, data: bytes) -> tuple[str, int]:
+        """Put a body on disk for good. Returns its place, and how many bytes it takes there."""
+        import zstandard
+
+        packed = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=True).compress(data)
+        folder = f"{file // _A_FOLDER:05d}"
+        place = f"{folder}/{file}-{secrets.token_hex(6)}{_END}"
+        path = os.path.join(self._folder, place)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        descriptor = os.open(path + _DRAFT, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "wb") as draft:
+            draft.write(packed)
+            draft.flush()
+            os.fsync(descriptor)
+        os.rename(path + _DRAFT, path)
+        return place, len(packed)
+
+    def settle(self, places: Collection[str]) -> None:
+        """Make the names of bodies last through a power failure; before a row names them."""
+        for folder in {os.path.dirname(place) for place in places} | ({""} if places else set()):
+            descriptor = os.open(os.path.join(self._folder, folder), os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def read(self, place: str) -> bytes:
+        """What was kept. Raises OSError if it is gone, ValueError if it is damaged."""
+        import zstandard
+
+        with open(os.path.join(self._folder, place), "rb") as file:
+            packed = file.read()
+        try:
+            return zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(packed, max_output_size=BYTES)
+        except zstandard.ZstdError as error:
+            raise ValueError(f"{place} is damaged: {error}") from error
+
+    def remove(self, places: Collection[str]) -> None:
+        """Take bodies from the disk that no row names any more."""
+        for place in places:
+            try:
+                os.unlink(os.path.join(self._folder, place))
+            except FileNotFoundError:
+                continue
+        for folder in {os.path.dirname(place) for place in places}:
+            try:
+                os.rmdir(os.path.join(self._folder, folder))
+            except OSError:  # there are others in it
+                continue
+
+    def sweep(self, named: Collection[str]) -> int:
+        """Remove what nobody names: left by a process that was killed. Only for who holds the writers' lock."""
+        orphans = [place for place in self._places() if place not in named]
+        self.remove(orphans)
+        return len(orphans)
+
+    def _places(self) -> Iterator[str]:
+        try:
+            folders = sorted(entry.name for entry in os.scandir(self._folder) if entry.is_dir(follow_symlinks=False))
+        except FileNotFoundError:
+            return
+        for folder in folders:
+            for name in sorted(os.listdir(os.path.join(self._folder, folder))):
+                if name.endswith((_END, _DRAFT)):
+                    yield f"{folder}/{name}"

@@ -1,0 +1,93 @@
+"""The values that go in and out of the catalogue: a file as it looks, as it was read, and the sessions it tells. No tables here."""
+
+from typing import Any, NamedTuple
+
+TAKEN, COPY, SKIPPED, FAILED, FORGOTTEN = "taken", "copy", "skipped", "failed", "forgotten"
+MOVED_ON = "moved on"  # another process was at the same file meanwhile: nothing was done
+
+
+class Look(NamedTuple):
+    """A file as it looks from outside. Equal looks: nothing has happened to it."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+class Known(NamedTuple):
+    """A file as it was last read."""
+
+    file: int
+    look: Look
+    cursor: int  # bytes that were read, in whole lines: what follows is read next time
+    lines: int  # of those
+    hash: bytes  # of those
+    state: str
+    why: str
+    flavour: str
+    rules: int
+    segments: int  # of its body on disk
+
+
+class Told(NamedTuple):
+    """A session as one file tells it."""
+
+    key: str  # of this transcript: equal in every copy of it
+    name: str  # as records name the session: that of the parent for a subagent or a fork
+    weight: int  # of two files that tell the same, the one with more of it counts
+    facts: dict[str, Any]  # what sampling wants to know
+    digest: dict[str, Any]
+    items: list[dict[str, Any]]
+
+
+class Taking(NamedTuple):
+    """What was read of a file, ready to be kept."""
+
+    path: str
+    look: Look
+    cursor: int
+    lines: int
+    hash: bytes
+    state: str
+    why: str
+    flavour: str
+    rules: int
+    segment: bytes | None  # cleaned; None: there is nothing to keep
+    first_line: int  # of the segment; 1: it is the whole, and takes the place of all before it
+    is_analysed: bool
+    is_continued: bool  # what was kept of the file before is the beginning of what it is now
+    sessions: list[Told]
+    known: Known | None  # what the reader went by
+
+
+class Digested(NamedTuple):
+    """A session's digest, and what was found in it."""
+
+    number: int  # only grows: a session that grew gets a new one
+    session: str  # as records name it
+    digest: dict[str, Any]
+    items: list[dict[str, Any]]
+    key: str  # of this transcript: an earlier number of the same key is void
+    path: str
+
+
+class Kept(NamedTuple):
+    """The raw body of one file, all segments together."""
+
+    file: int
+    packed_bytes: int
+    is_analysed: bool
+    at_ms: int  # when the session was last written
+
+
+class Counts(NamedTuple):
+    """How full the catalogue is."""
+
+    files: dict[str, int]  # by state
+    sessions: int
+    bodies: int
+    body_bytes: int
+    unanalysed: int
+    lost: int  # bodies that went before they were analysed
+    forgotten: int

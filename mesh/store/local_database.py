@@ -1,0 +1,100 @@
+"""A SQLite file of this node alone, beside its records: never in feeds, bundles or roots. Knows no table but by migration.
+
+Opened, locked and written like the records' own database (`mesh.store.database`), with a list of migrations of its own.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import apsw
+
+from mesh.core.errors import HomeDamaged, NewerHome
+from mesh.store.database import BUSY_SECONDS, Run, translated
+from mesh.store.lock import FileLock
+
+_CACHE_KIB = 4 * 1024
+_WAL_BYTES = 8 * 1024 * 1024
+
+
+class LocalDatabase:
+    """A connection, and the lock that writers of this file share. For one thread at a time."""
+
+    def __init__(self, path: str, migrations: Sequence[str]) -> None:
+        """Made, with its folder, if it is not there: for its owner only."""
+        self.path = path
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with translated(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            self.connection = apsw.Connection(path)
+            self.connection.set_busy_timeout(BUSY_SECONDS * 1000)
+            self.run: Run = self.connection.execute
+            self._lock = FileLock(path + ".lock")
+            try:
+                self._configure()
+                self._migrate(migrations)
+            except BaseException:
+                self.connection.close()
+                raise
+
+    def close(self) -> None:
+        """Release the file. Safe to call twice."""
+        self.connection.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """The lock, and one transaction in it, on disk when this returns."""
+        with translated(self.path), self._lock.held(BUSY_SECONDS):
+            self.run("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.run("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.run("ROLLBACK")
+                raise
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """The lock alone: for what must not happen between another's file and its row."""
+        with self._lock.held(BUSY_SECONDS):
+            yield
+
+    def rewrite(self) -> None:
+        """Write the file anew: pages keep parts of deleted rows in their unused middle."""
+        with translated(self.path), self._lock.held(BUSY_SECONDS):
+            self.run("VACUUM")
+            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _configure(self) -> None:
+        self.run("PRAGMA journal_mode=WAL")
+        self.run("PRAGMA synchronous=FULL")
+        self.run("PRAGMA fullfsync=ON")
+        self.run("PRAGMA secure_delete=ON")
+        self.run(f"PRAGMA cache_size=-{_CACHE_KIB}")
+        self.run(f"PRAGMA journal_size_limit={_WAL_BYTES}")
+        self.connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        self.connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+
+    def _migrate(self, migrations: Sequence[str]) -> None:
+        if self._version() == len(migrations):
+            return
+        with self.writing():
+            version = self._version()
+            if version > len(migrations):
+                raise NewerHome(
+                    f"{self.path} was written by a newer clan-mesh (format {version}, this one knows {len(migrations)})",
+                    "upgrade clan-mesh on this machine; nothing was touched",
+                )
+            for script in migrations[version:]:
+                self.run(script)
+            self.run(f"PRAGMA user_version={len(migrations)}")
+
+    def _version(self) -> int:
+        try:
+            return int(self.run("PRAGMA user_version").get)
+        except apsw.NotADBError as error:
+            raise HomeDamaged(
+                f"{self.path} is no database any more",
+                f"move the folder away, and what it held is made anew: mv {os.path.dirname(self.path)} /tmp",
+            ) from error
