@@ -1,0 +1,194 @@
+"""A candidate: what the signals of several sessions say alike, on its way to a record. Plain values and their JSON; no files here."""
+
+from typing import Any, NamedTuple
+
+from clan_learnings.harvest.items import CORRECTION, FIX, QUESTION, Item, item_from
+from clan_learnings.matching import Reading
+from clan_learnings.wording import split_words
+from mesh.core.ids import named_digest, text_id
+
+# NOTICED: below the bar. PROVISIONAL: kept, a person may look at it. APPROVED: may leave the node, where its repository is shared.
+# RECORDED: at least one record says it. REJECTED and MERGED are a person's word and stay, whatever comes after.
+NOTICED, PROVISIONAL, APPROVED, RECORDED, REJECTED, MERGED = STATES = (
+    "noticed",
+    "provisional",
+    "approved",
+    "recorded",
+    "rejected",
+    "merged",
+)
+# Why a signal of an approved candidate is not among the records.
+FOR_SHARE, FOR_HOT, FOR_MEND = "share", "hot", "mend"
+
+# What can be said in the same words and mean the same: rules are compared by what is wrong and what is right, the rest as it stands.
+RULES, NOTES, QUESTIONS = "rule", "note", "question"
+
+_ID_CHARS = 8
+_SURER, _SUREST, _CAP = 0.05, 0.15, 0.95  # what each further session adds to the confidence, at most, and up to where
+
+
+class Signal(NamedTuple):
+    """What one session says for a candidate: its best item, and how often it came."""
+
+    session: str
+    flavour: str
+    repo: str
+    item: Item
+    folder: str = ""
+    times: int = 1
+    at_ms: int = 0  # when; 0: nobody can tell
+    tokens: int = 0  # of the whole session
+    dollars: float | None = None
+    is_redacted: bool = False  # a secret stood in it
+    held: str = ""  # why it is no record yet, though its candidate may be one
+    record: str = ""  # whole id of the record that says it
+
+    @property
+    def is_human(self) -> bool:
+        """A person said so."""
+        return self.item.is_stated or (self.item.kind == CORRECTION and self.item.source == "human")
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is kept."""
+        return self._asdict() | {"item": self.item.as_json()}
+
+
+class Candidate(NamedTuple):
+    """What is said, by whom, and what became of it."""
+
+    id: str
+    kind: str
+    category: str
+    text: str
+    wrong: str = ""
+    right: str = ""
+    state: str = NOTICED
+    why: str = ""  # the state, in words
+    signals: tuple[Signal, ...] = ()
+    problems: tuple[str, ...] = ()  # what the gate says against it
+    linked: tuple[str, ...] = ()  # candidates about the same thing
+    into: str = ""  # of a merged one
+    pattern: str = ""  # under which its corrections are counted
+    is_edited: bool = False  # its words are a person's
+    is_accepted: bool = False  # by a person, against the bar
+
+    @property
+    def sessions(self) -> int:
+        """In how many it came up."""
+        return len({signal.session for signal in self.signals})
+
+    @property
+    def frequency(self) -> int:
+        """How often."""
+        return sum(signal.times for signal in self.signals)
+
+    @property
+    def repos(self) -> list[str]:
+        """Where."""
+        return sorted({signal.repo for signal in self.signals})
+
+    @property
+    def flavours(self) -> list[str]:
+        """By which agents."""
+        return sorted({signal.flavour for signal in self.signals})
+
+    @property
+    def is_cross_flavour(self) -> bool:
+        """Agents of several sorts came upon it: it is no habit of one of them."""
+        return len(self.flavours) > 1
+
+    @property
+    def confidence(self) -> float:
+        """Of the surest signal, and a little more for each further session."""
+        best = max((signal.item.confidence for signal in self.signals), default=0.0)
+        more = min(_SUREST, _SURER * (self.sessions - 1))
+        return round(max(best, min(_CAP, best + more)), 3)
+
+    @property
+    def tokens(self) -> int:
+        """What the sessions took that it came up in."""
+        return sum(signal.tokens for signal in self.signals)
+
+    @property
+    def dollars(self) -> float | None:
+        """What they cost, where that is known."""
+        known = [signal.dollars for signal in self.signals if signal.dollars is not None]
+        return round(sum(known), 4) if known else None
+
+    @property
+    def last_ms(self) -> int:
+        """When it came up last."""
+        return max((signal.at_ms for signal in self.signals), default=0)
+
+    @property
+    def is_redacted(self) -> bool:
+        """A secret stood in what shows it."""
+        return any(signal.is_redacted for signal in self.signals)
+
+    @property
+    def family(self) -> str:
+        """What it is compared with."""
+        return family_of(self.kind, self.right)
+
+    @property
+    def waiting(self) -> list[Signal]:
+        """Signals that are no records yet."""
+        return [signal for signal in self.signals if not signal.record]
+
+    @property
+    def waits_for(self) -> str:
+        """What keeps it, or some of it, from being a record: a person, `mesh share`, the limit of HOT; empty if nothing does."""
+        if self.state == PROVISIONAL:
+            return "person"
+        held = {signal.held for signal in self.waiting} if self.state in (APPROVED, RECORDED) else set()
+        return next((reason for reason in (FOR_MEND, FOR_HOT, FOR_SHARE) if reason in held), "")
+
+    def reading(self) -> Reading:
+        """As it is compared."""
+        return reading_of(self.kind, self.text, self.wrong, self.right)
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is kept."""
+        return self._asdict() | {"signals": [signal.as_json() for signal in self.signals]}
+
+
+def family_of(kind: str, right: str) -> str:
+    """What a thing of this kind is compared with."""
+    if kind == QUESTION:
+        return QUESTIONS
+    return RULES if kind == CORRECTION or (kind == FIX and right) else NOTES
+
+
+def reading_of(kind: str, text: str, wrong: str, right: str) -> Reading:
+    """What is compared of an item or a candidate: of a rule what is wrong and what is right, else the sentence."""
+    return Reading(wrong, right or text) if family_of(kind, right) == RULES else Reading("", text)
+
+
+def words_of(reading: Reading, text: str) -> str:
+    """What is equal for two that are certainly one: the form of a text that says something, else its words."""
+    return reading.form if len(reading.hard) > 1 else " ".join(split_words(text))
+
+
+def candidate_id(family: str, form: str) -> str:
+    """The name of the candidate that an item founds: the same on every node, and in every run."""
+    return text_id(named_digest(b"clan-mesh cand 1", f"{family}\0{form}".encode("utf-8", "surrogatepass")))[:_ID_CHARS]
+
+
+def signal_from(value: Any) -> Signal | None:
+    """A signal that was kept as JSON; None if it is none."""
+    item = item_from(value.get("item")) if isinstance(value, dict) else None
+    if item is None or not all(type(value.get(name)) is str for name in ("session", "flavour", "repo")):
+        return None
+    return Signal(**{name: value[name] for name in Signal._fields if name in value} | {"item": item})
+
+
+def candidate_from(value: Any) -> Candidate | None:
+    """A candidate that was kept as JSON; None if it is none."""
+    if not isinstance(value, dict) or value.get("state") not in STATES:
+        return None
+    if not all(type(value.get(name)) is str for name in ("id", "kind", "category", "text")):
+        return None
+    kept = {name: value[name] for name in Candidate._fields if name in value}
+    signals = [signal for each in value.get("signals") or () if (signal := signal_from(each)) is not None]
+    lists = {name: tuple(value.get(name) or ()) for name in ("problems", "linked")}
+    return Candidate(**kept | lists | {"signals": tuple(signals)})

@@ -1,0 +1,194 @@
+"""Detect: items of many sessions become candidates, where they say the same; ranked. Pure; whoever keeps candidates hands them in.
+
+One likeness decides, that of `clan_learnings.recall.likeness`: from MERGE on two are one, from LINK on they know of each other.
+Of many candidates only those are compared that share words which count.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from clan_learnings.categories import category_of
+from clan_learnings.harvest.candidates import (
+    MERGED,
+    Candidate,
+    Signal,
+    candidate_id,
+    family_of,
+    reading_of,
+    words_of,
+)
+from clan_learnings.harvest.items import PITFALL, Item
+from clan_learnings.matching import Reading
+from clan_learnings.recall.likeness import LINK, MERGE, likeness
+
+_COMPARED = 40  # candidates that share the most words
+_WORDS = 24  # of an item that candidates are found by
+_LINKED = 8
+_HOPS = 16  # from one that was merged to the one it was merged into
+_SIGNATURE = "error:"  # before the signature of an error, where words stand
+
+
+class Shelf(Protocol):
+    """Where candidates are kept."""
+
+    def get(self, name: str) -> Candidate | None:
+        """The candidate of an id."""
+
+    def near(self, family: str, words: list[str], most: int) -> list[Candidate]:
+        """Those of a family that share words, most of them first."""
+
+    def put(self, candidate: Candidate, words: list[str]) -> None:
+        """Keep one; `words`: by which it is found."""
+
+
+class Heap:
+    """A shelf in memory."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, Candidate] = {}
+        self._found_by: dict[tuple[str, str], set[str]] = {}
+
+    def get(self, name: str) -> Candidate | None:
+        """The candidate of an id."""
+        return self.all.get(name)
+
+    def near(self, family: str, words: list[str], most: int) -> list[Candidate]:
+        """Those of a family that share words, most of them first."""
+        shared: dict[str, int] = {}
+        for word in words:
+            for name in self._found_by.get((family, word), ()):
+                shared[name] = shared.get(name, 0) + 1
+        names = sorted(shared, key=lambda name: (-shared[name], name))
+        return [self.all[name] for name in names[:most]]
+
+    def put(self, candidate: Candidate, words: list[str]) -> None:
+        """Keep one."""
+        self.all[candidate.id] = candidate
+        for word in words:
+            self._found_by.setdefault((candidate.family, word), set()).add(candidate.id)
+
+
+def place(shelf: Shelf, signal: Signal) -> tuple[Candidate, bool]:
+    """Put a signal to the candidate that says the same, or found one. Says which, and whether that changed anything."""
+    item = signal.item
+    family, reading = family_of(item.kind, item.right), reading_of(item.kind, item.text, item.wrong, item.right)
+    own = candidate_id(family, words_of(reading, item.text))
+    found = shelf.get(own)
+    linked: list[str] = []
+    if found is None:
+        found, linked = _closest(shelf, family, reading, item)
+    for _ in range(_HOPS):
+        if found is None or found.state != MERGED or (into := shelf.get(found.into)) is None:
+            break
+        found = into
+    if found is None:
+        found = Candidate(own, item.kind, category_of(f"{item.text} {item.wrong} {item.right}"), item.text)
+        found = found._replace(wrong=item.wrong, right=item.right, linked=tuple(linked))
+        for name in linked:
+            other = shelf.get(name)
+            if other is not None and own not in other.linked and len(other.linked) < _LINKED:
+                shelf.put(other._replace(linked=(*other.linked, own)), [])
+    changed = with_signal(found, signal)
+    is_new = changed != found
+    if is_new:
+        shelf.put(changed, found_by(reading, item.signature))
+    return changed, is_new
+
+
+def _closest(shelf: Shelf, family: str, reading: Reading, item: Item) -> tuple[Candidate | None, list[str]]:
+    """The candidate that says the same, if there is one, and those that are about the same."""
+    best: tuple[float, str] | None = None
+    found: Candidate | None = None
+    linked: list[str] = []
+    for other in shelf.near(family, found_by(reading, item.signature), _COMPARED):
+        alike = _likeness(reading, item, other)
+        if alike >= MERGE and (best is None or (-alike, other.id) < best):
+            best, found = (-alike, other.id), other
+        elif LINK <= alike < MERGE and len(linked) < _LINKED:
+            linked.append(other.id)
+    return found, linked
+
+
+def _likeness(reading: Reading, item: Item, other: Candidate) -> float:
+    its = other.reading()
+    is_telling = len(reading.hard) > 1 and len(its.hard) > 1  # one word that counts in common is not enough
+    alike = likeness(reading, its) if is_telling else 0.0
+    same_error = bool(item.signature) and any(signal.item.signature == item.signature for signal in other.signals)
+    if same_error and item.kind == other.kind:
+        # The same error is the same pitfall, however it is told; what mends it may be something else.
+        alike = max(alike, MERGE if item.kind == PITFALL else LINK)
+    return alike
+
+
+def with_signal(candidate: Candidate, signal: Signal) -> Candidate:
+    """The same candidate with what one more session says. A session says it once, however many transcripts tell of it."""
+    before = next((each for each in candidate.signals if each.session == signal.session), None)
+    if before is None:
+        return _told_best(candidate._replace(signals=(*candidate.signals, signal)))
+    if before.record or (signal.times <= before.times and _rank(signal) >= _rank(before)):
+        return candidate
+    best = min(before, signal, key=_rank)._replace(times=max(before.times, signal.times), held=before.held)
+    kept = tuple(best if each.session == signal.session else each for each in candidate.signals)
+    return _told_best(candidate._replace(signals=kept))
+
+
+def _told_best(candidate: Candidate) -> Candidate:
+    """In the words of the best signal, unless they are a person's, or stand in a record."""
+    if candidate.is_edited or any(signal.record for signal in candidate.signals):
+        return candidate
+    best = min(candidate.signals, key=_rank).item
+    if family_of(best.kind, best.right) != candidate.family:
+        return candidate
+    return candidate._replace(kind=best.kind, text=best.text, wrong=best.wrong, right=best.right)
+
+
+def _rank(signal: Signal) -> tuple[bool, float, int, int, str]:
+    """The best first: a person's word, the surest, the shortest, the oldest."""
+    item = signal.item
+    return not signal.is_human, -item.confidence, len(item.text), signal.at_ms, item.text
+
+
+def found_by(reading: Reading, signature: str = "") -> list[str]:
+    """The words by which candidates are found: those that count, rather than the common ones."""
+    words = sorted(reading.hard, key=lambda word: (-len(word), word))[:_WORDS]
+    return [*words, _SIGNATURE + signature] if signature else words
+
+
+def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """First what agents of several sorts came upon, then what came in most sessions, most often, at the greatest cost, last."""
+    return sorted(
+        candidates,
+        key=lambda each: (
+            not each.is_cross_flavour,
+            -each.sessions,
+            -each.frequency,
+            -(each.dollars or 0.0),
+            -each.tokens,
+            -each.last_ms,
+            each.id,
+        ),
+    )
+
+
+def clustered(signals: Iterable[Signal]) -> list[Candidate]:
+    """Candidates of signals that are all at hand, ranked."""
+    heap = Heap()
+    for signal in signals:
+        place(heap, signal)
+    return ranked(heap.all.values())
+
+
+def signals_of(items: Iterable[Item], about: Callable[[Item], Signal]) -> list[Signal]:
+    """The items of one session as signals, each said once: of several that are one the best, with their number."""
+    heap = Heap()
+    for item in items:
+        own = about(item)
+        family, reading = family_of(item.kind, item.right), reading_of(item.kind, item.text, item.wrong, item.right)
+        same = heap.get(candidate_id(family, words_of(reading, item.text))) or _closest(heap, family, reading, item)[0]
+        if same is None:
+            place(heap, own)
+        else:
+            before = same.signals[0]
+            best = min(before, own, key=_rank)._replace(times=before.times + 1)
+            heap.put(_told_best(same._replace(signals=(best,))), found_by(reading, item.signature))
+    return [candidate.signals[0] for candidate in heap.all.values()]

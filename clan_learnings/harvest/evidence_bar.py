@@ -1,0 +1,82 @@
+"""The evidence bar: what is kept, and what may leave the node. Two levels, each a few numbers that a mesh can agree on. Pure."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
+from clan_learnings.harvest.items import CORRECTION
+
+KEEP_SIGNALS, SHARE_SESSIONS, SHARE_CONFIDENCE, HOT_A_RUN = (
+    "harvest_keep_signals",
+    "harvest_share_sessions",
+    "harvest_share_confidence",
+    "harvest_hot_a_run",
+)
+
+
+class Bar(NamedTuple):
+    """How much evidence is enough."""
+
+    keep_signals: int = 2  # lower: more to look through; or one explicit statement of a person
+    share_sessions: int = 2  # lower: what one agent once thought reaches everybody; or a person's correction
+    share_confidence: float = 0.7  # contexts show nothing below it either
+    hot_a_run: int = 10  # patterns that one harvest may make HOT: each is in every context from then on
+
+
+def bar_of(settings: Mapping[str, Any]) -> Bar:
+    """The bar of a mesh: what it has set, where that can be."""
+    usual = Bar()
+    return Bar(
+        _whole(settings.get(KEEP_SIGNALS), 1, usual.keep_signals),
+        _whole(settings.get(SHARE_SESSIONS), 1, usual.share_sessions),
+        _share(settings.get(SHARE_CONFIDENCE), usual.share_confidence),
+        _whole(settings.get(HOT_A_RUN), 0, usual.hot_a_run),
+    )
+
+
+def judged(candidate: Candidate, bar: Bar) -> Candidate:
+    """The same candidate in the state that its evidence gives it. A person's word is not judged again."""
+    if candidate.state not in (NOTICED, PROVISIONAL, APPROVED, RECORDED):
+        return candidate
+    if candidate.is_accepted or candidate.state == RECORDED:
+        return candidate
+    state, why = _level(candidate, bar)
+    return candidate._replace(state=state, why=why)
+
+
+def _level(candidate: Candidate, bar: Bar) -> tuple[str, str]:
+    stated = any(signal.is_human for signal in candidate.signals)
+    if candidate.frequency < bar.keep_signals and not stated:
+        return NOTICED, f"seen once; {bar.keep_signals} signals, or a person's word, keep it"
+    kept = "a person said it" if stated else f"{candidate.frequency} signals"
+    missing = lacks(candidate, bar)
+    if missing:
+        return PROVISIONAL, f"{kept}; but {missing[0]}"
+    corrected = any(_is_human_correction(candidate, signal.item.source) for signal in candidate.signals)
+    return APPROVED, "a person's correction" if corrected else f"{candidate.sessions} sessions"
+
+
+def lacks(candidate: Candidate, bar: Bar) -> list[str]:
+    """What keeps it from being shared, in words."""
+    found = list(candidate.problems)
+    corrected = any(_is_human_correction(candidate, signal.item.source) for signal in candidate.signals)
+    if candidate.sessions < bar.share_sessions and not corrected:
+        found.append(f"it came in {candidate.sessions} of the {bar.share_sessions} sessions that it takes to share it")
+    if candidate.confidence < bar.share_confidence:
+        found.append(f"its confidence is {candidate.confidence:g}, below {bar.share_confidence:g}")
+    if candidate.is_redacted:
+        found.append("a secret stood in it")
+    return found
+
+
+def _is_human_correction(candidate: Candidate, source: str) -> bool:
+    return candidate.kind == CORRECTION and source == "human"
+
+
+def _whole(value: Any, least: int, usual: int) -> int:
+    return value if type(value) is int and least <= value <= 1000 else usual
+
+
+def _share(value: Any, usual: float) -> float:
+    is_share = isinstance(value, int | float) and type(value) is not bool and 0 <= value <= 1
+    return float(value) if is_share else usual

@@ -1,0 +1,78 @@
+"""The quality gate of one-line items: a subject, an action, evidence, and nothing that only its own session understands. Pure.
+
+It asks for little and says what is missing; what passes it may still be false. What a person wrote by hand comes here too.
+"""
+
+from clan_learnings.harvest.candidates import RULES, Candidate
+from clan_learnings.harvest.items import QUESTION
+from clan_learnings.redaction import redact
+from clan_learnings.vocabulary import word_set
+from clan_learnings.wording import COMMON, GRAMMAR, NAME, STRICT, tokens
+
+LEAST_CHARS, MOST_CHARS = 12, 300  # a context cuts a line at 300
+_LEAST_WORDS = 3
+_MARK = "[redacted:"
+
+# Words with which a sentence says what is done, or what is so. Roots; endings are taken off.
+_ACTIONS = word_set(
+    """
+    use run call set add make write read keep put move remove delete drop avoid prefer pass fail need require take give get return
+    print show mean wait install build compile test check verify start stop open close create update change edit rename replace
+    import export commit push pull merge rebase fetch clone format lint deploy configure enable disable quote escape pin
+    is are was were be been has have had do does did must should can cannot may will would shall contain hold expect exist
+    belong work break crash hang raise throw throws match ignore skip include exclude accept reject refuse allow deny forbid
+    support provide send receive load save store cache log report find look see search sort split join convert parse encode decode
+    begin end depend follow follows lead cause happen appear become stay remain leave live lie stand name named call define declare
+    handle catch retry try repeat redo undo revert restore point ask answer say tell know count wrap bind mount map ship
+    generate produce yield emit render draw play bump upgrade downgrade lock unlock sign resolve launch invoke execute switch
+    """
+)
+_ENDINGS = ("ing", "ied", "ies", "ed", "es", "s", "d", "n't")
+_POINTING = word_set("it this that these those they he she there")
+
+
+def problems(candidate: Candidate) -> tuple[str, ...]:
+    """What is missing or wrong, in words; nothing if it may pass."""
+    text = candidate.text.strip()
+    found = []
+    if not LEAST_CHARS <= len(text) <= MOST_CHARS:
+        found.append(f"it has {len(text)} characters; a line has {LEAST_CHARS} to {MOST_CHARS}")
+    if not text.isprintable():
+        found.append("it is not one plain line")
+    said = tokens(text)
+    words = [token for token in said if token.kind in (GRAMMAR, COMMON, NAME, STRICT)]
+    if len(words) < _LEAST_WORDS:
+        found.append("it is too short to be understood elsewhere")
+    if not any(token.kind in (NAME, STRICT) for token in said):
+        found.append("no subject: it names no tool, file, error or thing")
+    elif words and words[0].raw in _POINTING and sum(token.kind in (NAME, STRICT) for token in said) < 2:
+        found.append("no subject: it points at what only its own session knows")
+    if not _has_action(candidate, [token.raw for token in words]):
+        found.append("no action: it says neither what to do nor what is so")
+    if candidate.kind == QUESTION or text.endswith("?"):
+        found.append("it is a question: somebody has to answer it")
+    if not any(signal.session and signal.item.line > 0 for signal in candidate.signals):
+        found.append("no evidence: no line of a session shows it")
+    return tuple(found)
+
+
+def is_redacted(*texts: str) -> bool:
+    """Whether a secret stands, or stood, in one of these."""
+    return any(_MARK in text or bool(redact(text).findings) for text in texts if text)
+
+
+def _has_action(candidate: Candidate, words: list[str]) -> bool:
+    if candidate.family == RULES and candidate.right.strip():
+        return True  # the right way is what to do
+    return any(word in _ACTIONS or any(_root(word, end) in _ACTIONS for end in _ENDINGS) for word in words)
+
+
+def _root(word: str, ending: str) -> str:
+    if not word.endswith(ending):
+        return ""
+    root = word.removesuffix(ending)
+    if root in _ACTIONS:
+        return root
+    if len(root) > 2 and root[-1] == root[-2]:  # stopped, running
+        return root[:-1]
+    return root + ("y" if ending in ("ied", "ies") else "e")

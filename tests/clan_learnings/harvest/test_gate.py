@@ -1,0 +1,90 @@
+"""The quality gate: a subject, an action, evidence; and what is never let through by itself."""
+
+import pytest
+
+from clan_learnings.harvest.bloat import OF_ONE_SESSION, WAITING, warnings
+from clan_learnings.harvest.candidates import PROVISIONAL, Candidate
+from clan_learnings.harvest.gate import is_redacted, problems
+from clan_learnings.harvest.items import QUESTION, Item
+from tests.clan_learnings.harvest.signals import candidate, correction, fact, signal
+
+GOOD = (
+    "The staging database of billing needs TLS 1.3.",
+    "go test ./... fails in /tmp because of noexec.",
+    "`VAR=1 time cmd` is a parse error in zsh.",
+    "HTTP 405 on push means branch protection.",
+    "posthog-go Close() waits forever with ShutdownTimeout<=0.",
+    "Running make before ./configure leaves a stale config.h.",
+)
+BAD = (
+    ("It did not work.", "no subject"),
+    ("This one again.", "no subject"),
+    ("ruff 0.9.1", "no action"),
+    ("ok", "characters"),
+    ("Use ruff.\nThen mypy.", "not one plain line"),
+    ("Use \x1b[31mruff\x1b[0m for the lint of billing.", "not one plain line"),
+    ("Does ruff read pyproject.toml of billing?", "a question"),
+    ("Use ruff " + "x" * 400, "characters"),
+)
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_a_sentence_that_a_stranger_understands_passes(text: str) -> None:
+    """It names something, and says what is so or what to do."""
+    assert problems(candidate(signal(fact(text)))) == ()
+
+
+@pytest.mark.parametrize(("text", "problem"), BAD)
+def test_what_is_missing_is_said(text: str, problem: str) -> None:
+    """In words that a person can act on."""
+    assert any(problem in said for said in problems(candidate(signal(fact(text)))))
+
+
+def test_of_a_rule_the_right_way_is_the_action() -> None:
+    """Whatever the verbs in its sentence."""
+    assert (
+        problems(candidate(signal(correction("folder: in brews", "directory:", text="brews: directory, no folder."))))
+        == ()
+    )
+
+
+def test_without_a_line_of_a_session_there_is_no_evidence() -> None:
+    """A line is a physical one, counted from 1."""
+    assert any("no evidence" in said for said in problems(candidate(signal(fact(line=0)))))
+
+
+def test_a_question_waits_for_a_person() -> None:
+    """Whatever its form."""
+    asked = Item(QUESTION, "Whether billing needs TLS 1.3 is not known.", 3, 0.9)
+    assert any("question" in said for said in problems(candidate(signal(asked))))
+
+
+def test_a_secret_and_the_mark_of_one_are_told() -> None:
+    """Whether it was taken out before, or would be now."""
+    assert is_redacted("use [redacted: aws key] there")
+    assert is_redacted("", "AKIA" + "IOSFODNN7EXAMPLA")
+    assert not is_redacted("use the key of the vault", "")
+
+
+def waiting(count: int, session: str = "") -> list[Candidate]:
+    """So many before a person."""
+    return [
+        candidate(
+            signal(fact(f"The service srv{number} listens on port {number + 2000}."), session or f"codex:{number}")
+        )._replace(state=PROVISIONAL)
+        for number in range(count)
+    ]
+
+
+def test_bloat_is_warned_of_and_each_warning_has_a_next_step() -> None:
+    """Too many, too much of one session, too long, too much alike, too much HOT."""
+    assert warnings(waiting(10)) == []
+    (many,) = warnings(waiting(WAITING + 1))
+    assert "mesh curate" in many
+    assert any("one session, codex:x" in said for said in warnings(waiting(OF_ONE_SESSION + 1, "codex:x")))
+    (long,) = warnings([each._replace(text="x" * 250) for each in waiting(2)])
+    assert "2 of those" in long
+    (alike,) = warnings([each._replace(linked=tuple("abcdef")) for each in waiting(1)])
+    assert "--merge" in alike
+    (hot,) = warnings([], ["x" * 300] * 200)
+    assert "mesh doctor" in hot
