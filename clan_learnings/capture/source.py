@@ -5,15 +5,25 @@ the values of lines, `document` one value whose parts know their place.
 """
 
 import json
+import os
+import re
+import stat
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
+
+import orjson
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 BYTES = 256 * 1024 * 1024  # of one transcript, unpacked
-_SPACE = " \t\n\r"
+BESIDE_BYTES = 4 * 1024 * 1024  # of a file beside it
+HEAD = 40  # records that are looked at to recognise a flavour
+_HEAD_LINES = 400
+_BOM = b"\xef\xbb\xbf"
 _decode = json.JSONDecoder(strict=False).raw_decode
+_space = re.compile(r"[ \t\n\r]*").match
 
 
 class TooLarge(Exception):
@@ -35,8 +45,21 @@ class Source:
         self.path = path
         self.skipped: dict[str, int] = {}
         self._first = first_line
-        text = unpacked(data).decode("utf-8", "replace").removeprefix("\ufeff")
-        self.text = text.replace("\0", "") if "\0" in text else text
+        self.data = unpacked(data).removeprefix(_BOM)
+
+    @cached_property
+    def text(self) -> str:
+        """All of it, bad bytes replaced."""
+        return self.data.decode("utf-8", "replace").replace("\0", "")
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing at all."""
+        return not self.data.strip(b" \t\r\n\0")
+
+    def mentions(self, *needles: bytes) -> bool:
+        """Whether any of these is anywhere in it."""
+        return any(needle in self.data for needle in needles)
 
     def skip(self, why: str, count: int = 1) -> None:
         """Something was not understood."""
@@ -44,21 +67,17 @@ class Source:
 
     def records(self) -> Iterator[Record]:
         """The objects of all lines, glued ones apart. What is no object, or no JSON, is counted."""
-        for number, line in enumerate(self.text.split("\n"), self._first):
-            at = 0
-            while (at := _after_space(line, at)) < len(line):
-                try:
-                    value, at = _decode(line, at)
-                except (ValueError, RecursionError):
-                    self.skip("a line, or the rest of one, is no JSON")
-                    break
-                if isinstance(value, dict):
-                    yield Record(number, value)
-                else:
-                    self.skip("a value that is no object")
+        return self._records(self.skip)
 
-    def document(self) -> "Part | None":
-        """The whole text as one value; None if it is not exactly one."""
+    @cached_property
+    def head(self) -> list[Record]:
+        """The first records, for recognising a flavour. Nothing is counted."""
+        return list(islice(self._records(lambda _why: None, _HEAD_LINES), HEAD))
+
+    @cached_property
+    def _document(self) -> "Part | None":
+        if self._begins_with_a_record:
+            return None
         start = _after_space(self.text, 0)
         try:
             value, end = _decode(self.text, start)
@@ -66,9 +85,51 @@ class Source:
             return None
         return Part(self, start, value) if _after_space(self.text, end) == len(self.text) else None
 
+    def document(self) -> "Part | None":
+        """The whole text as one value; None if it is not exactly one."""
+        return self._document if self.data.lstrip(b" \t\r\n\0")[:1] in {b"{", b"["} else None
+
+    def beside(self, name: str) -> bytes | None:
+        """What a file in the transcript's folder holds; None if there is none, or nothing that may be read."""
+        if not self.path or os.path.basename(name) != name or name in {"", ".", ".."}:
+            return None
+        return _small_file(os.path.join(os.path.dirname(self.path), name))
+
     def line_at(self, offset: int) -> int:
         """The line in which a place of the text is."""
         return self._first + bisect_right(self._line_ends, offset)
+
+    def _records(self, skip: Any, lines: int | None = None) -> Iterator[Record]:
+        for number, line in islice(self._lines(), lines):
+            try:
+                value = orjson.loads(line)
+            except ValueError:  # no JSON, or more than orjson takes: glued, control characters, lone surrogates
+                if line and not line.isspace():
+                    yield from _patiently(number, line, skip)
+                continue
+            if isinstance(value, dict):
+                yield Record(number, value)
+            else:
+                skip("a value that is no object")
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        # One at a time: a list of all lines would be the file once more.
+        at, number, data = 0, self._first, self.data
+        while (end := data.find(b"\n", at)) >= 0:
+            yield number, data[at:end]
+            at, number = end + 1, number + 1
+        yield number, data[at:]
+
+    @property
+    def _begins_with_a_record(self) -> bool:
+        # Spares most transcripts the attempt to read them as one value.
+        data = self.data.lstrip(b" \t\r\n\0")
+        line, _, rest = data.partition(b"\n")
+        try:
+            orjson.loads(line)
+        except ValueError:
+            return False
+        return bool(rest.strip())
 
     @cached_property
     def _line_ends(self) -> list[int]:
@@ -121,6 +182,8 @@ class Part:
 def unpacked(data: bytes) -> bytes:
     """The bytes themselves, or what was packed with zstd into them."""
     if not data.startswith(ZSTD):
+        if len(data) > BYTES:
+            raise TooLarge
         return data
     import zstandard
 
@@ -140,7 +203,32 @@ def unpacked(data: bytes) -> bytes:
     return b"".join(parts)
 
 
+def _patiently(number: int, line: bytes, skip: Any) -> Iterator[Record]:
+    text = line.decode("utf-8", "replace").replace("\0", "")
+    at = 0
+    while (at := _after_space(text, at)) < len(text):
+        try:
+            value, at = _decode(text, at)
+        except (ValueError, RecursionError):
+            skip("a line, or the rest of one, is no JSON")
+            return
+        if isinstance(value, dict):
+            yield Record(number, value)
+        else:
+            skip("a value that is no object")
+
+
+def _small_file(path: str) -> bytes | None:
+    # Whoever can write beside a transcript must not make us read a device, a pipe or somebody else's file.
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= BESIDE_BYTES else None
+
+
 def _after_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _SPACE:
-        at += 1
-    return at
+    match = _space(text, at)
+    return match.end() if match else at
