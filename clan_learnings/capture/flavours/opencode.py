@@ -1,0 +1,142 @@
+"""OpenCode: a session as one document, `{info, messages: [{info, parts}]}`, as `opencode export` writes it.
+
+A call and its result are one part here; both cite the part's line. The task of a subagent is the model's text: INJECTED.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from clan_learnings.capture.draft import Draft, dollars_of
+from clan_learnings.capture.events import Kind, Session
+from clan_learnings.capture.source import Part, Source
+from clan_learnings.capture.telltale import exit_code_in
+from clan_learnings.capture.values import count_of, exit_code_of, instant_ms, object_of, text_of
+
+NAME = "opencode"
+_QUIET = {"step-start", "step-finish", "snapshot", "patch", "file", "agent", "subtask", "compaction"}
+_REFUSED = (
+    "The user rejected permission",
+    "The user dismissed this question",
+)  # what a person said follows after a colon, if anything
+_REASON = "following feedback: "
+_ABORTED = {"Tool execution aborted", "Aborted"}
+
+
+def recognises(source: Source) -> bool:
+    """Whether the document has a session's head, and messages in parts."""
+    document = source.document()
+    found = object_of(document.value if document else None)
+    info, messages = object_of(found.get("info")), found.get("messages")
+    if not isinstance(messages, list):
+        return False
+    in_parts = any("parts" in object_of(message) and "info" in object_of(message) for message in messages[:3])
+    return in_parts or text_of(info.get("id")).startswith("ses_")
+
+
+def read(source: Source) -> Iterator[Session]:
+    """The one session of the document."""
+    document = source.document()
+    if document is None:
+        return
+    info = object_of(object_of(document.value).get("info"))
+    draft = Draft(NAME, text_of(info.get("id")))
+    draft.parent = text_of(info.get("parentID"))
+    draft.is_subagent = bool(draft.parent)
+    draft.folder = text_of(info.get("directory"))
+    draft.version = text_of(info.get("version"))
+    draft.title = text_of(info.get("title"))
+    draft.model = text_of(object_of(info.get("model")).get("id"))
+    time = object_of(info.get("time"))
+    draft.saw(instant_ms(time.get("created")))
+    draft.saw(instant_ms(time.get("updated")))
+    messages = document.member("messages")
+    for number, message in enumerate(messages.elements() if messages else ()):
+        about = object_of(object_of(message.value).get("info"))
+        parts = message.member("parts")
+        if about.get("role") not in ("user", "assistant") or parts is None:
+            source.skip("a message of a sort that is not known")
+            continue
+        _message(source, draft, message.line, about, parts, text_of(about.get("id")) or f"{number}")
+    yield draft.session(source.skipped)
+
+
+def _message(source: Source, draft: Draft, line: int, about: dict[str, Any], parts: Part, key: str) -> None:
+    time = object_of(about.get("time"))
+    at_ms = instant_ms(time.get("created"))
+    draft.saw(at_ms)
+    draft.saw(instant_ms(time.get("completed")))
+    is_person = about.get("role") == "user"
+    for part in parts.elements():
+        value = object_of(part.value)
+        match value.get("type"):
+            case "text" if is_person:
+                _typed(draft, part.line, value, at_ms)
+            case "text" if about.get("summary") is True:
+                draft.note(part.line, Kind.SUMMARY, text_of(value.get("text")), _started(value, at_ms))
+            case "text":
+                draft.reply(part.line, text_of(value.get("text")), key, _started(value, at_ms))
+            case "reasoning":
+                draft.thought(part.line, text_of(value.get("text")), key, _started(value, at_ms))
+            case "tool":
+                _tool(draft, part.line, value, key, at_ms)
+            case "retry":
+                draft.note(part.line, Kind.FAULT, _error(value), _started(value, at_ms))
+            case str(sort) if sort in _QUIET:
+                pass
+            case _:
+                source.skip("a part of a sort that is not known")
+    if is_person:
+        return
+    draft.model = text_of(about.get("modelID")) or draft.model
+    tokens = object_of(about.get("tokens"))
+    draft.spend(
+        count_of(tokens.get("input")),
+        count_of(tokens.get("output")) + count_of(tokens.get("reasoning")),  # counted apart, paid alike
+        count_of(object_of(tokens.get("cache")).get("read")),
+        dollars_of(about.get("cost")),
+    )
+    if error := object_of(about.get("error")):
+        stopped = text_of(error.get("name")) == "MessageAbortedError"
+        draft.note(line, Kind.INTERRUPT if stopped else Kind.FAULT, _error(about), at_ms)
+
+
+def _typed(draft: Draft, line: int, value: dict[str, Any], at_ms: int | None) -> None:
+    text = text_of(value.get("text"))
+    if value.get("synthetic") is True or draft.is_subagent:
+        draft.note(line, Kind.INJECTED, text, at_ms)
+    elif text:
+        draft.prompt(line, text, at_ms)
+
+
+def _tool(draft: Draft, line: int, value: dict[str, Any], key: str, at_ms: int | None) -> None:
+    state = object_of(value.get("state"))
+    time, meta = object_of(state.get("time")), object_of(state.get("metadata"))
+    started = instant_ms(time.get("start")) or at_ms
+    name = draft.call(
+        line, text_of(value.get("callID")), text_of(value.get("tool")), object_of(state.get("input")), key, started
+    )
+    ended, error = instant_ms(time.get("end")) or started, text_of(state.get("error"))
+    if state.get("status") == "error":
+        if error.startswith(_REFUSED):
+            draft.refusal(line, name, error.partition(_REASON)[2].strip(), ended)
+        else:
+            draft.result(line, name, error, ended, failed=True, is_collateral=error in _ABORTED)
+    elif state.get("status") == "completed":
+        text = text_of(state.get("output"))
+        code = exit_code_of(meta.get("exit"))
+        if code is None and draft.command_of_call(name):
+            code = exit_code_in(text)
+        draft.result(line, name, text, ended, failed=False, exit_code=code)
+
+
+def _error(value: dict[str, Any]) -> str:
+    error = object_of(value.get("error"))
+    return (
+        text_of(object_of(error.get("data")).get("message"))
+        or text_of(error.get("message"))
+        or text_of(error.get("name"))
+    )
+
+
+def _started(value: dict[str, Any], otherwise: int | None) -> int | None:
+    return instant_ms(object_of(value.get("time")).get("start")) or otherwise

@@ -1,0 +1,77 @@
+"""Whether a command failed, told by what it printed. Only forms that shells, Python and agents' tools themselves use.
+
+For transcripts that keep no exit code. What merely speaks of errors is no sign: a log that is shown, a test's name.
+"""
+
+import re
+
+_SHOWS_TEXT = {
+    "cat",
+    "open",
+    "head",
+    "tail",
+    "less",
+    "more",
+    "view",
+    "grep",
+    "rg",
+    "sed",
+    "awk",
+    "nl",
+    "find",
+    "ls",
+    "git",
+    "goto",
+}
+_LINE = 400  # of a line, as much is looked at
+_CODES = (
+    re.compile(
+        r"^\(?(?:Command|Process|The command|\[The command) (?:exited|completed|finished|failed) with (?:exit )?(?:code|status):? (-?\d{1,9})\.?[)\]]?$",
+        re.IGNORECASE,
+    ),
+    re.compile(r"^[\[(]?exit(?: |_)?(?:code|status)? ?[:=] ?(-?\d{1,9})[)\]]?$", re.IGNORECASE),
+    re.compile(r"^<returncode>(-?\d{1,9})</returncode>$"),
+)
+_SHELL = re.compile(
+    r"^(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh: .*(?:not found|No such file or directory|ermission denied|s a directory|syntax error|cannot execute|unexpected)"
+)
+_PROGRAM = re.compile(
+    r"^[\w./+-]{1,80}: .*: (?:No such file or directory|Permission denied|Is a directory|Not a directory|File exists)$"
+)
+_RAISED = re.compile(r"^[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Failure)\b")
+_TRACEBACK = "Traceback (most recent call last):"
+_TIMED_OUT = ("EXECUTION TIMED OUT", "COMMAND TIMED OUT")
+
+
+def exit_code_in(text: str) -> int | None:
+    """The exit code that stands in the first or the last lines."""
+    for line in _edges(text):
+        for form in _CODES:
+            if match := form.match(line):
+                return int(match[1])
+    return None
+
+
+def failed_by(text: str, command: str = "") -> bool | None:
+    """True if a command's own words say that it failed; None if they do not tell."""
+    code = exit_code_in(text)
+    if code is not None:
+        return code != 0
+    lines = _edges(text)
+    if not lines:
+        return None
+    if any(_SHELL.match(line) for line in (lines[0], lines[-1])) or _PROGRAM.match(lines[-1]):
+        return True
+    if any(words in line for line in lines for words in _TIMED_OUT):
+        return True
+    shows = command.split(maxsplit=1)[0] in _SHOWS_TEXT if command.strip() else False
+    if not shows and _RAISED.match(lines[-1]) and _TRACEBACK in text:
+        return True
+    return None
+
+
+def _edges(text: str) -> list[str]:
+    """The first two lines and the last three."""
+    head = text[: 2 * _LINE].lstrip().split("\n", 2)[:2]
+    tail = text[-4 * _LINE :].rstrip().rsplit("\n", 3)[-3:]
+    return [line.strip()[:_LINE] for line in head + tail if line.strip()]
