@@ -11,8 +11,9 @@ from typing import Any
 
 _OPEN = re.compile(r"<private>", re.IGNORECASE)
 _CLOSE = re.compile(r"</private>", re.IGNORECASE)
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|$)')  # the last one of a line may be cut off
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?$)')  # the last one of a line may be cut off
 _BETWEEN = re.compile(r"[\s,]*+$")
+_NAME = re.compile(r"\s*+:")
 _DEPTH = 100  # of nested values; what lies deeper is dropped, not kept unseen
 
 
@@ -91,7 +92,7 @@ def _public_line(line: str, *, is_open: bool) -> tuple[str, bool]:
     for match in _STRING.finditer(line):
         between = line[at : match.start()]
         # A mark reaches on only to the next string of the same list: nothing but commas between, and no name of a member.
-        if is_open and not (_BETWEEN.match(between) and not line[match.end() :].lstrip().startswith(":")):
+        if is_open and (not _BETWEEN.match(between) or _NAME.match(line, match.end())):
             is_open = False
         text, is_open = _public_string(match.group(), is_open=is_open)
         kept += [between, text]
@@ -110,9 +111,15 @@ def _public_string(token: str, *, is_open: bool) -> tuple[str, bool]:
     try:
         text = json.loads(token, strict=False)
     except ValueError:  # cut off in the middle
-        text, is_open = _cut(token, is_open=is_open)
-        return text, is_open
-    text, was_cut = _cut(text, is_open=is_open)
-    if not is_open and not was_cut and len(text) + 2 == len(token):
-        return token, False
-    return json.dumps(text, ensure_ascii=False), was_cut
+        return _cut(token, is_open=is_open)
+    kept, is_open = _cut(text, is_open=is_open)
+    return (token if kept == text else _written(kept)), is_open
+
+
+def _written(text: str) -> str:
+    token = json.dumps(text, ensure_ascii=False)
+    try:
+        token.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character: it was escaped, and has to be again
+        return json.dumps(text)
+    return token

@@ -13,11 +13,9 @@ Decisions that are nobody's but ours:
 
 import re
 from collections.abc import Iterator
-from json import JSONDecoder
 from typing import Any, NamedTuple
 
-import orjson
-
+from clan_learnings.capture.codex_output import arguments_of, command_of, told
 from clan_learnings.capture.events import Event, Kind, Session, Usage
 from clan_learnings.capture.injected import typed
 from clan_learnings.capture.source import Source
@@ -38,15 +36,11 @@ _ENVELOPES = {
 _ITEMS = {"message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "local_shell_call"}
 _SHELLS = {"shell", "exec_command", "shell_command", "local_shell", "container.exec", "unified_exec", "exec"}
 _WAITING = {"write_stdin", "wait"}
-_HEAD_OF_OUTPUT = 2000  # where the words about a process stand
-_EXITED = re.compile(r"(?:Process exited with code|[Ee]xit code:?) (-?\d{1,9})\b")
-_RUNNING = re.compile(r"(?:Process running with session ID|Script running with cell ID) (\w{1,40})")
-_SCRIPT_COMMAND = re.compile(r"\b(?:cmd|command)[\"']?\s{0,9}:\s{0,9}(?=[\"'`\[])")
-_COMMANDS_OF_SCRIPT = 50
+_SCRIPT_FAILED = ("Script failed", "Script error")
+_SCRIPT_WAITS = re.compile(r"\bwrite_stdin\(\s{0,9}\{[^}]{0,200}?\bsession_id[\"']?\s{0,9}:\s{0,9}(\d{1,20})")
 _REFUSED = re.compile(r"(?:rejected|denied|declined) by (?:the )?user", re.IGNORECASE)
 _ABORTED = re.compile(r"aborted by (?:the )?user", re.IGNORECASE)
 _SHORT = 300  # a refusal is said in a sentence
-_string = JSONDecoder(strict=False).raw_decode
 
 
 def recognises(source: Source) -> bool:
@@ -211,16 +205,18 @@ class _Reader:
             return
         self.calls[call] = tool
         self.call_count += 1
-        arguments = _arguments(item)
+        arguments = arguments_of(item)
         if tool in _WAITING:
             self.waits[call] = str(arguments.get("session_id") or arguments.get("cell_id") or "")[:40]
-        command = _command(arguments) if tool in _SHELLS else ""
+        elif waited := _SCRIPT_WAITS.search(text_of(arguments.get("input"))):
+            self.waits[call] = waited[1]
+        command = command_of(arguments) if tool in _SHELLS else ""
         self._add(Event(line, Kind.CALL, command, at_ms, call=call, tool=tool, arguments=arguments))
 
     def _output(self, line: int, item: dict[str, Any], output: Any, at_ms: int | None) -> None:
         call = text_of(item.get("call_id"))
         tool = self.calls.get(call, "") or text_of(item.get("name"))
-        text, code = _told(output)
+        text, code, about, process = told(output)
         self.answered.add(call)
         event = Event(line, Kind.RESULT, text, at_ms, call=call, tool=tool, exit_code=code, failed=_failed(code))
         if isinstance(output, dict) and isinstance(output.get("success"), bool):
@@ -230,12 +226,13 @@ class _Reader:
             return
         if len(text) < _SHORT and _ABORTED.search(text):
             event = event._replace(is_collateral=True)
-        process = _RUNNING.search(text[:_HEAD_OF_OUTPUT]) if code is None else None
+        elif about.startswith(_SCRIPT_FAILED):
+            event = event._replace(failed=True)
         waited = self.waits.get(call, "")
         if waited in self.running:
-            self._goes_on(waited, event, is_running=process is not None)
-        elif process is not None:
-            self.running[process[1]] = (self._add(event), event)
+            self._goes_on(waited, event, is_running=bool(process))
+        elif process:
+            self.running[process] = (self._add(event), event)
         else:
             self._add(event)
 
@@ -348,7 +345,7 @@ class _Reader:
 
     def _as_it_ended(self, event: Event) -> Event:
         end = self.ended.get(event.call) if event.kind is Kind.RESULT else None
-        if end is None or event.tool in _WAITING:
+        if end is None or event.call in self.waits:
             return event
         failed = event.failed if end.failed is None else end.failed
         return event._replace(failed=failed, exit_code=event.exit_code if end.exit_code is None else end.exit_code)
@@ -361,61 +358,3 @@ def _failed(code: int | None) -> bool | None:
 def _between(text: str, opening: str, closing: str) -> str:
     _, found, rest = text.partition(opening)
     return rest.partition(closing)[0].strip() if found and closing in rest else ""
-
-
-def _arguments(item: dict[str, Any]) -> dict[str, Any]:
-    for name in ("arguments", "input", "action"):
-        value = item.get(name)
-        if isinstance(value, dict):
-            return value
-        if isinstance(value, str):
-            try:
-                found = orjson.loads(value)
-            except ValueError:
-                found = None
-            return found if isinstance(found, dict) else {"input": value}
-    return {}
-
-
-def _command(arguments: dict[str, Any]) -> str:
-    command = arguments.get("cmd", arguments.get("command"))
-    if isinstance(command, list):
-        words = [word for word in command if isinstance(word, str)]
-        if len(words) == 3 and words[1] in {"-lc", "-c", "-Command"}:
-            return words[2]
-        return " ".join(words)
-    return text_of(command) or _script_commands(text_of(arguments.get("input")))
-
-
-def _script_commands(script: str) -> str:
-    """What a script gives to a shell: the strings that it names `cmd`."""
-    found: list[str] = []
-    for match in _SCRIPT_COMMAND.finditer(script):
-        quote = script[match.end()]
-        if quote == '"':
-            try:
-                found.append(text_of(_string(script, match.end())[0]))
-            except ValueError:
-                continue
-        elif quote in "'`":
-            end = script.find(quote, match.end() + 1)
-            found.append(script[match.end() + 1 : end] if end > 0 else "")
-        if len(found) >= _COMMANDS_OF_SCRIPT:
-            break
-    return "\n".join(filter(None, found))
-
-
-def _told(output: Any) -> tuple[str, int | None]:
-    """What a tool printed, and its exit code where any era of the format says it."""
-    if isinstance(output, dict):
-        output = output.get("content", output.get("output"))
-    text = words_of(output)
-    if text.startswith('{"'):
-        try:
-            inner = orjson.loads(text)
-        except ValueError:
-            inner = None
-        if isinstance(inner, dict) and isinstance(inner.get("output"), str):
-            return inner["output"], exit_code_of(object_of(inner.get("metadata")).get("exit_code"))
-    code = _EXITED.search(text[:_HEAD_OF_OUTPUT].partition("\nOutput:")[0])
-    return text, int(code[1]) if code else None
