@@ -18,7 +18,8 @@ NOTICED, PROVISIONAL, APPROVED, RECORDED, REJECTED, MERGED = STATES = (
     "merged",
 )
 # Why a signal of an approved candidate is not among the records.
-FOR_SHARE, FOR_HOT, FOR_MEND = "share", "hot", "mend"
+FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED = "share", "hot", "mend", "unshared"
+PERSON, WRITER = "person", "writer"  # who else it may wait for
 
 # What can be said in the same words and mean the same: rules are compared by what is wrong and what is right, the rest as it stands.
 RULES, NOTES, QUESTIONS = "rule", "note", "question"
@@ -42,6 +43,7 @@ class Signal(NamedTuple):
     is_redacted: bool = False  # a secret stood in it
     held: str = ""  # why it is no record yet, though its candidate may be one
     record: str = ""  # whole id of the record that says it
+    key: str = ""  # of the transcript it was found in
 
     @property
     def is_human(self) -> bool:
@@ -137,11 +139,13 @@ class Candidate(NamedTuple):
 
     @property
     def waits_for(self) -> str:
-        """What keeps it, or some of it, from being a record: a person, `mesh share`, the limit of HOT; empty if nothing does."""
+        """What keeps it, or some of it, from being a record: a person, `mesh share`, the limit of HOT, ...; empty if nothing does."""
         if self.state == PROVISIONAL:
-            return "person"
+            return PERSON
         held = {signal.held for signal in self.waiting} if self.state in (APPROVED, RECORDED) else set()
-        return next((reason for reason in (FOR_MEND, FOR_HOT, FOR_SHARE) if reason in held), "")
+        if "" in held:
+            return WRITER
+        return next((reason for reason in (FOR_MEND, FOR_HOT, FOR_SHARE, UNSHARED) if reason in held), "")
 
     def reading(self) -> Reading:
         """As it is compared."""

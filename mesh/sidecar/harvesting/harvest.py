@@ -1,0 +1,200 @@
+"""Harvest: what was captured since the last run is clustered, gated, judged, and written as records where that is allowed.
+
+The sidecar runs it after it has captured, `mesh harvest` by hand; two never run at once on one home. Reads no transcript itself.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from clan_learnings.harvest.bloat import warnings
+from clan_learnings.harvest.candidates import (
+    APPROVED,
+    FOR_HOT,
+    FOR_MEND,
+    FOR_SHARE,
+    PERSON,
+    PROVISIONAL,
+    RECORDED,
+    UNSHARED,
+    Candidate,
+)
+from clan_learnings.harvest.evidence_bar import Bar, bar_of
+from clan_learnings.memory import Memory
+from clan_learnings.settings import KEY as SETTINGS
+from mesh.sidecar.harvesting.intake import Intake, Taken
+from mesh.sidecar.harvesting.shelf import KeptShelf
+from mesh.sidecar.harvesting.writer import RecordWriter, Written
+from mesh.store.author import Author
+from mesh.store.candidates import FOLDER, Candidates
+from mesh.store.catalogue import Catalogue
+from mesh.store.home import open_home
+from mesh.store.lock import FileLock
+from mesh.store.reading import Reader
+
+_LOCK = "harvest.lock"
+_WAIT_SECONDS = 30.0
+_SHOWN = 20
+
+
+class Summary(NamedTuple):
+    """What one harvest did, and what waits."""
+
+    taken: Taken
+    written: Written
+    waiting: dict[str, int]  # by what it waits for
+    share: dict[str, int]  # repositories that `mesh share` would let go, and how many candidates each
+    learned: list[dict[str, Any]]  # new candidates that are kept, the best first
+    warnings: list[str]
+    problems: list[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "sessions": self.taken.sessions,
+            "items": self.taken.items,
+            "founded": self.taken.founded,
+            "merged": self.taken.joined,
+            "rejected_again": self.taken.again,
+            "forgotten": self.taken.forgotten,
+            "learned": self.learned,
+            "recorded": self.written.records,
+            "known": self.written.known,
+            "hot": list(self.written.hot),
+            "waiting": self.waiting,
+            "share": self.share,
+            "warnings": self.warnings,
+            "problems": [*self.problems, *self.written.problems],
+        }
+
+
+class Harvest:
+    """One home, locked for one harvester. Use within `harvesting`."""
+
+    def __init__(self, home: str, kept: Candidates, author: Author, environ: dict[str, str] | None = None) -> None:
+        self.home = home
+        self.shelf = KeptShelf(kept)
+        self._author = author
+        self._environ = dict(os.environ) if environ is None else environ
+        self.bar: Bar = bar_of(Reader(author.store.database.connection).fields(SETTINGS))
+        self.intake = Intake(self.shelf, self.bar, self._environ)
+
+    def writer(self) -> RecordWriter:
+        """What writes records, with a fresh limit of HOT."""
+        return RecordWriter(
+            self.home, self.shelf, self._author, hot_a_run=self.bar.hot_a_run, environ=self._environ,
+            clock=self._author.store.clock,
+        )  # fmt: skip
+
+    def run(
+        self,
+        reading: Callable[[int], None] = lambda _: None,
+        writing: Callable[[int], None] = lambda _: None,
+        problems: list[str] | None = None,
+    ) -> Summary:
+        """All that is new. `reading` and `writing` are told how far it is."""
+        with Catalogue(self.home) as catalogue:
+            taken = self.intake.run(catalogue, reading)
+        fresh = list(self.shelf.changed)
+        written = self.writer().run(writing)
+        return self.summary(taken, written, fresh, problems or [])
+
+    def summary(self, taken: Taken, written: Written, fresh: list[str], problems: list[str]) -> Summary:
+        """How things stand now."""
+        waiting: Counter[str] = Counter()
+        share: Counter[str] = Counter()
+        kept: list[Candidate] = []
+        for candidate in self.shelf.every(PROVISIONAL, APPROVED, RECORDED):
+            kept.append(candidate)
+            reasons = {signal.held for signal in candidate.waiting} if candidate.state != PROVISIONAL else {PERSON}
+            waiting.update(reasons & {PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED})
+            if candidate.state != PROVISIONAL:
+                share.update({signal.repo for signal in candidate.waiting if signal.held == FOR_SHARE})
+        new = set(fresh)
+        learned = [told(candidate) for candidate in kept if candidate.id in new]
+        memory = Memory(Reader(self._author.store.database.connection))
+        bloated = warnings(kept, [item.rule for item in memory.hot(None)])
+        return Summary(
+            taken,
+            written,
+            {name: waiting[name] for name in (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED)},
+            dict(share.most_common()),
+            learned[:_SHOWN],
+            bloated,
+            problems,
+        )
+
+
+@contextmanager
+def harvesting(home: str, environ: dict[str, str] | None = None) -> Iterator[Harvest]:
+    """The harvester of a home, alone with it."""
+    opened = open_home(home)
+    folder = os.path.join(opened.path, FOLDER)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    with FileLock(os.path.join(folder, _LOCK)).held(_WAIT_SECONDS):
+        author = opened.author()
+        try:
+            with Candidates(opened.path) as kept:
+                yield Harvest(opened.path, kept, author, environ)
+        finally:
+            author.store.close()
+
+
+def harvest_new(home: str) -> Summary:
+    """Harvest what was captured since the last time: for the sidecar, after it has captured. Blocking.
+
+    What waits is only counted, by the first thing that each candidate waits for.
+    """
+    with harvesting(home) as harvest:
+        with Catalogue(harvest.home) as catalogue:
+            taken = harvest.intake.run(catalogue)
+        written = harvest.writer().run()
+        waiting: Counter[str] = Counter()
+        for (_, waits), count in harvest.shelf.kept.counts().items():
+            waiting[waits] += count
+        reasons = (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED)
+        return Summary(taken, written, {name: waiting[name] for name in reasons}, {}, [], [], [])
+
+
+def told(candidate: Candidate) -> dict[str, Any]:
+    """A candidate, as lists and `--json` have it."""
+    return {
+        "id": candidate.id,
+        "kind": candidate.kind,
+        "category": candidate.category,
+        "text": candidate.text,
+        "wrong": candidate.wrong,
+        "right": candidate.right,
+        "state": candidate.state,
+        "why": candidate.why,
+        "waits_for": candidate.waits_for,
+        "confidence": candidate.confidence,
+        "frequency": candidate.frequency,
+        "sessions": candidate.sessions,
+        "repos": candidate.repos,
+        "flavours": candidate.flavours,
+        "cross_flavour": candidate.is_cross_flavour,
+        "tokens": candidate.tokens,
+        "dollars": candidate.dollars,
+        "last_ms": candidate.last_ms,
+        "problems": list(candidate.problems),
+        "linked": list(candidate.linked),
+        "merged_into": candidate.into or None,
+        "pattern": candidate.pattern or None,
+        "evidence": [
+            {
+                "session": signal.session,
+                "line": signal.item.line,
+                "fix_line": signal.item.fix_line,
+                "repo": signal.repo,
+                "at_ms": signal.at_ms or None,
+                "quote": signal.item.quote,
+                "source": signal.item.source,
+                "record": signal.record[:8] or None,
+                "held": signal.held or None,
+            }
+            for signal in candidate.signals
+        ],
+    }

@@ -1,0 +1,174 @@
+"""New digests of the catalogue become signals of candidates, which are gated and judged anew. Incremental; writes no record.
+
+Where it stopped is kept with the candidates, in the same transaction: a kill at any moment repeats a page and changes nothing.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from clan_learnings.harvest.candidates import MERGED, REJECTED, Candidate, Signal
+from clan_learnings.harvest.clusters import place, signals_of
+from clan_learnings.harvest.evidence_bar import Bar, judged
+from clan_learnings.harvest.gate import is_redacted, problems
+from clan_learnings.harvest.items import Item, item_from
+from clan_learnings.redaction import redact_value
+from clan_learnings.repository import find
+from mesh.sidecar.harvesting.shelf import KeptShelf
+from mesh.store.captured import Digested
+from mesh.store.catalogue import Catalogue
+
+READ = "digests"  # the name of the number up to which digests were read
+_PAGE = 50  # sessions in one transaction
+_ITEMS = 200  # of one session that are looked at
+
+
+class Taken(NamedTuple):
+    """What an intake has read, and what came of it."""
+
+    sessions: int = 0
+    items: int = 0
+    founded: int = 0  # candidates that are new
+    joined: int = 0  # signals that were put to a candidate that was there
+    again: int = 0  # of those: to one that a person has rejected
+    forgotten: int = 0  # signals of transcripts that were forgotten
+
+
+class Intake:
+    """One run over what is new."""
+
+    def __init__(self, shelf: KeptShelf, bar: Bar, environ: dict[str, str] | None = None) -> None:
+        self._shelf = shelf
+        self._bar = bar
+        self._environ = dict(os.environ) if environ is None else environ
+        self._repos: dict[str, str] = {}
+
+    def run(self, catalogue: Catalogue, progress: Callable[[int], None] = lambda _: None) -> Taken:
+        """Everything since the last run."""
+        total = Taken(forgotten=self._forget(catalogue))
+        for page in _pages(catalogue.digests(self._shelf.kept.progress(READ))):
+            with self._shelf.kept.writing():
+                for found in page:
+                    total = _sum(total, self.take(found))
+                self._shelf.kept.reach(READ, page[-1].number)
+            progress(len(page))
+        return total
+
+    def take(self, found: Digested, more: Iterable[Item] = ()) -> Taken:
+        """One session. What an earlier reading of the same transcript said is void. `more`: items beside those of the rules."""
+        self._void(found.key, found.session)
+        read = [item for value in found.items[:_ITEMS] if (item := item_from(value)) is not None]
+        items = [*read, *more]
+        signals = signals_of(items, lambda item: self.signal(found, item))
+        founded = joined = again = 0
+        for signal in signals:
+            placed, is_new = place(self._shelf, signal)
+            self._shelf.kept.found_in(placed.id, found.key)
+            if is_new:
+                founded += len(placed.signals) == 1
+                joined += len(placed.signals) > 1
+                again += placed.state == REJECTED
+                self.judge(placed)
+        return Taken(1, len(items), founded, joined, again)
+
+    def signal(self, found: Digested, item: Item) -> Signal:
+        """What a session says, without its secrets."""
+        digest = found.digest
+        clean, _ = redact_value(item.as_json())
+        item_clean = item_from(clean) or item
+        at_ms = item.at_ms or _whole(digest.get("ended_ms")) or _whole(digest.get("started_ms")) or _touched(found.path)
+        dollars = digest.get("dollars")
+        return Signal(
+            session=found.session,
+            flavour=_text(digest.get("flavour")) or found.session.partition(":")[0],
+            repo=self._repo(_text(digest.get("repo")), _text(digest.get("folder"))),
+            item=item_clean,
+            folder=_text(digest.get("folder")),
+            at_ms=at_ms,
+            tokens=_whole(digest.get("tokens")),
+            dollars=float(dollars) if isinstance(dollars, int | float) else None,
+            is_redacted=is_redacted(item.text, item.wrong, item.right, item.quote),
+            key=found.key,
+        )
+
+    def judge(self, candidate: Candidate) -> Candidate:
+        """Gate and bar, again, for one that has changed."""
+        if candidate.state in (MERGED, REJECTED):
+            return candidate
+        done = judged(candidate._replace(problems=problems(candidate)), self._bar)
+        if done != candidate:
+            self._shelf.put(done, [])
+        return done
+
+    def _forget(self, catalogue: Catalogue) -> int:
+        """What a person has taken out of the catalogue goes from here too; what is a record by now stays one."""
+        there = catalogue.keys()
+        gone = self._shelf.kept.of_forgotten(lambda key: key in there)
+        if not gone:
+            return 0
+        with self._shelf.kept.writing():
+            for key, name in gone:
+                self._shelf.kept.forget(key, name)
+                self._without(name, key)
+        self._shelf.kept.rewrite()
+        return len(gone)
+
+    def _void(self, key: str, session: str) -> None:
+        for name in self._shelf.kept.told_by(key):
+            found = self._shelf.get(name)
+            if found is not None and any(
+                signal.key == key and signal.session == session and not signal.record for signal in found.signals
+            ):
+                self._shelf.kept.forget(key, name)
+                self._without(name, key)
+
+    def _without(self, name: str, key: str) -> None:
+        """A candidate without what one transcript said. One that nobody speaks for any more is none, unless a person has answered it."""
+        found = self._shelf.get(name)
+        if found is None:
+            return
+        left = tuple(signal for signal in found.signals if signal.key != key or signal.record)
+        if left or found.state in (REJECTED, MERGED):
+            self.judge(self._kept(found._replace(signals=left)))
+        else:
+            self._shelf.kept.remove(name)
+
+    def _kept(self, candidate: Candidate) -> Candidate:
+        self._shelf.put(candidate, [])
+        return candidate
+
+    def _repo(self, said: str, folder: str) -> str:
+        """The identity of a session's repository: as its transcript tells, else as its folder does, if that is still there."""
+        if said or not folder:
+            return said
+        if folder not in self._repos:
+            path = os.path.expanduser(folder)
+            self._repos[folder] = find(path, self._environ).identity if os.path.isdir(path) else ""
+        return self._repos[folder]
+
+
+def _pages(found: Iterable[Digested]) -> Iterator[list[Digested]]:
+    rest = iter(found)
+    while page := list(islice(rest, _PAGE)):
+        yield page
+
+
+def _sum(one: Taken, other: Taken) -> Taken:
+    return Taken(*(mine + its for mine, its in zip(one, other, strict=True)))
+
+
+def _touched(path: str) -> int:
+    """When a transcript was last written: what does not tell its time is no older than that."""
+    try:
+        return int(os.stat(path).st_mtime * 1000)
+    except (OSError, ValueError):
+        return 0
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0

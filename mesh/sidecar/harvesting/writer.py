@@ -1,0 +1,179 @@
+"""Approved candidates become records, for repositories that are shared. Decides what waits, and for what; drafts come from `drafting`.
+
+Append first, then note it: after a kill in between, the next run finds the record and writes none. At most so many patterns
+become HOT in one run through what was harvested alone, and none through sessions that are all long past: a person may let them.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from clan_learnings.harvest.candidates import (
+    APPROVED,
+    FOR_HOT,
+    FOR_MEND,
+    FOR_SHARE,
+    RECORDED,
+    RULES,
+    UNSHARED,
+    WRITER,
+    Candidate,
+    Signal,
+)
+from clan_learnings.harvest.clusters import ranked
+from clan_learnings.harvest.drafting import draft_signal, heat
+from clan_learnings.memory import Memory
+from clan_learnings.notebook import Pen
+from clan_learnings.repository import find
+from clan_learnings.sharing import is_shared, read_shared
+from mesh.core.errors import UsageError
+from mesh.core.ids import text_id
+from mesh.sidecar.harvesting.shelf import KeptShelf
+from mesh.store.author import Author
+from mesh.store.reading import Reader
+
+
+class Written(NamedTuple):
+    """What became records, what was there already, what was held back."""
+
+    records: list[dict[str, Any]]
+    known: int = 0  # said by a record already: logged live, or harvested elsewhere
+    hot: tuple[str, ...] = ()  # patterns that became HOT by it
+    held_hot: int = 0  # signals that would have made more of them HOT
+    problems: tuple[str, ...] = ()
+
+
+class RecordWriter:
+    """One run of writing, on one home."""
+
+    def __init__(
+        self,
+        home: str,
+        shelf: KeptShelf,
+        author: Author,
+        *,
+        hot_a_run: int,
+        environ: Mapping[str, str] = os.environ,
+        clock: Callable[[], int] = lambda: int(time.time() * 1000),
+    ) -> None:
+        self._shelf = shelf
+        self._author = author
+        self._environ = environ
+        self._now_ms = clock()
+        self._globs = read_shared(home)
+        self._hot_left = hot_a_run
+        self._unshared: dict[str, bool] = {}
+        self._records: list[dict[str, Any]] = []
+        self._known = 0
+        self._hot: list[str] = []
+        self._held_hot = 0
+        self._problems: list[str] = []
+
+    def run(self, progress: Callable[[int], None] = lambda _: None) -> Written:
+        """Everything that may be written now."""
+        for candidate in self.due():
+            self.write(candidate)
+            progress(1)
+        return self.written()
+
+    def due(self) -> list[Candidate]:
+        """What is approved and not written, the best founded first: it has the first claim to be HOT."""
+        waits = (WRITER, FOR_SHARE, UNSHARED) if self._globs else (WRITER,)
+        return ranked(self._shelf.every(APPROVED, RECORDED, waits=waits))
+
+    def written(self) -> Written:
+        """What this run has done so far."""
+        return Written(self._records, self._known, tuple(self._hot), self._held_hot, tuple(self._problems))
+
+    def write(self, candidate: Candidate) -> Candidate:
+        """One candidate: every signal that may be a record becomes one."""
+        done = self._rules(candidate) if candidate.family == RULES else self._note(candidate)
+        if done != candidate:
+            with self._shelf.kept.writing():
+                self._shelf.put(done, [])
+        return done
+
+    def _rules(self, candidate: Candidate) -> Candidate:
+        """Corrections: one a session, each in its own repository. The oldest first, as they happened."""
+        for signal in sorted(candidate.waiting, key=lambda each: (each.at_ms, each.session)):
+            held = self._held(signal)
+            if held:
+                candidate = _with(candidate, signal._replace(held=held))
+            else:
+                candidate = self._append(candidate, signal, signal.repo)
+        return candidate
+
+    def _note(self, candidate: Candidate) -> Candidate:
+        """All else is said once, whoever says it again; where several repositories say it, it holds everywhere."""
+        said = next((signal.record for signal in candidate.signals if signal.record), "")
+        if not said:
+            held = {signal: self._held(signal) for signal in candidate.waiting}
+            free = [signal for signal, why in held.items() if not why]
+            for signal, why in held.items():
+                candidate = _with(candidate, signal._replace(held=why))
+            if not free:
+                return candidate
+            repos = {signal.repo for signal in free}
+            first = min(free, key=lambda each: (each.at_ms, each.session))
+            candidate = self._append(candidate, first, repos.pop() if len(repos) == 1 else "")
+            said = next((signal.record for signal in candidate.signals if signal.record), "")
+        for signal in candidate.waiting if said else ():
+            candidate = _with(candidate, signal._replace(record=said, held=""))
+        return candidate
+
+    def _append(self, candidate: Candidate, signal: Signal, repo: str) -> Candidate:
+        memory = Memory(Reader(self._author.store.database.connection))
+        pen = Pen()
+        try:
+            drafted = draft_signal(memory, candidate, signal, repo, pen, self._now_ms)
+        except UsageError as error:
+            return self._to_mend(candidate, signal, str(error))
+        if pen.found and not candidate.is_accepted:
+            return self._to_mend(candidate, signal, f"a secret was found in it: {pen.found}")
+        candidate = candidate._replace(pattern=drafted.pattern or candidate.pattern)
+        if drafted.known:
+            self._known += 1
+            return _recorded(candidate, signal, text_id(drafted.known))
+        if drafted.pattern and not candidate.is_accepted:
+            warmth = heat(memory, drafted.pattern, signal, self._now_ms)
+            if warmth.is_old_news or (warmth.becomes_hot and self._hot_left <= 0):
+                self._held_hot += 1
+                return _with(candidate, signal._replace(held=FOR_HOT))
+            if warmth.becomes_hot:
+                self._hot_left -= 1
+                self._hot.append(drafted.pattern)
+        receipt = self._author.append(drafted.drafts)
+        tag = text_id(receipt.tags[0])
+        short = Reader(self._author.store.database.connection).short_id(receipt.tags[0])
+        told = {"id": short, "kind": candidate.kind, "text": candidate.text, "repo": repo, "session": signal.session}
+        self._records.append(told | {"pattern": drafted.pattern, "counts": receipt.counts, "candidate": candidate.id})
+        return _recorded(candidate, signal, tag)
+
+    def _to_mend(self, candidate: Candidate, signal: Signal, why: str) -> Candidate:
+        self._problems.append(f"{candidate.id} could not be written: {why}")
+        return _with(candidate._replace(why=why), signal._replace(held=FOR_MEND))
+
+    def _held(self, signal: Signal) -> str:
+        """Why it may not leave this node; empty if it may."""
+        if self._is_unshared(signal.folder):
+            return UNSHARED
+        return "" if is_shared(signal.repo, self._globs) else FOR_SHARE
+
+    def _is_unshared(self, folder: str) -> bool:
+        """Whether the repository itself says that nothing of it is to be shared."""
+        if not folder:
+            return False
+        if folder not in self._unshared:
+            path = os.path.expanduser(folder)
+            self._unshared[folder] = os.path.isdir(path) and find(path, self._environ).file.share is False
+        return self._unshared[folder]
+
+
+def _with(candidate: Candidate, signal: Signal) -> Candidate:
+    kept = (signal if each.session == signal.session else each for each in candidate.signals)
+    return candidate._replace(signals=tuple(kept))
+
+
+def _recorded(candidate: Candidate, signal: Signal, record: str) -> Candidate:
+    return _with(candidate._replace(state=RECORDED, why="recorded"), signal._replace(record=record, held=""))

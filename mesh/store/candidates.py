@@ -1,0 +1,173 @@
+"""What harvesting keeps between its runs: candidates as JSON, the words they are found by, up to where digests were read.
+
+Local, like the catalogue beside it: nothing of it is ever in feeds, bundles or rendered files. Judges nothing.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+from mesh.store.local_database import LocalDatabase
+
+FOLDER, FILE = "capture", "candidates.db"
+_PAGE = 500
+
+MIGRATIONS = (
+    """
+CREATE TABLE candidates(
+    candidate INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, family TEXT NOT NULL, state TEXT NOT NULL, waits TEXT NOT NULL,
+    body TEXT NOT NULL);
+CREATE INDEX candidates_by_state ON candidates(state, waits);
+CREATE TABLE words(word TEXT NOT NULL, candidate INTEGER NOT NULL, PRIMARY KEY(word, candidate)) WITHOUT ROWID;
+CREATE INDEX words_by_candidate ON words(candidate);
+CREATE TABLE transcripts(key TEXT NOT NULL, candidate INTEGER NOT NULL, PRIMARY KEY(key, candidate)) WITHOUT ROWID;
+CREATE TABLE progress(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+""",
+)
+
+
+def are_there(home: str) -> bool:
+    """Whether anything was ever harvested in a home."""
+    return os.path.exists(os.path.join(home, FOLDER, FILE))
+
+
+class Candidates:
+    """One connection, for one thread. Bodies are dicts that have `id`; whoever calls knows what is in them."""
+
+    def __init__(self, home: str) -> None:
+        self._database = LocalDatabase(os.path.join(home, FOLDER, FILE), MIGRATIONS)
+        self._run = self._database.run
+
+    def close(self) -> None:
+        """Release the file. Safe to call twice."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction: all that is put in it, or nothing."""
+        with self._database.writing():
+            yield
+
+    def get(self, name: str) -> dict[str, Any] | None:
+        """The candidate of an id."""
+        found = self._run("SELECT body FROM candidates WHERE id=?", (name,)).get
+        return None if found is None else _read(found)
+
+    def beginning(self, name: str, most: int = 10) -> list[str]:
+        """The ids that begin like this."""
+        rows = self._run(
+            "SELECT id FROM candidates WHERE id>=? AND id<? ORDER BY id LIMIT ?", (name, name + "\U0010ffff", most)
+        )
+        return [row[0] for row in rows]
+
+    def near(self, family: str, words: Iterable[str], most: int) -> list[dict[str, Any]]:
+        """Those of a family that share the most of these words, most first."""
+        rows = self._run(
+            "SELECT body FROM (SELECT candidate, count(*) AS shared FROM words WHERE word IN (SELECT value FROM json_each(?))"
+            " GROUP BY candidate) JOIN candidates USING(candidate) WHERE family=? ORDER BY shared DESC, id LIMIT ?",
+            (json.dumps(list(words)), family, most),
+        ).fetchall()
+        return [_read(row[0]) for row in rows]
+
+    def put(self, body: dict[str, Any], family: str, state: str, waits: str, words: Iterable[str] = ()) -> None:
+        """Keep one, in the place of the one with the same id. `words`: more that it is found by."""
+        number = self._run(
+            "INSERT INTO candidates(id, family, state, waits, body) VALUES(?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET"
+            " family=excluded.family, state=excluded.state, waits=excluded.waits, body=excluded.body RETURNING candidate",
+            (body["id"], family, state, waits, json.dumps(body, separators=(",", ":"))),
+        ).get
+        self._database.connection.executemany(
+            "INSERT OR IGNORE INTO words VALUES(?,?)", [(_storable(word), number) for word in words]
+        )
+
+    def remove(self, name: str) -> None:
+        """Forget one altogether."""
+        number = self._run("SELECT candidate FROM candidates WHERE id=?", (name,)).get
+        for table in ("words", "transcripts", "candidates"):
+            self._run(f"DELETE FROM {table} WHERE candidate=?", (number,))
+
+    def every(
+        self, states: Iterable[str] | None = None, waits: Iterable[str] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """All, or those in some states, or that wait for something, in the order they were founded."""
+        wanted = None if states is None else json.dumps(list(states))
+        waited = None if waits is None else json.dumps(list(waits))
+        after = 0
+        while True:
+            rows = self._run(
+                "SELECT candidate, body FROM candidates WHERE candidate>?1 AND"
+                " (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) AND"
+                " (?3 IS NULL OR waits IN (SELECT value FROM json_each(?3))) ORDER BY candidate LIMIT ?4",
+                (after, wanted, waited, _PAGE),
+            ).fetchall()
+            yield from (_read(row[1]) for row in rows)
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """How many there are by state, and by what they wait for."""
+        rows = self._run("SELECT state, waits, count(*) FROM candidates GROUP BY state, waits")
+        return {(state, waits): count for state, waits, count in rows}
+
+    # Which transcripts it was found in
+
+    def found_in(self, name: str, key: str) -> None:
+        """A transcript has told of a candidate."""
+        self._run(
+            "INSERT OR IGNORE INTO transcripts SELECT ?, candidate FROM candidates WHERE id=?", (_storable(key), name)
+        )
+
+    def told_by(self, key: str) -> list[str]:
+        """The ids of what a transcript has told of."""
+        rows = self._run("SELECT id FROM transcripts JOIN candidates USING(candidate) WHERE key=?", (_storable(key),))
+        return [row[0] for row in rows.fetchall()]
+
+    def of_forgotten(self, is_there: Callable[[str], bool]) -> list[tuple[str, str]]:
+        """Candidates of transcripts that are not there any more: key and id."""
+        keys = [row[0] for row in self._run("SELECT DISTINCT key FROM transcripts")]
+        gone = json.dumps([key for key in keys if not is_there(key)])
+        rows = self._run(
+            "SELECT key, id FROM transcripts JOIN candidates USING(candidate)"
+            " WHERE key IN (SELECT value FROM json_each(?)) ORDER BY id",
+            (gone,),
+        ).fetchall()
+        return [(key, name) for key, name in rows]
+
+    def forget(self, key: str, name: str) -> bool:
+        """A transcript tells of a candidate no more. Says whether another one does."""
+        number = self._run("SELECT candidate FROM candidates WHERE id=?", (name,)).get
+        self._run("DELETE FROM transcripts WHERE key=? AND candidate=?", (_storable(key), number))
+        return self._run("SELECT 1 FROM transcripts WHERE candidate=? LIMIT 1", (number,)).get is not None
+
+    def rewrite(self) -> None:
+        """Leave nothing in the file of what was removed."""
+        self._database.rewrite()
+
+    # Up to where
+
+    def progress(self, name: str) -> int:
+        """A number that was kept; 0 if none was."""
+        return self._run("SELECT value FROM progress WHERE name=?", (name,)).get or 0
+
+    def reach(self, name: str, value: int) -> None:
+        """Keep a number."""
+        self._run("INSERT OR REPLACE INTO progress VALUES(?,?)", (name, value))
+
+
+def _read(body: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(body)
+    return found
+
+
+def _storable(text: str) -> str:
+    """Half a pair of surrogates is no text for SQLite."""
+    return text.encode("utf-8", "replace").decode()
