@@ -1,0 +1,190 @@
+"""Lines of a transcript without what nobody may keep: private text, names of home folders, secrets. Pure: no files.
+
+Works on the strings of JSON as they read when decoded, so nothing hides behind an escape, nor in JSON inside a string; lines
+stay lines, so what is cited is found. Every text of a line is seen, whether or not the line is JSON. What is unchanged stays
+as it was written.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from clan_learnings.capture.home_folders import homeless
+from clan_learnings.capture.private import may_be_private, without_private, without_private_lines
+from clan_learnings.redaction.names import is_secret_of
+from clan_learnings.redaction.passes import MARK_OPENS, mark, without_secrets
+
+LONG_CHARS = 256 * 1024  # of one string; of what is longer, the beginning and the end are kept
+_PIECE_CHARS = 32 * 1024  # looked at at once: whoever shares the interpreter with us waits meanwhile
+_CACHE_CHARS = 4 * 1024 * 1024
+_DEPTH = 4  # of JSON in strings in JSON
+_NESTED = 50  # of values; what lies deeper is dropped, not kept unseen
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?$)')  # the last of a line may be cut off
+_PLAIN = re.compile(
+    r"[\s\d{}\[\],:.+\-]*+(?:(?:true|false|null|[eE][+-]?\d)[\s\d{}\[\],:.+\-]*+)*+"
+)  # JSON without its strings
+_FREE = re.compile(r"\\[\\/\"'nrtu]")  # an escape, in what should be plain text by now
+_UNICODE = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_BREAK = re.compile(r"(?<=[^\s:=,|>(\[{\"'\\])\n")  # where a text may be parted: no value of a name on the next line
+_BLANK = re.compile(r"\s")
+_NO_BLANK_CHARS = 4096
+
+
+class Cleaner:
+    """Cleans line after line. Remembers what it has seen: transcripts say everything several times."""
+
+    def __init__(self, breathe: Callable[[], None] | None = None) -> None:
+        """`breathe` is called after every line; it may sleep, or raise."""
+        self._breathe = breathe
+        self.shortened = 0  # strings that were too long to be kept whole
+        self.redacted: dict[str, int] = {}  # secrets, by their sort
+        self._cache: dict[tuple[str, str], str] = {}
+        self._cached_chars = 0
+        self._name = ""  # that the next value stands under
+
+    def clean(self, data: bytes) -> bytes:
+        """Some lines, the last with or without its end. Exactly as many come back."""
+        if may_be_private(data):
+            data = without_private_lines(data)
+        return b"\n".join([self._line(line) if line else line for line in data.split(b"\n")])
+
+    def _rest(self) -> None:
+        if self._breathe is not None:
+            self._breathe()
+
+    def _line(self, line: bytes) -> bytes:
+        self._rest()
+        text = line.decode("utf-8", "replace")
+        if "\0" in text:
+            text = text.replace("\0", "")
+        parts: list[str] = []
+        between: list[str] = []
+        at = 0
+        for match in _STRING.finditer(text):
+            start, end = match.span()
+            between.append(text[at:start])
+            parts += text[at:start], self._token(match.group(), is_name=text[end : end + 8].lstrip()[:1] == ":")
+            at = end
+        between.append(text[at:])
+        parts.append(text[at:])
+        cleaned = "".join(parts)
+        if not _PLAIN.fullmatch("".join(between)):  # not JSON, or damaged: all of it is a text
+            cleaned = self.text(cleaned)
+        return cleaned.replace("\n", " ").encode("utf-8", "replace")
+
+    def _token(self, token: str, *, is_name: bool) -> str:
+        """A string as it stands in JSON, in quotes."""
+        try:
+            text = json.loads(token, strict=False) if "\\" in token else token[1:-1] if token[-1:] == '"' else token[1:]
+        except ValueError:  # cut off in the middle of an escape
+            text = token[1:]
+        clean = self.text(text, "" if is_name else self._name)
+        if is_name:
+            self._name = text[:200]
+        return token if clean is text or clean == text else json.dumps(clean, ensure_ascii=False)
+
+    def text(self, text: str, name: str = "", depth: int = 0) -> str:
+        """A decoded text; `name`: what it stands under."""
+        if len(text) < 3:
+            return text
+        key = (name, text)
+        known = self._cache.get(key)
+        if known is not None:
+            return known
+        clean = self._clean(text, name, depth)
+        if len(text) <= _PIECE_CHARS:
+            self._cached_chars += len(text)
+            if self._cached_chars > _CACHE_CHARS:
+                self._cache.clear()
+                self._cached_chars = len(text)
+            self._cache[key] = clean
+        return clean
+
+    def value(self, value: Any, name: str = "", depth: int = 0) -> Any:
+        """A value of decoded JSON, with all its texts cleaned."""
+        if isinstance(value, str):
+            return self.text(value, name)
+        if depth > _NESTED:
+            return None
+        if isinstance(value, dict):
+            return {self.text(str(key)): self.value(inner, str(key), depth + 1) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(inner, name, depth + 1) for inner in value]
+        return value
+
+    def _clean(self, text: str, name: str, depth: int) -> str:
+        clean = text
+        if len(clean) > LONG_CHARS:
+            clean = self._short(clean)
+        if depth < _DEPTH and "\\" in clean:
+            clean = self._inside(clean, depth)
+        clean = self._without_secrets(without_private(clean))
+        sort = is_secret_of(name, clean) if name and MARK_OPENS not in clean else ""
+        if sort:
+            self.redacted[sort] = self.redacted.get(sort, 0) + 1
+            return mark(sort)
+        return homeless(clean)  # after the secrets: one that has a home folder in it is known by all of it
+
+    def _inside(self, text: str, depth: int) -> str:
+        """Text with escapes in it: JSON in a string, or a piece of it. Rewritten only if something was found behind them."""
+        if text[:1] in '{["' and text.rstrip()[-1:] in '}]"':
+            name, self._name = self._name, ""
+            try:
+                inner = "\n".join(
+                    _STRING.sub(lambda found: self._inner(found, depth), line) for line in text.split("\n")
+                )
+            finally:
+                self._name = name
+            if inner != text:
+                return inner
+        if not _FREE.search(text):
+            return text
+        bare = _bare(text)
+        clean = self.text(bare, "", depth + 1)
+        return text if clean == bare else clean
+
+    def _inner(self, found: "re.Match[str]", depth: int) -> str:
+        token, text = found.group(), found.string
+        is_name = text[found.end() : found.end() + 8].lstrip()[:1] == ":"
+        try:
+            value = json.loads(token, strict=False)
+        except ValueError:
+            return token
+        clean = self.text(value, "" if is_name else self._name, depth + 1)
+        if is_name:
+            self._name = value[:200]
+        return token if clean == value else json.dumps(clean, ensure_ascii=False)
+
+    def _without_secrets(self, text: str) -> str:
+        if len(text) <= _PIECE_CHARS or "PRIVATE KEY" in text or "Private-" in text:
+            return without_secrets(text, self.redacted)
+        parts, at = [], 0
+        while len(text) - at > _PIECE_CHARS:
+            found = _BREAK.search(text, at + _PIECE_CHARS // 2)
+            if found is None:
+                break
+            parts.append(without_secrets(text[at : found.end()], self.redacted))
+            at = found.end()
+        parts.append(without_secrets(text[at:], self.redacted))
+        return "".join(parts)
+
+    def _short(self, text: str) -> str:
+        """The beginning and the end, parted at a blank: half a secret is one that no rule knows. Without blanks: nothing."""
+        self.shortened += 1
+        half = LONG_CHARS // 2
+        last = None
+        for last in _BLANK.finditer(text, half - _NO_BLANK_CHARS, half):  # noqa: B007 (the last one is wanted)
+            pass
+        first = _BLANK.search(text, len(text) - half, len(text) - half + _NO_BLANK_CHARS)
+        if last is None or first is None:
+            return f"[{len(text)} characters left out]"
+        left_out = first.start() - last.end()
+        return f"{text[: last.end()]}[{left_out} characters left out]{text[first.start() :]}"
+
+
+def _bare(text: str) -> str:
+    """A text without one layer of escapes, as far as they matter to who looks for secrets."""
+    text = _UNICODE.sub(lambda found: chr(int(found[1], 16)), text) if "\\u" in text else text
+    text = text.replace("\\\\", "\\").replace('\\"', '"').replace("\\/", "/").replace("\\n", "\n").replace("\\r", "\r")
+    return text.replace("\\t", "\t")

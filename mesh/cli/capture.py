@@ -1,0 +1,189 @@
+"""`mesh capture`: take finished sessions of coding agents in, to harvest from. Local: nothing of it leaves this machine."""
+
+import argparse
+import os
+import time
+
+from mesh.cli.arguments import parser
+from mesh.cli.bar import Bar
+from mesh.cli.main import EXIT_FAILED, EXIT_OK
+from mesh.cli.output import plain, print_json, tell
+from mesh.core.errors import UsageError
+from mesh.core.moment import span
+from mesh.sidecar.capturing.capture import Capture
+from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
+from mesh.sidecar.capturing.report import Report
+from mesh.sidecar.capturing.retention import keep_within
+from mesh.sidecar.capturing.settings import CaptureSettings, read_settings, write_settings
+from mesh.store.catalogue import Catalogue, is_there
+from mesh.store.home import open_home
+
+_UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+
+
+def main(argv: list[str]) -> int:
+    """Capture, or change how it is done."""
+    arguments = parser("capture", "mesh capture --agent codex --since 30d")
+    arguments.add_argument(
+        "paths", metavar="PATH", nargs="*", help="files or folders (default: where agents keep sessions)"
+    )
+    arguments.add_argument("--agent", metavar="A", default="", help="only sessions of this agent, like codex")
+    arguments.add_argument("--since", metavar="TIME", default="", help="only files written since then: 2026-11-16, 30d")
+    arguments.add_argument("--dry-run", action="store_true", help="read everything, keep nothing")
+    arguments.add_argument("--status", action="store_true", help="only say what is kept, and how it is set")
+    arguments.add_argument(
+        "--on", action="store_true", help="let the sidecar capture what hooks point at (the default)"
+    )
+    arguments.add_argument("--off", action="store_true", help="let the sidecar capture nothing")
+    arguments.add_argument(
+        "--budget", metavar="SOFT[,HARD]", default="", help="room for raw bodies, like 2G or 2G,4G (the default)"
+    )
+    arguments.add_argument(
+        "--max-age", metavar="DAYS", type=int, default=0, help="drop analysed bodies after so many days"
+    )
+    arguments.add_argument(
+        "--forget", metavar="SESSION|PATH", default="", help="take a session out for good, and never capture it again"
+    )
+    given = arguments.parse_args(argv)
+    home = open_home(given.home).path
+    if given.forget:
+        return _forget(home, given)
+    if given.on or given.off or given.budget or given.max_age:
+        return _set(home, given)
+    return _status(home, as_json=given.json) if given.status else _capture(home, given)
+
+
+def _capture(home: str, given: argparse.Namespace) -> int:
+    from mesh.sidecar.capturing.analysis import real_analysts
+
+    refuse_unknown(given.agent)
+    refuse_missing(given.paths)
+    since_ms = span(given.since, int(time.time() * 1000))[0] if given.since else 0
+    files = list(discover(given.paths, given.agent, since_ms, os.environ))
+    bar = Bar("sessions", len(files))
+    began = time.monotonic()
+    with Catalogue(home) as catalogue:
+        catalogue.sweep()
+        capture = Capture(catalogue, real_analysts(), dry_run=given.dry_run)
+        try:
+            report = capture.run(files, bar)
+        finally:
+            bar.done()
+        if not given.dry_run:
+            report.dropped, report.lost = keep_within(catalogue, read_settings(home).budget)
+    if given.json:
+        print_json(report.as_json() | {"seconds": round(time.monotonic() - began, 2)})
+    else:
+        _print(report, time.monotonic() - began)
+    return EXIT_FAILED if report.failed or report.lost else EXIT_OK
+
+
+def _print(report: Report, seconds: float) -> None:
+    print(f"discovered  {report.discovered:,} files")
+    grown = f", {report.continued:,} of them had grown" if report.continued else ""
+    would = "would be " if report.is_dry else ""
+    print(
+        f"ingested    {report.ingested:,} files {would}taken in: {report.sessions:,} sessions, {report.items:,} items{grown}"
+    )
+    if report.flavours:
+        print(f"            {', '.join(f'{plain(name)} {count:,}' for name, count in sorted(report.flavours.items()))}")
+    print(f"unchanged   {report.unchanged:,}")
+    if report.copies:
+        print(f"copies      {report.copies:,}: another file tells the same session, and no less of it")
+    if report.forgotten:
+        print(f"forgotten   {report.forgotten:,}: as you asked with --forget")
+    for name, reasons in (("skipped", report.skipped), ("failed", report.failed)):
+        for why, count in reasons.most_common():
+            print(f"{name:<10}  {count:,}: {plain(why)}")
+    for path, why in report.failures:
+        tell(f"failed: {plain(path)}: {plain(why)}")
+    if report.dropped:
+        print(f"dropped     {report.dropped:,} analysed bodies, to stay within the budget; their digests stay")
+    if report.lost:
+        tell(f"DATA LOSS: {report.lost:,} sessions that were never analysed had to go: the hard cap was reached")
+        tell("  next: give them more room: mesh capture --budget 4G,8G")
+    tell(f"{report.bytes / 1e6:,.1f} MB read in {seconds:.1f} s")
+
+
+def _set(home: str, given: argparse.Namespace) -> int:
+    if given.on and given.off:
+        raise UsageError("--on and --off exclude each other", "choose one: mesh capture --off")
+    before = read_settings(home)
+    budget = before.budget
+    if given.budget:
+        soft, _, hard = given.budget.partition(",")
+        soft_bytes = _size(soft)
+        budget = budget._replace(soft_bytes=soft_bytes, hard_bytes=_size(hard) if hard else 2 * soft_bytes)
+        if budget.hard_bytes < budget.soft_bytes:
+            raise UsageError("the hard cap is below the soft one", "the larger one second: mesh capture --budget 2G,4G")
+    if given.max_age:
+        if given.max_age < 1:
+            raise UsageError("--max-age takes a number of days", "like this: mesh capture --max-age 180")
+        budget = budget._replace(age_days=given.max_age)
+    is_on = True if given.on else False if given.off else before.is_on
+    since_ms = int(time.time() * 1000) if is_on and not before.is_on else before.since_ms
+    write_settings(home, CaptureSettings(is_on, since_ms, budget))
+    return _status(home, as_json=given.json)
+
+
+def _status(home: str, *, as_json: bool) -> int:
+    settings = read_settings(home)
+    counts = None
+    if is_there(home):
+        with Catalogue(home) as catalogue:
+            counts = catalogue.counts()
+    if as_json:
+        print_json(
+            {
+                "on": settings.is_on,
+                "soft_bytes": settings.budget.soft_bytes,
+                "hard_bytes": settings.budget.hard_bytes,
+                "age_days": settings.budget.age_days,
+                "kept": counts._asdict() if counts is not None else None,
+            }
+        )
+        return EXIT_OK
+    print(
+        f"capturing  {'on: the sidecar takes in what hooks point at' if settings.is_on else 'off: only by hand, with mesh capture'}"
+    )
+    budget = settings.budget
+    print(
+        f"budget     {budget.soft_bytes / 1024**3:g} GiB, at most {budget.hard_bytes / 1024**3:g}; {budget.age_days} days"
+    )
+    if counts is None:
+        print("kept       nothing yet")
+        return EXIT_OK
+    files = ", ".join(f"{count:,} {state}" for state, count in sorted(counts.files.items()))
+    print(f"kept       {counts.sessions:,} sessions; {counts.bodies:,} bodies, {counts.body_bytes / 1e6:,.1f} MB")
+    print(f"files      {files or 'none'}")
+    if counts.unanalysed:
+        print(f"waiting    {counts.unanalysed:,} bodies without a digest")
+    if counts.lost:
+        print(f"lost       {counts.lost:,} bodies that were never analysed")
+    return EXIT_OK
+
+
+def _forget(home: str, given: argparse.Namespace) -> int:
+    with Catalogue(home) as catalogue:
+        sessions, had_body = catalogue.forget(given.forget)
+    if given.json:
+        print_json({"forgotten": sessions, "body": had_body})
+        return EXIT_OK
+    if not sessions:
+        print(f"{plain(given.forget)} was not captured; it will not be")
+    for session in sessions:
+        print(f"{plain(session)} is forgotten: body, digest and items; it will not be captured again")
+    tell("what was made of it before, if anything, is still there; to take that back: mesh retract, mesh erase")
+    return EXIT_OK
+
+
+def _size(text: str) -> int:
+    text = text.strip().lower().removesuffix("ib").removesuffix("b")
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in ("k", "m", "g", "t") else (text, "")
+    try:
+        size = int(float(number) * _UNITS[unit])
+    except (ValueError, OverflowError):
+        size = 0
+    if size < 1024**2:
+        raise UsageError(f"{text[:40]!r} is not a size of at least 1M", "like this: mesh capture --budget 2G,4G")
+    return size

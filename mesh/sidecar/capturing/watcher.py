@@ -1,0 +1,156 @@
+"""The thread that captures while the sidecar runs: what hooks pointed at, and now and then what they may have missed.
+
+It computes for a moment and rests for a moment, because gossip waits for the interpreter meanwhile; it ends in the middle of
+its work when the node stops, which loses nothing. Whatever fails is logged once and tried again later.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Self
+
+from clan_learnings.agents.hooks import FIRED
+from clan_learnings.capture.places import Found, look_at
+from mesh.core.errors import MeshError
+from mesh.sidecar.capturing.analysis import Analysts, real_analysts
+from mesh.sidecar.capturing.capture import Capture, Stopped
+from mesh.sidecar.capturing.discovery import discover
+from mesh.sidecar.capturing.pointers import Pointer, Pointers
+from mesh.sidecar.capturing.retention import keep_within
+from mesh.sidecar.capturing.settings import CaptureSettings, read_settings
+from mesh.store.catalogue import Catalogue
+from mesh.store.home import Home
+
+LOOK_SECONDS = 20.0
+SCHEDULE_SECONDS = 3600.0
+FILE_BYTES = 16 * 1024 * 1024  # what is larger is left to `mesh capture`: the sidecar stays small
+_QUIET_SECONDS = 60.0  # a session that is being written to is read when it rests,
+_PATIENCE_SECONDS = 900.0  # or after so long
+_LATELY_MS = 7 * 86_400_000  # what the schedule looks back: older sessions are captured when somebody asks for it
+_STOP_SECONDS = 1.0
+_WORK_SECONDS, _REST_SECONDS = 0.003, 0.003
+
+log = logging.getLogger("mesh.sidecar")
+
+
+class Capturing:
+    """Use as a context manager: leaving it ends the thread."""
+
+    def __init__(
+        self,
+        home: Home,
+        analysts: Callable[[], Analysts] = real_analysts,
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        self._home = home.path
+        self._analysts = analysts
+        self._look_seconds = look_seconds
+        self._pointers = Pointers(home.path)
+        self._stop = threading.Event()
+        self._resumed = 0.0
+        self._scheduled = time.monotonic() + SCHEDULE_SECONDS / 12  # not while everything else starts
+        self._said: set[str] = set()
+        self._thread = threading.Thread(target=self._work, name="mesh-capturing", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join(_STOP_SECONDS)
+
+    def _work(self) -> None:
+        while not self._stop.wait(self._look_seconds):
+            try:
+                self.look()
+            except Stopped:
+                return
+            except Exception as error:  # noqa: BLE001 (a full disk or a damaged file can make anything fail)
+                self._complain(error)
+
+    def look(self, now_ms: int | None = None) -> None:
+        """What there is to do now, if anything."""
+        now_ms = int(time.time() * 1000) if now_ms is None else now_ms
+        settings = read_settings(self._home)
+        if not settings.is_on:
+            self._pointers.drop()
+            return
+        ready = []
+        for pointer in self._pointers.waiting():
+            found = look_at(pointer.path, is_own_only=True)
+            if found is None or not self._fits(found):
+                self._pointers.done(pointer.path)
+            elif _is_ready(pointer, found, now_ms):
+                ready.append(found)
+        if ready:
+            self._run(ready, settings)
+            for found in ready:
+                self._pointers.done(found.path)
+        self._pointers.settle()
+        if time.monotonic() >= self._scheduled:
+            self._scheduled = time.monotonic() + SCHEDULE_SECONDS
+            self._run(self._missed(settings, now_ms), settings)
+
+    def _missed(self, settings: CaptureSettings, now_ms: int) -> Iterable[Found]:
+        """Sessions of the last days of agents that have our hooks: a hook may not have come to its end."""
+        since_ms = max(now_ms - _LATELY_MS, settings.since_ms)
+        try:
+            agents = sorted(os.listdir(os.path.join(self._home, FIRED)))
+        except FileNotFoundError:
+            agents = []
+        for agent in agents:
+            for found in discover((), agent, since_ms, os.environ):
+                self._breathe()
+                if found.mtime_ns < (now_ms - _QUIET_SECONDS * 1000) * 1_000_000 and self._fits(found):
+                    yield found
+
+    def _fits(self, found: Found) -> bool:
+        if found.size <= FILE_BYTES:
+            return True
+        self._say(f"{found.path} is larger than {FILE_BYTES} bytes; next: mesh capture {found.path}")
+        return False
+
+    def _run(self, files: Iterable[Found], settings: CaptureSettings) -> None:
+        self._resumed = time.monotonic()
+        with Catalogue(self._home) as catalogue:
+            catalogue.sweep()
+            capture = Capture(catalogue, self._analysts(), self._breathe)
+            report = capture.run(files)
+            if report.is_cut:
+                raise Stopped
+            keep_within(catalogue, settings.budget)
+        if report.ingested:
+            log.info("captured %d transcripts, %d sessions", report.ingested, report.sessions)
+        for why, count in report.failed.items():
+            self._say(f"{count} transcripts could not be captured: {why}; next: mesh capture")
+
+    def _breathe(self) -> None:
+        if time.monotonic() - self._resumed > _WORK_SECONDS:
+            if self._stop.is_set():
+                raise Stopped
+            time.sleep(_REST_SECONDS)
+            self._resumed = time.monotonic()
+
+    def _complain(self, error: Exception) -> None:
+        if isinstance(error, MeshError):
+            self._say(f"{error}; next: {error.next_step}")
+        else:
+            self._say(f"{type(error).__name__}: {error}")
+
+    def _say(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            log.warning("capturing: %s", text)
+
+
+def _is_ready(pointer: Pointer, found: Found, now_ms: int) -> bool:
+    """Whether a session has ended, or rests, or has waited long enough to be looked at in between."""
+    quiet_ms = now_ms - found.mtime_ns // 1_000_000
+    waited_ms = now_ms - pointer.at_ms
+    return pointer.is_over or not 0 <= quiet_ms < _QUIET_SECONDS * 1000 or not 0 <= waited_ms < _PATIENCE_SECONDS * 1000
