@@ -1,6 +1,22 @@
 """What a session amounts to, small enough to keep for ever: task, outcome, failures and what mended them, errors, cost. Local, never gossiped."""
 
+import os
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+from clan_learnings.capture.attempts import State
+from clan_learnings.capture.corrections import corrections_in
+from clan_learnings.capture.course import Course
+from clan_learnings.capture.edits import files_of, is_edit
+from clan_learnings.capture.events import Kind, Session
+from clan_learnings.capture.excerpt import excerpt
+from clan_learnings.capture.failures import Mended, Way
+from clan_learnings.capture.outcome import outcome_of
+from clan_learnings.capture.signature import signature_of
+from clan_learnings.remote import identity_of
+
+_TASK, _WORDS, _COMMAND, _ERROR, _PATH = 300, 300, 200, 200, 200  # characters that are kept
+_FILES, _FAILURES, _CORRECTIONS, _ERRORS = 200, 100, 100, 100
 
 
 class Failure(NamedTuple):
@@ -42,3 +58,94 @@ class Digest(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """As it is kept."""
         return self._asdict() | {"failures": [failure._asdict() for failure in self.failures]}
+
+
+def digest_of(session: Session, course: Course | None = None) -> Digest:
+    """Of one session. `course`: if it is known already."""
+    course = course or Course.of(session)
+    outcome = outcome_of(course)
+    prompt = next((event for event in course.events if event.kind is Kind.PROMPT and not event.is_sidechain), None)
+    return Digest(
+        session=excerpt(session.name, _PATH),
+        flavour=session.flavour,
+        task=excerpt(prompt.text if prompt else session.title, _TASK),
+        folder=excerpt(session.folder, _PATH),
+        repo=repo_of(session.remote, session.folder),
+        outcome=outcome.result,
+        why=outcome.why,
+        files=_files(course),
+        failures=[_failure(mended) for mended in course.failures[:_FAILURES]],
+        corrections=[
+            (found.line, excerpt(found.words, _WORDS))
+            for found in corrections_in(course.events, session)[:_CORRECTIONS]
+        ],
+        errors=_errors(course),
+        messages=session.messages,
+        calls=session.calls,
+        tokens=session.usage.input + session.usage.output,
+        dollars=session.usage.dollars,
+        started_ms=session.started_ms,
+        ended_ms=session.ended_ms,
+        model=excerpt(session.model, _PATH),
+        is_subagent=session.is_subagent,
+        skipped=dict(session.skipped),
+    )
+
+
+def repo_of(remote: str, folder: str) -> str:
+    """The repository's identity: from its address, else from the folder if that is on this machine."""
+    if remote and (found := identity_of(remote)):
+        return found
+    return _repo_of_folder(folder) if folder.startswith("/") else ""
+
+
+@lru_cache(maxsize=1024)
+def _repo_of_folder(folder: str) -> str:
+    if not os.path.isdir(folder):
+        return ""
+    from clan_learnings.repository import find
+
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        return find(folder, environ).identity
+    except (OSError, ValueError):
+        return ""
+
+
+def _files(course: Course) -> list[str]:
+    changed = (
+        name
+        for attempt in course.attempts
+        if attempt.state in (State.WORKED, State.UNKNOWN) and is_edit(attempt.call)
+        for name in files_of(attempt.call)
+    )
+    return list(dict.fromkeys(excerpt(name, _PATH) for name in changed))[:_FILES]
+
+
+def _failure(mended: Mended) -> Failure:
+    call = mended.attempt.call
+    helped = mended.fix if mended.way not in (Way.NOT, Way.AGAIN) else None
+    return Failure(
+        line=mended.attempt.line,
+        command=excerpt(call.text or call.tool, _COMMAND),
+        error=excerpt(mended.error, _ERROR),
+        signature=mended.signature,
+        tool=excerpt(call.tool, _PATH),
+        fix_line=helped.call.line if helped else None,
+        fix=_fix(helped.call) if helped else "",
+    )
+
+
+def _fix(call: Any) -> str:
+    if call.text:
+        return excerpt(call.text, _COMMAND)
+    names = ", ".join(name.replace("\\", "/").rsplit("/", 1)[-1] for name in files_of(call)[:3])
+    return excerpt(f"{call.tool} {names}".strip(), _COMMAND)
+
+
+def _errors(course: Course) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for attempt in course.attempts:
+        if attempt.state in (State.FAILED, State.HIDDEN) and (signature := signature_of(attempt.output)):
+            counts[signature] = counts.get(signature, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: -item[1])[:_ERRORS])

@@ -1,0 +1,262 @@
+"""What failed in a session and what mended it: another way to run it, an edit, a command that prepared it. No opinion whether that is worth knowing.
+
+Equal failures in a row are one: the same check, failing until it passes. Of these the last one the agent was told about stands
+for all, since what followed it is what helped.
+"""
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from clan_learnings.capture.attempts import Attempt, State, is_by_shell
+from clan_learnings.capture.commands import Command, commands_in, last_of, likeness, plain
+from clan_learnings.capture.edits import is_edit
+from clan_learnings.capture.events import Event, Kind
+from clan_learnings.capture.signature import signature_of, telling_line
+
+
+class Way(StrEnum):
+    """How it was mended."""
+
+    NOT = ""  # nobody did, as far as can be seen
+    OTHERWISE = "otherwise"  # the same program, called in another way
+    INSTEAD = "instead"  # another program or tool for the same thing
+    EDITED = "edited"  # files were changed, then the same passed
+    PREPARED = "prepared"  # something else was run first, then the same passed
+    AGAIN = "again"  # the same passed, and nothing had changed
+
+
+class Mended(NamedTuple):
+    """A failure, and what helped."""
+
+    attempt: Attempt
+    error: str  # the line that tells most
+    signature: str
+    way: Way
+    fix: Attempt | None  # what helped: an edit, or the command that worked
+    passed: Attempt | None  # what showed it
+    times: int  # how often it failed before
+    lines: tuple[int, ...]  # of all these failures
+
+
+_CHARS = 4_000
+_FAR, _NEAR = 80, 8  # attempts ahead that are looked at: for the same check, for another way
+_ALIKE = 0.34  # shared words of two ways to do one thing
+_ALIKE_BY_SHELL = 0.25  # where only quoting was wrong, the rest of a line may change with it
+_SUBSTITUTE = 0.4
+_CLEARLY = 0.5
+_SAME_ERROR = 0.6  # shared words of two lines that are one error
+_EVERYTHING = frozenset((".", "./...", "...", "*", "--all"))
+_NO_PROGRAM = re.compile(
+    r"command not found|not recognized|: not found|CommandNotFound|No such file or directory.{0,20}$|no module named|executable file not found|is not installed",
+    re.IGNORECASE,
+)
+_INTERPRETERS = frozenset(
+    ("python", "python3", "node", "ruby", "perl", "php", "deno", "bun", "pwsh", "bash", "sh", "zsh")
+)
+_USAGE = re.compile(
+    r"unknown (?:option|flag|command|argument|subcommand)|unrecogni[sz]ed|unexpected (?:argument|option|token|eof)|invalid (?:option|argument|flag|usage|value)|usage:|"
+    r"illegal option|requires? (?:an? |the )?(?:argument|value)|parse error|no matches found|syntax error|bad substitution|not found|not recognized|ambiguous argument|accepts \d+ arg",
+    re.IGNORECASE,
+)
+_ASSIGNMENT = re.compile(r"\b[A-Za-z_]\w*=\S+")
+_READS = frozenset(
+    (
+        "ls",
+        "cat",
+        "head",
+        "tail",
+        "sed",
+        "grep",
+        "rg",
+        "find",
+        "nl",
+        "wc",
+        "tree",
+        "stat",
+        "file",
+        "which",
+        "git status",
+        "git diff",
+        "git log",
+        "git show",
+        "echo",
+        "pwd",
+        "cd",
+        "go doc",
+        "git rev-parse",
+        "git branch",
+        "type",
+        "command",
+    )
+)
+
+
+def failures_in(attempts: list[Attempt], events: list[Event]) -> list[Mended]:
+    """All failures, each chain of equal ones once, in order."""
+    found: list[Mended] = []
+    taken: set[int] = set()
+    prompts = [at for at, event in enumerate(events) if event.kind is Kind.PROMPT and not event.is_sidechain]
+    for number, attempt in enumerate(attempts):
+        if number in taken or attempt.state not in (State.FAILED, State.HIDDEN):
+            continue
+        mended = _of_shell(attempts, number, taken, prompts) if attempt.call.text else _of_tool(attempts, number, taken)
+        found.append(mended)
+    return found
+
+
+def _of_shell(attempts: list[Attempt], number: int, taken: set[int], prompts: list[int]) -> Mended:
+    chain, passed = _chain(attempts, number)
+    taken.update(chain)
+    told = [place for place in chain if attempts[place].state is State.FAILED] or chain
+    last = attempts[told[-1]]
+    made = _made(last, [attempts[place].line for place in chain])
+    if passed is not None:
+        return _passed(made, attempts, chain[-1], passed)
+    other = _other_way(attempts, chain[-1], prompts)
+    return made._replace(way=other[1], fix=other[0], passed=other[0]) if other else made
+
+
+def _made(attempt: Attempt, lines: list[int]) -> Mended:
+    output = attempt.output
+    return Mended(attempt, telling_line(output), signature_of(output), Way.NOT, None, None, len(lines), tuple(lines))
+
+
+def _chain(attempts: list[Attempt], number: int) -> tuple[list[int], int | None]:
+    """The same failing again and again, and where it passed at last, or failed for another reason."""
+    chain = [number]
+    for place in range(number + 1, min(number + _FAR, len(attempts))):
+        before, attempt = attempts[chain[-1]], attempts[place]
+        if not attempt.call.text or attempt.call.is_sidechain != before.call.is_sidechain:
+            continue
+        has_failed = attempt.state in (State.FAILED, State.HIDDEN)
+        if not _is_same(before.call.text, attempt.call.text):
+            if has_failed and place <= chain[-1] + 2 and _are_both_by_shell(before, attempt):
+                chain.append(place)
+            continue
+        if has_failed and _are_alike(before.output, attempt.output):
+            chain.append(place)
+        elif has_failed or attempt.state is State.WORKED:
+            return chain, place
+    return chain, None
+
+
+def _are_alike(one: str, other: str) -> bool:
+    """Whether two errors say the same, maybe of other names."""
+    left, right = set(signature_of(one).split()), set(signature_of(other).split())
+    return left == right or len(left & right) >= _SAME_ERROR * len(left | right)
+
+
+def _are_both_by_shell(one: Attempt, other: Attempt) -> bool:
+    """Whether a shell understood neither of two lines that are about the same."""
+    if not (is_by_shell(one.output) and is_by_shell(other.output)):
+        return False
+    return likeness(one.call.text, other.call.text) >= _ALIKE_BY_SHELL
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether another line does what the last program of this one did: the same, of the same, or of more or less of it."""
+    last = last_of(one)
+    if last is None:
+        return False
+    if last.program in _INTERPRETERS and last.key == last.program:  # a text of its own each time
+        return plain(one) == plain(other)
+    return any(command.key == last.key and _is_about_the_same(last, command) for command in commands_in(other))
+
+
+def _is_about_the_same(one: Command, other: Command) -> bool:
+    left, right = one.targets - _EVERYTHING, other.targets - _EVERYTHING
+    return left <= right or right <= left
+
+
+def _passed(made: Mended, attempts: list[Attempt], failed: int, passed: int) -> Mended:
+    """What was done between the last failure and the success."""
+    between = [
+        attempt
+        for attempt in attempts[failed + 1 : passed]
+        if attempt.state in (State.WORKED, State.UNKNOWN, State.HIDDEN)
+    ]
+    success = attempts[passed]
+    edits = [attempt for attempt in between if is_edit(attempt.call)]
+    if edits:
+        return made._replace(way=Way.EDITED, fix=edits[-1], passed=success)
+    if success.state is not State.WORKED:  # it failed for another reason, and nobody can tell whether the first is gone
+        return made
+    failure = attempts[failed]
+    is_other = _is_another_way(failure, success)
+    if is_other and (_USAGE.search(made.error) or is_by_shell(failure.output)):
+        return made._replace(way=Way.OTHERWISE, fix=success, passed=success)
+    prepared = [attempt for attempt in between if attempt.call.text and _changes_something(attempt.call.text)]
+    if prepared:
+        return made._replace(way=Way.PREPARED, fix=prepared[-1], passed=success)
+    return made._replace(way=Way.OTHERWISE if is_other else Way.AGAIN, fix=success, passed=success)
+
+
+def _is_another_way(failure: Attempt, success: Attempt) -> bool:
+    """Whether the line that passed differs in more than where it was run and what was done with its output."""
+    line, other = failure.call.text, success.call.text
+    before, after = plain(line), plain(other)
+    if before != after and not before.endswith(after):
+        return True
+    if is_by_shell(failure.output):
+        return True
+    return bool(set(_ASSIGNMENT.findall(other[:_CHARS])) - set(_ASSIGNMENT.findall(line[:_CHARS])))
+
+
+def _other_way(attempts: list[Attempt], number: int, prompts: list[int]) -> tuple[Attempt, Way] | None:
+    """A line soon after that does it differently."""
+    failed = attempts[number]
+    line, is_shells = failed.call.text, is_by_shell(failed.output)
+    until = next((at for at in prompts if at > failed.at), None)
+    best: tuple[float, Attempt, Way] | None = None
+    for attempt in attempts[number + 1 : number + 1 + _NEAR]:
+        if until is not None and attempt.at > until:
+            break
+        if (
+            attempt.state is not State.WORKED
+            or not attempt.call.text
+            or attempt.call.is_sidechain != failed.call.is_sidechain
+        ):
+            continue
+        way, least = _way(line, attempt.call.text, failed.output, is_shells=is_shells)
+        share = likeness(line, attempt.call.text) + (0.1 if attempt.output.strip() else 0.0)
+        if way is not Way.NOT and share >= least and (best is None or share > best[0]):
+            best = (share, attempt, way)
+            if share >= _CLEARLY:
+                break
+    return (best[1], best[2]) if best else None
+
+
+def _way(line: str, other: str, output: str, *, is_shells: bool) -> tuple[Way, float]:
+    if plain(line) == plain(other):
+        return Way.NOT, 1.0
+    mine, its = {command.program for command in commands_in(line)}, {command.program for command in commands_in(other)}
+    if _NO_PROGRAM.search(output) and not mine & its:
+        return Way.INSTEAD, _SUBSTITUTE
+    if is_shells:
+        return (Way.OTHERWISE, _ALIKE_BY_SHELL) if mine & its else (Way.NOT, 1.0)
+    last = last_of(line)
+    if last is not None and last.key in {command.key for command in commands_in(other)}:
+        return Way.OTHERWISE, _ALIKE
+    return (Way.INSTEAD, _SUBSTITUTE) if _NO_PROGRAM.search(output) else (Way.NOT, 1.0)
+
+
+def _of_tool(attempts: list[Attempt], number: int, taken: set[int]) -> Mended:
+    """The same tool soon after, with other arguments and the same target if it has one."""
+    failed = attempts[number]
+    lines = [failed.line]
+    for place in range(number + 1, min(number + 1 + _NEAR, len(attempts))):
+        attempt = attempts[place]
+        if attempt.call.tool != failed.call.tool:
+            continue
+        if attempt.state is State.WORKED:
+            way = Way.AGAIN if attempt.call.arguments == failed.call.arguments else Way.OTHERWISE
+            return _made(failed, lines)._replace(way=way, fix=attempt, passed=attempt)
+        if attempt.state is State.FAILED and signature_of(attempt.output) == signature_of(failed.output):
+            taken.add(place)
+            lines.append(attempt.line)
+    return _made(failed, lines)
+
+
+def _changes_something(line: str) -> bool:
+    return any(command.program not in _READS and command.key not in _READS for command in commands_in(line))

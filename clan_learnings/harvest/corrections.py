@@ -1,0 +1,41 @@
+"""Items from where a person put the model right. Where that happened is `capture.corrections`' business; here it becomes a sentence."""
+
+from clan_learnings.capture.corrections import Correction, Manner, corrections_in
+from clan_learnings.capture.course import Course
+from clan_learnings.capture.events import Kind
+from clan_learnings.capture.excerpt import excerpt
+from clan_learnings.capture.pushback import spoken
+from clan_learnings.harvest.deeds import deed, swap
+from clan_learnings.harvest.items import CORRECTION, Item
+from clan_learnings.harvest.statements import is_statement
+
+_TEXT, _WORDS, _WRONG, _QUOTE = 300, 190, 200, 300
+_VERBS = {Manner.REFUSED: "A person refused", Manner.STOPPED: "A person stopped"}
+
+
+def corrections(course: Course) -> list[Item]:
+    """One item each."""
+    return [_item(found) for found in corrections_in(course.events, course.session)]
+
+
+def _item(found: Correction) -> Item:
+    words = excerpt(spoken(found.words) or found.words, _WORDS)
+    about = deed(found.done)
+    verb = _VERBS.get(found.manner)
+    sentence = f"{verb} {about} and said: “{words}”" if verb else f"After {about} a person objected: “{words}”"
+    wrong = (
+        f"{about}: {swap(found.done)}" if found.done and found.done.kind is Kind.CALL and swap(found.done) else about
+    )
+    return Item(
+        CORRECTION,
+        excerpt(sentence, _TEXT),
+        found.line,
+        found.sureness,
+        fix_line=found.fix.line if found.fix else None,
+        wrong=excerpt(wrong, _WRONG),
+        right=words,
+        source="human",
+        is_stated=found.manner is Manner.REFUSED or is_statement(found.words),
+        quote=excerpt(found.words, _QUOTE),
+        at_ms=found.at_ms,
+    )

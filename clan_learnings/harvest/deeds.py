@@ -1,0 +1,69 @@
+"""What a call did, in a few words that a stranger understands, for the sentences of items. No opinion about it."""
+
+from clan_learnings.capture.commands import plain
+from clan_learnings.capture.edits import Change, changes_of, files_of, is_edit
+from clan_learnings.capture.events import Event, Kind
+from clan_learnings.capture.excerpt import excerpt
+
+_COMMAND, _TOOL, _SAID, _PIECE = 110, 60, 80, 60
+_PLANS = ("plan",)
+
+
+def deed(event: Event | None) -> str:
+    """`git push`, an edit of a file, a plan, an answer."""
+    if event is None:
+        return "what the agent did"
+    if event.kind is not Kind.CALL:
+        return f"the answer “{first_sentence(event.text)}”"
+    if event.text:
+        return command(event)
+    if any(word in event.tool.lower() for word in _PLANS):
+        return "a plan"
+    names = ", ".join(map(base, files_of(event)[:2]))
+    if is_edit(event):
+        return f"a change of {excerpt(names, _TOOL)}"
+    return f"{excerpt(event.tool, _TOOL)}{f' of {excerpt(names, _TOOL)}' if names else ''}"
+
+
+def command(event: Event, chars: int = _COMMAND) -> str:
+    """A line for a shell as it is shown, without where it is run."""
+    line = event.text.strip()
+    line = line.partition("\n")[0] if "<<" in line else line
+    shown = plain(line) if line.startswith("cd ") else line
+    return f"`{excerpt(shown or line, chars)}`"
+
+
+def swap(call: Event) -> str:
+    """What an edit put in whose place, if that is short enough to say."""
+    for change in changes_of(call):
+        piece = difference(change)
+        if piece is not None:
+            old, new = (excerpt(text.strip(), _PIECE) for text in piece)
+            if old and new:
+                return f"“{old}” became “{new}”"
+            if new:
+                return f"“{new}” was added"
+            if old:
+                return f"“{old}” was removed"
+    return ""
+
+
+def difference(change: Change) -> tuple[str, str] | None:
+    """The first lines in which the two differ."""
+    old, new = change.old.splitlines(), change.new.splitlines()
+    if not old:
+        return None
+    gone = [line for line in old if line.strip() and line not in new]
+    came = [line for line in new if line.strip() and line not in old]
+    return (gone[0] if gone else "", came[0] if came else "") if gone or came else None
+
+
+def base(path: str) -> str:
+    """The last part of a path."""
+    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+
+
+def first_sentence(text: str) -> str:
+    """The beginning of what was said."""
+    line = next((line for line in text.strip().splitlines() if line.strip(" #*-")), "")
+    return excerpt(line.strip(" #*-").partition(". ")[0], _SAID)

@@ -1,0 +1,113 @@
+"""Items from failures that were mended: the command that worked, the edit, the preparation. Which failures were is `capture.failures`' business.
+
+Not every one teaches something. A test that does its work is none; what is not there, and what fails for a moment, neither.
+"""
+
+import re
+
+from clan_learnings.capture.attempts import State
+from clan_learnings.capture.commands import plain
+from clan_learnings.capture.course import Course
+from clan_learnings.capture.edits import files_of
+from clan_learnings.capture.excerpt import excerpt
+from clan_learnings.capture.failures import Mended, Way
+from clan_learnings.harvest.deeds import base, command, swap
+from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
+
+_TEXT, _ERROR, _SIDE, _QUOTE = 300, 120, 200, 300
+_FAR = 25  # attempts between a failure and what seems to have prepared the success
+# A test found what it is there to find.
+_ASSERTED = re.compile(
+    r"\bassert\w*|\bexpected\b.{0,200}\b(?:got|received|actual|but)\b|\bgot\b.{0,80}\bwant\b|\bwant\b.{0,80}\bgot\b|--- FAIL|\bFAIL\b.{0,120}\.(?:test|spec)\.|\bFailed Tests\b|=== FAIL|\btests? failed\b|\d+ failed\b|\bFAILED .{0,120}::|✗|✕",
+    re.IGNORECASE | re.DOTALL,
+)
+_COMPILED = re.compile(
+    r"cannot find (?:module|symbol|name|package)|undefined: |undeclared|does not implement|cannot use .{1,80} as|syntax ?error|parse error|no module named|import ?error|unresolved|not declared|missing (?:method|return|import)|type ?error|"
+    r"build failed|compil|cannot be found|is not defined|has no (?:exported )?member|not assignable|mismatched types|error TS\d|error\[E",
+    re.IGNORECASE,
+)
+# Not there, or only for a moment: nothing to know for the next time.
+_ONCE = re.compile(
+    r"no such file|does not exist|file not found|bad object|unknown revision|not a valid (?:object|ref)|nothing to commit|already exists|timed? ?out|connection (?:reset|refused|closed)|socket hang up|rate limit|\b50[0-9]\b|"
+    r"could not resolve host|temporar|no pull requests|no upstream|not found on|404|could not get object|unable to access|nothing added to commit|already up to date|did not match any file|pathspec",
+    re.IGNORECASE,
+)
+_MISSING_PROGRAM = re.compile(
+    r"command not found|not recognized|no module named|: not found|externally-managed", re.IGNORECASE
+)
+_WORD = re.compile(r"(?:parse|syntax) error near (?:unexpected token )?[`'\"]?([A-Za-z]\w*)")
+_ASSIGNED = re.compile(r"(?:\bexport )?\b[A-Za-z_]\w*=\S+;?")
+
+
+def fixes(course: Course) -> list[Item]:
+    """One item a mended failure that may help others."""
+    return [item for mended in course.failures if (item := _item(mended)) is not None]
+
+
+def _item(mended: Mended) -> Item | None:
+    call, fix = mended.attempt.call, mended.fix
+    if not call.text or fix is None or mended.way in (Way.NOT, Way.AGAIN) or not _teaches(mended):
+        return None
+    error = excerpt(mended.error, _ERROR)
+    what = command(call)
+    if mended.way is Way.EDITED:
+        names, change = ", ".join(map(base, files_of(fix.call)[:2])), swap(fix.call)
+        right = f"{names}: {change}" if change and names else names or command(fix.call)
+        said = f"{what} fails with “{error}”; mended in {right}"
+    elif mended.way is Way.PREPARED:
+        right = command(fix.call)
+        said = f"{what} fails with “{error}” until {right} is run"
+    else:
+        right = command(fix.call)
+        said = f"{what} fails with “{error}”; {right} works"
+    return Item(
+        TOOL_QUIRK if _WORD.search(mended.error) else FIX,
+        excerpt(said, _TEXT),
+        mended.attempt.line,
+        _sureness(mended),
+        fix_line=fix.call.line,
+        wrong=excerpt(what, _SIDE),
+        right=excerpt(right, _SIDE),
+        source="build",
+        signature=mended.signature,
+        quote=excerpt(mended.error, _QUOTE),
+        at_ms=mended.attempt.call.at_ms,
+    )
+
+
+def _teaches(mended: Mended) -> bool:
+    error, output = mended.error, mended.attempt.output
+    if not mended.signature or (_ONCE.search(error) and not _MISSING_PROGRAM.search(error)):
+        return False
+    if mended.way is Way.EDITED and is_assertion(error, output):
+        return False
+    if mended.way is Way.PREPARED and mended.fix is not None and mended.fix.at - mended.attempt.at > 4 * _FAR:
+        return False
+    return mended.attempt.state is not State.HIDDEN or _is_sure(mended)
+
+
+def is_assertion(error: str, output: str) -> bool:
+    """Whether a test failed because of what it tests, and not because it could not run."""
+    return bool(_ASSERTED.search(error) or _ASSERTED.search(output[-4000:])) and not _COMPILED.search(error)
+
+
+def _is_sure(mended: Mended) -> bool:
+    """A failure that only its output shows is believed if the same line, filters and all, passed later."""
+    if mended.passed is None or mended.passed.state is not State.WORKED:
+        return False
+    before, after = (
+        " ".join(_ASSIGNED.sub(" ", attempt.call.text).split()) for attempt in (mended.attempt, mended.passed)
+    )
+    return before == after or (
+        mended.way in (Way.INSTEAD, Way.PREPARED)
+        and bool(_MISSING_PROGRAM.search(mended.error))
+        and plain(before) != plain(after)
+    )
+
+
+def _sureness(mended: Mended) -> float:
+    if mended.attempt.state is State.HIDDEN:
+        return 0.5
+    if mended.passed is not None and mended.passed.state is not State.WORKED:
+        return 0.5  # it failed again, for another reason
+    return {Way.OTHERWISE: 0.7, Way.INSTEAD: 0.7, Way.EDITED: 0.7, Way.PREPARED: 0.6}.get(mended.way, 0.5)

@@ -1,0 +1,123 @@
+"""Items from what went wrong and stayed wrong: a claim without its deed, a way given up after three failures, an error that comes back."""
+
+import re
+
+from clan_learnings.capture.attempts import State
+from clan_learnings.capture.commands import last_of
+from clan_learnings.capture.course import Course
+from clan_learnings.capture.excerpt import excerpt
+from clan_learnings.capture.failures import Mended, Way
+from clan_learnings.capture.outcome import unwritten_claim
+from clan_learnings.harvest.deeds import base, command, deed
+from clan_learnings.harvest.fixes import is_assertion
+from clan_learnings.harvest.items import PITFALL, Item
+
+_TEXT, _ERROR, _QUOTE = 300, 140, 300
+_GIVEN_UP = 3  # failures
+_NEAR = 12  # attempts among which they happen
+_COMES_BACK = 2
+_NOT_THERE = re.compile(
+    r"no such file|does not exist|not found in file|no pull requests|no upstream|bad object|could not get object",
+    re.IGNORECASE,
+)
+
+
+def pitfalls(course: Course) -> list[Item]:
+    """All three sorts."""
+    return [*_false_claims(course), *_given_up(course), *_coming_back(course)]
+
+
+def _false_claims(course: Course) -> list[Item]:
+    found = unwritten_claim(course)
+    if found is None:
+        return []
+    attempt, claim = found
+    error = excerpt(attempt.output, _ERROR).rstrip(".") or "it was refused"
+    said = f"The answer claims {deed(attempt.call)}, but nothing was written: “{error}”; look whether a write worked before claiming it"
+    return [
+        Item(
+            PITFALL,
+            excerpt(said, _TEXT),
+            attempt.line,
+            0.8,
+            fix_line=None,
+            source="self",
+            quote=excerpt(claim.text, _QUOTE),
+            at_ms=attempt.call.at_ms,
+        )
+    ]
+
+
+def _given_up(course: Course) -> list[Item]:
+    """The same program or tool, failing three times in a row for any reason, and never again tried with success."""
+    groups: dict[str, list[tuple[int, Mended]]] = {}
+    places = {attempt.at: number for number, attempt in enumerate(course.attempts)}
+    for mended in course.failures:
+        if mended.way is Way.NOT and mended.attempt.state is State.FAILED and not _NOT_THERE.search(mended.error):
+            groups.setdefault(_key(mended), []).append((places.get(mended.attempt.at, 0), mended))
+    items = []
+    for key, found in groups.items():
+        times = sum(mended.times for _, mended in found)
+        if times < _GIVEN_UP or found[-1][0] - found[0][0] > _NEAR * max(len(found), 1):
+            continue
+        last = found[-1][1]
+        if last.attempt.call.text and is_assertion(last.error, last.attempt.output):
+            continue
+        what = command(last.attempt.call) if last.attempt.call.text else key
+        said = f"{what} was given up after {times} failures, the last with “{excerpt(last.error, _ERROR)}”"
+        items.append(
+            Item(
+                PITFALL,
+                excerpt(said, _TEXT),
+                last.attempt.line,
+                0.5,
+                source="self",
+                signature=last.signature,
+                quote=excerpt(last.error, _QUOTE),
+                at_ms=last.attempt.call.at_ms,
+            )
+        )
+    return items
+
+
+def _coming_back(course: Course) -> list[Item]:
+    """The same error of the same program at different times, with nothing that would have mended it."""
+    groups: dict[tuple[str, str], list[Mended]] = {}
+    for mended in course.failures:
+        is_mended = mended.way not in (Way.NOT, Way.AGAIN)
+        if (
+            mended.attempt.state is State.FAILED
+            and mended.signature
+            and not is_mended
+            and mended.attempt.call.text
+            and not _NOT_THERE.search(mended.error)
+        ):
+            groups.setdefault((_key(mended), mended.signature), []).append(mended)
+    items = []
+    for (_, signature), found in groups.items():
+        first = found[0]
+        if (
+            len(found) < _COMES_BACK
+            or all(mended.way is Way.NOT for mended in found)
+            or is_assertion(first.error, first.attempt.output)
+        ):
+            continue
+        said = f"{command(first.attempt.call)} fails again and again with “{excerpt(first.error, _ERROR)}”, {len(found)} times in one session"
+        items.append(
+            Item(
+                PITFALL,
+                excerpt(said, _TEXT),
+                first.attempt.line,
+                0.5,
+                source="build",
+                signature=signature,
+                quote=excerpt(first.error, _QUOTE),
+                at_ms=first.attempt.call.at_ms,
+            )
+        )
+    return items
+
+
+def _key(mended: Mended) -> str:
+    last = last_of(mended.attempt.call.text) if mended.attempt.call.text else None
+    return base(last.key) if last else mended.attempt.call.tool

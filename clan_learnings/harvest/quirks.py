@@ -1,0 +1,64 @@
+"""Items from tools that were used in a way they do not take, where the error says which way they do. Shells are `fixes`' business."""
+
+import re
+
+from clan_learnings.capture.attempts import State
+from clan_learnings.capture.course import Course
+from clan_learnings.capture.excerpt import excerpt
+from clan_learnings.capture.failures import Mended, Way
+from clan_learnings.harvest.items import TOOL_QUIRK, Item
+
+_TEXT, _ERROR, _QUOTE = 300, 200, 300
+_RULE = re.compile(
+    r"\bmust\b|\brequired?\b|\brequires\b|\bis missing\b|not (?:been )?read|\bread it first\b|\bexceeds\b|\btoo (?:large|long|many)\b|\bmaximum\b|\bnot allowed\b|\bnot permitted\b|\buse (?:the|a|an|offset|clean|instead)\b|\binstead\b|"
+    r"\binvalid (?:argument|parameter|type|value|input)|\bunknown (?:argument|parameter|option|field|tool)|\bunrecogni[sz]ed\b|\bunexpected (?:argument|parameter|property|keyword)|\babsolute\b|\bmatches of the string\b|\bnot unique\b|\bonly (?:supports?|accepts?|works?|allowed)\b|"
+    r"\bexpected (?:type|a|an|one of|string|number|array|object|boolean)\b|\bvalidation ?error\b|\bat (?:least|most) \d",
+    re.IGNORECASE,
+)
+_NO_RULE = re.compile(
+    r"not found in file|does not exist|no such file|permission|granted|denied|aborted|cancel|interrupted|is not a function|socket|timed? ?out|network|50\d\b|rate limit|modified since|user rejected",
+    re.IGNORECASE,
+)
+
+
+def quirks(course: Course) -> list[Item]:
+    """One item a rule that a tool told."""
+    return [_item(mended) for mended in course.failures if _is_rule(mended)]
+
+
+def _is_rule(mended: Mended) -> bool:
+    attempt = mended.attempt
+    if attempt.state is not State.FAILED or not mended.error:
+        return False
+    if attempt.call.text and not _is_blocked(mended):
+        return False
+    return bool(_RULE.search(mended.error)) and not _NO_RULE.search(mended.error)
+
+
+def _is_blocked(mended: Mended) -> bool:
+    """A shell's line that never ran: no exit code, and a sentence instead of output."""
+    result = mended.attempt.result
+    if result is None or result.exit_code is not None:
+        return False
+    return (
+        bool(re.search(r"\bhook\b|^use the\b|\btool\b", mended.error[:200], re.IGNORECASE)) and len(result.text) < 600
+    )
+
+
+def _item(mended: Mended) -> Item:
+    attempt, tool = mended.attempt, excerpt(mended.attempt.call.tool, 60)
+    rule = excerpt(mended.error, _ERROR).rstrip(".")
+    has_fix = mended.fix is not None and mended.way is Way.OTHERWISE
+    return Item(
+        TOOL_QUIRK,
+        excerpt(f"The tool {tool} refuses with “{rule}”{'; done so, it works' if has_fix else ''}", _TEXT),
+        attempt.line,
+        0.7 if has_fix else 0.5,
+        fix_line=mended.fix.call.line if has_fix and mended.fix else None,
+        wrong=excerpt(f"{tool} without that", _ERROR),
+        right=rule,
+        source="self",
+        signature=mended.signature,
+        quote=excerpt(mended.error, _QUOTE),
+        at_ms=attempt.call.at_ms,
+    )
