@@ -15,8 +15,15 @@ if TYPE_CHECKING:
     from mesh.store.reading import Entry
 
 DISCOVERIES, CORRECTIONS, PATTERNS, SUPERSESSIONS = "discoveries", "corrections", "patterns", "supersessions"
-LOGS = (DISCOVERIES, CORRECTIONS, PATTERNS)  # what people and agents read; supersessions only join patterns
-KINDS = {DISCOVERIES: "discovery", CORRECTIONS: "correction", PATTERNS: "pattern", SUPERSESSIONS: "supersession"}
+LEARNINGS = "learnings"
+LOGS = (DISCOVERIES, CORRECTIONS, PATTERNS, LEARNINGS)  # what people and agents read; supersessions only join patterns
+KINDS = {
+    DISCOVERIES: "discovery",
+    CORRECTIONS: "correction",
+    PATTERNS: "pattern",
+    SUPERSESSIONS: "supersession",
+    LEARNINGS: "learning",
+}
 
 CATEGORIES = (
     "build-errors",
@@ -56,6 +63,10 @@ EDITABLE = frozenset(
         "pattern",
     ]
 )
+
+# What only a learning has: a document in sections, what it is about, and how good it is.
+SECTIONS = ("problem", "root_cause", "solution", "example", "prevention")
+DOCUMENT = frozenset(("title", *SECTIONS, "related", "quality"))
 
 TEXT_CHARS = 8000  # of a sentence somebody else is to read; a story belongs into a page
 WORD_CHARS = 64  # topic, tag, category
@@ -123,11 +134,15 @@ class Note:
         self.node: bytes = entry.node
         self.stamp: int = entry.at
         self.record: dict[str, Any] = entry.record
-        changed = {
-            name: value for name, value in fields.items() if name in EDITABLE and name in entry.record | _OPTIONAL
-        }
-        if changed:
-            self.record = entry.record | changed
+        if fields:
+            record, is_document = entry.record, entry.log == LEARNINGS
+            changed = {
+                name: value
+                for name, value in fields.items()
+                if (name in EDITABLE and name in record | _OPTIONAL) or (is_document and name in DOCUMENT)
+            }
+            if changed:
+                self.record = record | changed
 
     @property
     def at_ms(self) -> int:
@@ -153,6 +168,9 @@ class Note:
             return f"{right} (not: {wrong})" if wrong else right
         if self.log == SUPERSESSIONS:
             return f"{self.word('new')} in the place of {self.word('old')}"
+        if self.log == LEARNINGS:
+            title, way = self.word("title"), self.word("solution").strip().partition("\n")[0]
+            return f"{title}: {way}" if title and way else title or way
         return self.word("rule") if self.log == PATTERNS else self.word("text")
 
     @property
@@ -189,6 +207,12 @@ class Note:
         """Its tags."""
         value = self.record.get("tags")
         return [tag for tag in value if type(tag) is str][:TAGS] if type(value) is list else []
+
+
+def written_under(entry: Entry) -> str:
+    """The pattern that a record was counted under when it was written, whatever became of that; empty if under none."""
+    value = entry.record.get("pattern")
+    return value if type(value) is str else ""
 
 
 _OPTIONAL = dict.fromkeys(("topic", "tags", "category", "severity", "confidence", "evidence", "minutes_lost", "repo"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING
 from clan_learnings.context.text import harmless
+from clan_learnings.records import LEARNINGS
 from clan_learnings.render.halves import NOTICE, compose
 from clan_learnings.render.lines import when, whole_id
 
@@ -67,6 +68,7 @@ def memory(hot: Sequence[Rule], discoveries: Iterable[Note], counts: Mapping[str
     It is bounded; what is kept by hand above it is not ours to cut.
     """
     said = ", ".join(_counted(counts[log], kind) for log, kind in _KINDS)
+    said += f", {_counted(counts[LEARNINGS], 'learning')}" if counts.get(LEARNINGS) else ""
     head = [NOTICE, _HOW_TO_EDIT, f"{said}; {_counted(len(hot), 'HOT pattern')}."]
     room = MEMORY_CHARS - len(compose("", _half([head, _HOW]))) - len(_LEFT_OUT.format(len(hot))) - 2
     groups: dict[str, list[str]] = {}

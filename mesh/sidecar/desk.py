@@ -114,15 +114,34 @@ class Desk:
         return self._change(text, write)
 
     def write(
-        self, make: Callable[[Memory, About, Pen], tuple[Sequence[Draft], dict[str, Any]]], **said: Any
+        self,
+        make: Callable[[Memory, About, Pen], tuple[Sequence[Draft], dict[str, Any]]],
+        *,
+        private: bool = False,
+        **said: Any,
     ) -> dict[str, Any]:
-        """Anything else: `make` drafts it and says what to answer, given what is known and who we are."""
+        """Anything else: `make` drafts it and says what to answer, given what is known and who we are. No draft: it is known."""
 
         def write(author: Author, memory: Memory, about: About, pen: Pen) -> dict[str, Any]:
             drafts, answer = make(memory, about, pen)
-            return _append(author, drafts) | answer
+            return (_append(author, drafts) if drafts else {"state": "known"}) | answer
 
-        return self._tell("", write, said, private=False)
+        return self._tell("", write, said, private=private)
+
+    def change(
+        self, text: str, make: Callable[[Memory, Note, Pen], tuple[Sequence[Draft], dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """Anything else about a record that is there. No draft: it stays as it is."""
+
+        def write(author: Author, memory: Memory, note: Note, pen: Pen) -> dict[str, Any]:
+            drafts, answer = make(memory, note, pen)
+            state = "changed" if drafts else "unchanged"
+            if drafts:
+                _append(author, drafts)
+            fresh = self._memory(author)
+            return answers.whole(fresh, fresh.note(note.tag) or note) | {"state": state} | answer
+
+        return self._change(text, write)
 
     # Asking
 

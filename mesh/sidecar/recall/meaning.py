@@ -97,7 +97,7 @@ class Meaning:
         self.space = Space(embedder, Vectors(self.folder, embedder.name, embedder.dimensions))
         self._inode = max(0, self._inode_now())
         self._refused, self._retry_at = {}, 0.0
-        if about is None or about.get("embedder") != embedder.name:
+        if about is None or about.get("embedder") != embedder.name or about.get("logs") != list(LOGS):
             return False
         self._refused = dict.fromkeys(_tags(about.get("left_out")))
         made = about.get("made")  # were there more, some are damaged; what is sound need not be made again
@@ -112,7 +112,8 @@ class Meaning:
         space = self._open()
         left_out = [tag.hex() for tag in islice(self._refused, _REMEMBERED)]
         made = {"made": len(space.vectors), "left_out": left_out}
-        return {"embedder": space.embedder.name, "dimensions": space.embedder.dimensions} | made
+        logs = {"logs": list(LOGS)}  # of which vectors are made
+        return {"embedder": space.embedder.name, "dimensions": space.embedder.dimensions} | logs | made
 
     def put(self, records: Sequence[Live], reader: Reader, breathe: Callable[[], None]) -> None:
         """As a follower wants it."""

@@ -1,0 +1,203 @@
+"""A learning document without a model: put together from an error, the attempts that failed, what mended it, and a person's words.
+
+Invents nothing: every sentence is a rule's or a person's, every command and error is the session's. What is not known stays
+empty, and costs quality.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clan_learnings.categories import category_of
+from clan_learnings.context.mark import without_ours
+from clan_learnings.documents.gate import judge
+from clan_learnings.documents.learning import TITLE_CHARS, Learning, one_line, tidy
+from clan_learnings.harvest.extractor_question import clean
+from clan_learnings.harvest.items import CORRECTION, FACT, FIX, PATTERN, PITFALL, TOOL_QUIRK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clan_learnings.capture.digest import Digest, Failure
+    from clan_learnings.harvest.items import Item
+
+_ABOUT = (FIX, CORRECTION, PITFALL, TOOL_QUIRK)  # what a document can be about, the best first
+_NEAR = 12  # lines within which two things belong together
+_ATTEMPTS = 5
+_WORDS = 3  # of a person, at most so many sayings
+_ERROR_CHARS = 1200
+_COMMAND_CHARS = 600
+_SAYING_CHARS = 400
+_RELATED = 8
+_QUOTE = "'"
+_MANY = 3  # failed attempts from which on it was expensive
+
+
+def assemble(digest: Digest, items: Sequence[Item]) -> Learning | None:
+    """The document that a session is good for; None if it is good for none.
+
+    `items`: what rules (or a model) found in that session, all of one candidate: its own items, or those of its cluster that
+    come from this session. Whoever calls this decides which candidates deserve a document, and whether it may be written:
+    `drafts.draft_learning` makes the record, with `at_ms` of the learning for a backfill. What comes back has passed `gate.judge`,
+    is redacted, and holds nothing that was injected or came from us.
+    """
+    focus = _focus(items)
+    failure = _failure(digest, focus)
+    if focus is None and failure is None:
+        return None
+    tries = _attempts(digest, failure)
+    saying = _sayings(digest, focus, failure)
+    said = " ".join(one.text for one in items)
+    made = Learning(
+        title=_title(focus, failure),
+        problem=_problem(digest, focus, failure, tries, saying),
+        root_cause=_paragraphs(one.text for one in items if one is not focus and one.kind in (FACT, TOOL_QUIRK)),
+        solution=_solution(focus, failure, saying),
+        example=_example(focus, failure),
+        prevention=_paragraphs(one.text for one in items if one is not focus and one.kind in (PATTERN, PITFALL)),
+        related=tuple(digest.files[:_RELATED]),
+        severity="high" if len(tries) >= _MANY else "medium",
+        repo=digest.repo,
+        session=digest.session,
+        source=focus.source if focus is not None else "agent",
+        evidence=_evidence(digest, focus, failure),
+        confidence=focus.confidence if focus is not None else 0.5,
+        at_ms=_when(digest, focus),
+    ).tidy()
+    category = category_of(f"{made.title} {made.problem} {said}")
+    verdict = judge(made, (category,))
+    if not verdict.passes:
+        return None
+    return replace(made, category=category, quality=verdict.quality)
+
+
+def _focus(items: Sequence[Item]) -> Item | None:
+    """What the document is about: what was put right, by the surest item."""
+    about = [one for one in items if one.kind in _ABOUT]
+    return min(about, key=lambda one: (-one.confidence, _ABOUT.index(one.kind), one.line), default=None)
+
+
+def _failure(digest: Digest, focus: Item | None) -> Failure | None:
+    """The failure that belongs to it: of the same error, else the nearest before it; without an item, the costliest that was mended."""
+    if focus is None:
+        mended = [one for one in digest.failures if one.fix]
+        return max(mended, key=lambda one: (digest.errors.get(one.signature, 0), -one.line), default=None)
+    same = [one for one in digest.failures if focus.signature and one.signature == focus.signature]
+    near = [one for one in digest.failures if abs(one.line - focus.line) <= _NEAR]
+    return next((one for one in (*same, *near) if one.fix), next(iter((*same, *near)), None))
+
+
+def _attempts(digest: Digest, failure: Failure | None) -> list[Failure]:
+    """Everything that failed with the same error, in order; each command once."""
+    if failure is None:
+        return []
+    found = [one for one in digest.failures if one.signature == failure.signature or one is failure]
+    return list({one.command: one for one in reversed(found)}.values())[::-1][:_ATTEMPTS]
+
+
+def _sayings(digest: Digest, focus: Item | None, failure: Failure | None) -> list[str]:
+    """A person's words about it."""
+    lines = {one.line for one in (focus, failure) if one is not None}
+    lines |= {one.fix_line for one in (focus, failure) if one is not None and one.fix_line is not None}
+    near = [text for at, text in digest.corrections if any(abs(at - line) <= _NEAR for line in lines)]
+    if focus is not None and focus.source == "human" and focus.quote:
+        near.insert(0, focus.quote)
+    told: list[str] = []
+    for text in near:
+        line = one_line(_safe(text), _SAYING_CHARS)
+        if line and not any(line in other or other in line for other in told):
+            told.append(line)
+    return told[:_WORDS]
+
+
+def _title(focus: Item | None, failure: Failure | None) -> str:
+    if focus is not None:
+        return one_line(_safe(focus.text), TITLE_CHARS)
+    assert failure is not None
+    return one_line(f"{_safe(failure.command)[:80]} fails: {_first(_safe(failure.error))}", TITLE_CHARS)
+
+
+def _problem(
+    digest: Digest, focus: Item | None, failure: Failure | None, tries: list[Failure], saying: list[str]
+) -> str:
+    parts = []
+    if failure is not None:
+        parts += [_what_failed(failure), _fenced(failure.error, _ERROR_CHARS)]
+    elif focus is not None and focus.wrong:
+        parts.append(f"What was done: {one_line(_safe(focus.wrong), _SAYING_CHARS)}")
+    others = [one for one in tries if one is not failure]
+    if others:
+        parts.append(f"{len(tries)} attempts ended with this error; among them:")
+        parts.append("\n".join(f"- `{one_line(_safe(one.command), 200).replace('`', _QUOTE)}`" for one in others))
+    if failure is not None and digest.errors.get(failure.signature, 0) > max(1, len(tries)):
+        parts.append(f"The error came {digest.errors[failure.signature]} times in the session.")
+    if saying:
+        parts.append("\n".join(f"> {line}" for line in saying))
+    if parts and digest.task:
+        parts.append(f"It came up while working on: {one_line(_safe(digest.task), 200)}")
+    return "\n\n".join(parts)
+
+
+def _what_failed(failure: Failure) -> str:
+    command = one_line(_safe(failure.command), 200).replace("`", _QUOTE)
+    if command:
+        return f"`{command}` fails:"
+    return f"{one_line(failure.tool, 60) or 'A tool'} fails:"
+
+
+def _solution(focus: Item | None, failure: Failure | None, saying: list[str]) -> str:
+    parts = []
+    if focus is not None:
+        parts.append(one_line(_safe(focus.text), 600))
+        right = one_line(_safe(focus.right), _COMMAND_CHARS)
+        if right and right not in parts[0]:
+            parts.append(f"What is right: {right}")
+    if failure is not None and failure.fix:
+        parts += ["What worked:", _fenced(failure.fix, _COMMAND_CHARS)]
+    elif saying and focus is not None and focus.kind == CORRECTION:
+        parts.append(f"In the words of the person who corrected it: {saying[0]}")
+    return "\n\n".join(parts)
+
+
+def _example(focus: Item | None, failure: Failure | None) -> str:
+    wrong, right = (failure.command, failure.fix) if failure is not None and failure.fix else ("", "")
+    if not right and focus is not None:
+        wrong, right = focus.wrong, focus.right
+    if not wrong or not right:
+        return ""
+    parts = ["Not:", _fenced(wrong, _COMMAND_CHARS), "But:", _fenced(right, _COMMAND_CHARS)]
+    return "\n\n".join(parts)
+
+
+def _evidence(digest: Digest, focus: Item | None, failure: Failure | None) -> str:
+    line = focus.line if focus is not None else failure.line if failure is not None else 0
+    return f"{digest.session}, line {line}"
+
+
+def _when(digest: Digest, focus: Item | None) -> int | None:
+    at = focus.at_ms if focus is not None else None
+    return at if at is not None else digest.ended_ms if digest.ended_ms is not None else digest.started_ms
+
+
+def _paragraphs(texts: Iterable[str]) -> str:
+    return "\n\n".join(dict.fromkeys(line for text in texts if (line := one_line(_safe(text), 600))))
+
+
+def _fenced(text: str, limit: int) -> str:
+    """A block that holds whatever is in it: its fence is longer than any inside."""
+    body = tidy(_safe(text))
+    if len(body) > limit:
+        body = f"{body[: limit // 2].rstrip()}\n...\n{body[-limit // 2 :].lstrip()}"
+    fence = "```"
+    while fence in body:
+        fence += "`"
+    return f"{fence}\n{body}\n{fence}"
+
+
+def _safe(text: str) -> str:
+    return clean(without_ours(text))
+
+
+def _first(text: str) -> str:
+    return next((line.strip() for line in text.split("\n") if line.strip()), "")

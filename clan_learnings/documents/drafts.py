@@ -1,0 +1,125 @@
+"""Learning documents as operations: a new one past the gate, edits of one that is there. Decides and drafts; nothing is written here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from clan_learnings.documents.gate import Verdict, judge
+from clan_learnings.documents.learning import Learning, learning_of, require_room
+from clan_learnings.documents.markdown import CHANGEABLE
+from clan_learnings.notebook import completed, source_of
+from clan_learnings.records import LEARNINGS, SECTIONS, SOURCES, About, Note, checked, one_of
+from clan_learnings.settings import is_category
+from mesh.core.draft import Assignment, NewRecord
+from mesh.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from clan_learnings.memory import Memory
+    from clan_learnings.notebook import Pen
+    from mesh.core.draft import Draft
+
+MOST = 20_000  # documents that are gone through for one that says the same
+_PAGE = 500
+_FACTS = ("category", "severity", "confidence", "topic", "tags", "evidence", "minutes_lost")
+
+
+def draft_learning(
+    memory: Memory, learning: Learning, about: About, pen: Pen, *, at_ms: int = 0
+) -> tuple[list[Draft], dict[str, Any]]:
+    """A new document, and what to answer: its quality and what the gate said. No draft if a document says the same already.
+
+    `about`: who speaks, where; what the document says itself comes first. `at_ms`: when it was learned, if that was before now.
+    Raises UsageError where the gate refuses.
+    """
+    clean = cleaned(learning, pen)
+    for name in (*_FACTS, "session", "agent"):
+        value = getattr(clean, name)
+        if value not in (None, "", ()) and (name != "category" or value in categories(memory, pen)):
+            setattr(about, name, value)
+    source = clean.source or source_of(about)
+    one_of(source, SOURCES, "source")
+    text = f"{clean.title} {clean.problem} {clean.root_cause} {clean.solution}"
+    about = completed(memory, about, text, source, pen)
+    whole = replace(clean, session=about.session, confidence=about.confidence, repo=about.repo, evidence=about.evidence)
+    verdict = require_passing(judge(whole, categories(memory, pen)))
+    require_room(whole)
+    same = same_learning(memory, whole)
+    if same is not None:
+        return [], {"id": memory.reader.short_id(same.tag), "quality": learning_of(same).quality, "remarks": []}
+    quality = verdict.quality if clean.quality is None else clean.quality
+    record = replace(whole, quality=quality).document() | {"source": source} | about.fields()
+    answer = {"title": whole.title, "category": about.category, "quality": quality, "remarks": list(verdict.remarks)}
+    return [NewRecord(LEARNINGS, record, at_ms)], answer
+
+
+def draft_revision(memory: Memory, note: Note, changes: Mapping[str, Any], pen: Pen) -> tuple[list[Draft], Learning]:
+    """Fields of a document get other values, and its quality is worked out anew. No draft if nothing changes."""
+    if note.log != LEARNINGS:
+        raise UsageError("this is no learning", "see what it is: mesh show ID; to change it: mesh edit ID")
+    for name in changes:
+        if name not in CHANGEABLE:
+            raise UsageError(f"{name} cannot be edited", f"what can be: {', '.join(CHANGEABLE)}")
+    before = learning_of(note)
+    after = cleaned(replace(before, **changes), pen)
+    altered = {name for name in changes if getattr(after, name) != getattr(before, name)}
+    if not altered:
+        return [], before
+    said = {name: getattr(after, name) for name in _FACTS if name in altered}
+    checked(About(**said), categories(memory, pen))
+    verdict = require_passing(judge(require_room(after), (*categories(memory, pen), after.category)))
+    if "quality" not in altered and altered.intersection(("related", "confidence", *SECTIONS)):
+        after = replace(after, quality=verdict.quality)
+        altered |= {"quality"} if verdict.quality != before.quality else set()
+    drafts: list[Draft] = [Assignment(note.tag, name, _plain(getattr(after, name))) for name in sorted(altered)]
+    return drafts, after
+
+
+def learnings(memory: Memory, repo: str | None) -> Iterator[Note]:
+    """The documents of a scope, newest first, but for those that are muted here. None: of all repositories."""
+    return (note for note in memory.newest(LEARNINGS, repo, _PAGE) if not memory.is_muted(note))
+
+
+def same_learning(memory: Memory, learning: Learning) -> Note | None:
+    """A live document of the same repository with the same sections, if there is one."""
+    wanted = learning.sections()
+    for number, note in enumerate(memory.newest(LEARNINGS, learning.repo, _PAGE)):
+        if number >= MOST:
+            break
+        if note.repo == learning.repo and learning_of(note).sections() == wanted:
+            return note
+    return None
+
+
+def require_passing(verdict: Verdict) -> Verdict:
+    """The same, if the gate lets it through."""
+    if not verdict.passes:
+        raise UsageError(
+            f"this is no learning yet: {'; '.join(verdict.refusals)}",
+            'say more (--problem "..." --solution "..."), or record one sentence: mesh discover "..."',
+        )
+    return verdict
+
+
+def cleaned(learning: Learning, pen: Pen) -> Learning:
+    """The same without secrets, its texts as they are kept."""
+    tidy = learning.tidy()  # first: what does not show may stand in the middle of a secret
+    texts: dict[str, Any] = {name: pen.clean(getattr(tidy, name)) for name in ("title", *SECTIONS, "evidence", "topic")}
+    return replace(
+        tidy,
+        related=tuple(pen.clean(line) for line in tidy.related),
+        tags=tuple(pen.clean(tag) for tag in tidy.tags),
+        **texts,
+    ).tidy()
+
+
+def categories(memory: Memory, pen: Pen) -> tuple[str, ...]:
+    """The categories of the mesh, and those that the repository adds."""
+    known = memory.settings.categories
+    return known + tuple(name for name in pen.categories() if is_category(name) and name not in known)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,222 @@
+"""A learning as a Markdown file, and back. What was written comes back as it was; what a person changed comes back changed.
+
+Texts only: which file, and what to do about it, is decided in `folder`. The front matter says beside the document which record
+it is and, field by field, a few digits of what it said when it was written: so it is known later what a person has changed since.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING
+from clan_learnings.documents import front_matter
+from clan_learnings.documents.learning import Learning, one_line, severity_of, tidy
+from clan_learnings.records import MINUTES, SECTIONS, SEVERITIES
+from mesh.core.ids import ID_CHARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+HEADINGS = {name: name.replace("_", " ").capitalize() for name in (*SECTIONS, "related")}
+_BY_HEADING = {f"## {heading.lower()}": name for name, heading in HEADINGS.items()}
+# What a person may change in a file, in the order of the digits under `base`. Appended to, never reordered.
+CHANGEABLE = (
+    "title", *SECTIONS, "related", "category", "severity", "tags", "repo", "quality", "confidence", "topic", "evidence",
+    "minutes_lost",
+)  # fmt: skip
+_DIGITS = 8
+_ID = re.compile(rf"[a-z2-7]{{{ID_CHARS}}}")
+_KEYS = frozenset((
+    "id", "base", "title", "category", "severity", "tags", "source", "by", "agent", "repo", "date", "quality", "confidence",
+    "topic", "evidence", "minutes_lost",
+))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A file that was read. `id`: the record it says it is; `base`: the digits of each field as it was written."""
+
+    learning: Learning
+    said: frozenset[str]  # the fields that it says something about, also if that is nothing
+    id: str = ""
+    base: dict[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    is_ours: bool = False  # it has our mark: nothing in it is lost if it is written anew
+
+    def changed(self) -> set[str]:
+        """The fields that a person has changed since it was written. Without digits nobody can tell: all that it says."""
+        return {name for name in self.said if not self.base or self._is_other(name)}
+
+    def _is_other(self, name: str) -> bool:
+        return name in self.base and self.base[name] != digits(getattr(self.learning, name))
+
+
+def rendered(learning: Learning, record: str) -> str:
+    """The whole file. `record`: the whole id; empty for one that is not recorded yet."""
+    values: dict[str, Any] = {"id": record} if record else {}
+    values |= {"category": learning.category, "severity": severity_of(learning.severity), "tags": learning.tags}
+    more = {"source": learning.session, "by": learning.source, "agent": learning.agent}
+    values |= {name: value for name, value in more.items() if value}
+    values["repo"] = learning.repo
+    if learning.at_ms is not None:
+        values["date"] = time.strftime("%Y-%m-%d", time.gmtime(learning.at_ms // 1000))
+    for name in ("quality", "confidence", "topic", "evidence", "minutes_lost"):
+        value = getattr(learning, name)
+        if value not in (None, ""):
+            values[name] = value
+    if record:
+        values["base"] = base_of(learning)
+    parts = ["\n".join([*front_matter.written(values), FILE_OPENING])]
+    parts += [f"# {learning.title}"] if learning.title else []
+    for name in SECTIONS:
+        if text := getattr(learning, name):
+            parts += [f"## {HEADINGS[name]}", _escaped(text)]
+    if learning.related:
+        parts += [f"## {HEADINGS['related']}", "\n".join(f"- {line}" for line in learning.related)]
+    return "\n\n".join([*parts, FILE_CLOSING]) + "\n"
+
+
+def parsed(text: str) -> Parsed | None:
+    """A file as a document; None if it is none: it has neither a problem nor a solution, nor our mark."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    front = front_matter.read(lines)
+    is_ours = any(line.strip() == FILE_OPENING for line in lines[front.end : front.end + 5])
+    body = (line for line in lines[front.end :] if line.strip() not in (FILE_OPENING, FILE_CLOSING))
+    title, texts, stray = _sections(body)
+    if not is_ours and not {"problem", "solution"} & set(texts):
+        return None
+    problems = list(front.problems)
+    if stray:
+        problems.append(f"what stands before its first section is not read: {one_line(stray, 60)!r}")
+    problems += [f"{one_line(key, 40)} is nothing that a learning has" for key in front.values if key not in _KEYS]
+    values = _values(front, problems)
+    bodies: dict[str, Any] = {name: texts.get(name, "") for name in SECTIONS}
+    learning = Learning(
+        title=title or front.text("title"),
+        related=tuple(_items(texts.get("related", ""))),
+        session=front.text("source"),
+        source=front.text("by"),
+        agent=front.text("agent"),
+        at_ms=_date(front.text("date")),
+        **bodies,
+        **values,
+    ).tidy()
+    said = {*values, *(HEADINGS if is_ours else texts), *(["title"] if title or front.text("title") else [])}
+    record, marks = front.text("id"), front.text("base").split(".")
+    if record and not _ID.fullmatch(record):
+        problems.append("its id is none")
+        record = ""
+    base = dict(zip(CHANGEABLE, marks, strict=False)) if record and marks != [""] else {}
+    return Parsed(learning, frozenset(said), record, base, tuple(problems), is_ours)
+
+
+def base_of(learning: Learning) -> str:
+    """The digits of every field that a person may change, in their order."""
+    return ".".join(digits(getattr(learning, name)) for name in CHANGEABLE)
+
+
+def digits(value: Any) -> str:
+    """A few digits by which another value is told apart."""
+    if isinstance(value, tuple):
+        value = "\n".join(value)
+    elif isinstance(value, float):
+        value = f"{value:g}"
+    text = "" if value is None else str(value)
+    return blake2b(text.encode("utf-8", "replace"), digest_size=_DIGITS // 2).hexdigest()
+
+
+def with_id(text: str, record: str, learning: Learning) -> str:
+    """A file that a person wrote, and that has become a record: it says so from now on. All the rest of it stays as it is."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    end = "\r" if lines[0].endswith("\r") else ""
+    said = [f"id: {record}{end}", f"base: {base_of(learning)}{end}"]
+    front = front_matter.read([line.rstrip("\r") for line in lines])
+    if not front.end:
+        fence = front_matter.FENCE + end
+        return "\n".join([fence, *said, fence, *lines])
+    kept = [line for line in lines[1 : front.end - 1] if not re.match(r"(?i)(id|base)[ \t]*:", line)]
+    return "\n".join([lines[0], *said, *kept, *lines[front.end - 1 :]])
+
+
+def _sections(lines: Iterable[str]) -> tuple[str, dict[str, str], str]:
+    """The title, the text under each heading of ours, and what stands before the first."""
+    title, name = "", ""
+    found: dict[str, list[str]] = {"": []}
+    for line in lines:
+        key = _BY_HEADING.get(" ".join(line.lower().split()).rstrip(":#").rstrip())
+        if key is not None and not line[:1].isspace():
+            name = key
+            found.setdefault(name, [])
+        elif not name and not title and line.startswith("# "):
+            title = line[2:].strip()
+        else:
+            found[name].append(_unescaped(line))
+    stray = tidy("\n".join(found.pop("")))
+    return title, {key: "\n".join(text) for key, text in found.items()}, stray
+
+
+def _is_heading(line: str) -> bool:
+    return not line[:1].isspace() and " ".join(line.lower().split()).rstrip(":#").rstrip() in _BY_HEADING
+
+
+def _escaped(text: str) -> str:
+    """A line of a text that looks like one of our headings gets a backslash; Markdown shows it without."""
+    return "\n".join("\\" + line if _is_heading(line.lstrip("\\")) else line for line in text.split("\n"))
+
+
+def _unescaped(line: str) -> str:
+    return line[1:] if line.startswith("\\") and _is_heading(line.lstrip("\\")) else line
+
+
+def _items(text: str) -> Iterable[str]:
+    for line in text.split("\n"):
+        item = line.strip()
+        if item:
+            yield item[2:].strip() if item[:2] in ("- ", "* ", "+ ") else item
+
+
+def _values(front: front_matter.Front, problems: list[str]) -> dict[str, Any]:
+    """What a front matter says of a learning's facts. What cannot be is told, and counts as not said."""
+    words = ("category", "repo", "topic", "evidence")
+    said: dict[str, Any] = {name: front.text(name) for name in words if name in front.values}
+    if "tags" in front.values:
+        said["tags"] = tuple(front.texts("tags"))
+    if "severity" in front.values:
+        if (severity := front.text("severity").lower()) in SEVERITIES:
+            said["severity"] = severity
+        else:
+            problems.append(f"its severity is none of {', '.join(SEVERITIES)}")
+    for name in ("confidence", "quality"):
+        if name in front.values:
+            if (value := _fraction(front.text(name))) is not None:
+                said[name] = value
+            else:
+                problems.append(f"its {name} is no number from 0 to 1")
+    if "minutes_lost" in front.values:
+        text = front.text("minutes_lost")
+        if text.isascii() and text.isdigit() and int(text[:9]) <= MINUTES:
+            said["minutes_lost"] = int(text)
+        else:
+            problems.append("its minutes_lost is no whole number")
+    return said
+
+
+def _fraction(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value <= 1 else None
+
+
+def _date(text: str) -> int | None:
+    from calendar import timegm
+
+    try:
+        return max(0, timegm(time.strptime(text[:10], "%Y-%m-%d"))) * 1000
+    except (ValueError, OverflowError):
+        return None
