@@ -24,7 +24,8 @@ from clan_learnings.harvest.candidates import (
 from clan_learnings.harvest.evidence_bar import Bar, bar_of
 from clan_learnings.memory import Memory
 from clan_learnings.settings import KEY as SETTINGS
-from mesh.sidecar.harvesting.intake import Intake, Taken
+from mesh.sidecar.harvesting.asked import Asked
+from mesh.sidecar.harvesting.intake import READ, Intake, Taken
 from mesh.sidecar.harvesting.shelf import KeptShelf
 from mesh.sidecar.harvesting.writer import RecordWriter, Written
 from mesh.store.author import Author
@@ -92,14 +93,20 @@ class Harvest:
         self,
         reading: Callable[[int], None] = lambda _: None,
         writing: Callable[[int], None] = lambda _: None,
-        problems: list[str] | None = None,
+        asked: Asked | None = None,
     ) -> Summary:
-        """All that is new. `reading` and `writing` are told how far it is."""
+        """All that is new. `reading` and `writing` are told how far it is. `asked`: a model that is asked about each session too."""
         with Catalogue(self.home) as catalogue:
-            taken = self.intake.run(catalogue, reading)
+            more = None if asked is None else (lambda found: asked.items(catalogue, found))
+            before = self.shelf.kept.progress(READ)
+            taken = self.intake.run(catalogue, reading, more)
+            if asked is not None:
+                for found in catalogue.digests():
+                    if found.number <= before and found.path in asked.paths:
+                        self.intake.add(found, asked.items(catalogue, found))
         fresh = list(self.shelf.changed)
         written = self.writer().run(writing)
-        return self.summary(taken, written, fresh, problems or [])
+        return self.summary(taken, written, fresh, [] if asked is None else asked.problems())
 
     def summary(self, taken: Taken, written: Written, fresh: list[str], problems: list[str]) -> Summary:
         """How things stand now."""
@@ -142,15 +149,16 @@ def harvesting(home: str, environ: dict[str, str] | None = None) -> Iterator[Har
             author.store.close()
 
 
-def harvest_new(home: str) -> Summary:
+def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> Summary:
     """Harvest what was captured since the last time: for the sidecar, after it has captured. Blocking.
 
-    What waits is only counted, by the first thing that each candidate waits for.
+    What waits is only counted, by the first thing that each candidate waits for. `breathe` is called often; what it raises ends
+    the run, and nothing that was done is lost.
     """
     with harvesting(home) as harvest:
         with Catalogue(harvest.home) as catalogue:
-            taken = harvest.intake.run(catalogue)
-        written = harvest.writer().run()
+            taken = harvest.intake.run(catalogue, breathe=breathe)
+        written = harvest.writer().run(lambda _: breathe())
         waiting: Counter[str] = Counter()
         for (_, waits), count in harvest.shelf.kept.counts().items():
             waiting[waits] += count

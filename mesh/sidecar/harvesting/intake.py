@@ -4,7 +4,7 @@ Where it stopped is kept with the candidates, in the same transaction: a kill at
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from mesh.store.captured import Digested
 from mesh.store.catalogue import Catalogue
 
 READ = "digests"  # the name of the number up to which digests were read
+BY_MODEL = "#model"  # behind the key of a transcript: what a model found in it, which no reading of it makes void
 _PAGE = 50  # sessions in one transaction
 _ITEMS = 200  # of one session that are looked at
 
@@ -44,22 +45,41 @@ class Intake:
         self._environ = dict(os.environ) if environ is None else environ
         self._repos: dict[str, str] = {}
 
-    def run(self, catalogue: Catalogue, progress: Callable[[int], None] = lambda _: None) -> Taken:
-        """Everything since the last run."""
+    def run(
+        self,
+        catalogue: Catalogue,
+        progress: Callable[[int], None] = lambda _: None,
+        more: Callable[[Digested], list[Item]] | None = None,
+        breathe: Callable[[], None] = lambda: None,
+    ) -> Taken:
+        """Everything since the last run. `more`: who else has something to say about a session."""
         total = Taken(forgotten=self._forget(catalogue))
         for page in _pages(catalogue.digests(self._shelf.kept.progress(READ))):
+            said = (
+                [] if more is None else [more(found) for found in page]
+            )  # before the transaction: it may take minutes
             with self._shelf.kept.writing():
                 for found in page:
+                    breathe()
                     total = _sum(total, self.take(found))
+                for found, items in zip(page, said, strict=False):
+                    total = _sum(total, self._add(found._replace(key=found.key + BY_MODEL), items))
                 self._shelf.kept.reach(READ, page[-1].number)
             progress(len(page))
         return total
 
-    def take(self, found: Digested, more: Iterable[Item] = ()) -> Taken:
-        """One session. What an earlier reading of the same transcript said is void. `more`: items beside those of the rules."""
+    def take(self, found: Digested) -> Taken:
+        """One session. What an earlier reading of the same transcript said is void."""
         self._void(found.key, found.session)
-        read = [item for value in found.items[:_ITEMS] if (item := item_from(value)) is not None]
-        items = [*read, *more]
+        items = [item for value in found.items[:_ITEMS] if (item := item_from(value)) is not None]
+        return self._add(found, items)._replace(sessions=1)
+
+    def add(self, found: Digested, items: Sequence[Item]) -> Taken:
+        """What somebody else has found in a session that was read before."""
+        with self._shelf.kept.writing():
+            return self._add(found._replace(key=found.key + BY_MODEL), items)
+
+    def _add(self, found: Digested, items: Sequence[Item]) -> Taken:
         signals = signals_of(items, lambda item: self.signal(found, item))
         founded = joined = again = 0
         for signal in signals:
@@ -70,7 +90,7 @@ class Intake:
                 joined += len(placed.signals) > 1
                 again += placed.state == REJECTED
                 self.judge(placed)
-        return Taken(1, len(items), founded, joined, again)
+        return Taken(0, len(items), founded, joined, again)
 
     def signal(self, found: Digested, item: Item) -> Signal:
         """What a session says, without its secrets."""
@@ -104,7 +124,7 @@ class Intake:
     def _forget(self, catalogue: Catalogue) -> int:
         """What a person has taken out of the catalogue goes from here too; what is a record by now stays one."""
         there = catalogue.keys()
-        gone = self._shelf.kept.of_forgotten(lambda key: key in there)
+        gone = self._shelf.kept.of_forgotten(lambda key: key.removesuffix(BY_MODEL) in there)
         if not gone:
             return 0
         with self._shelf.kept.writing():

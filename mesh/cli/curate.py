@@ -1,0 +1,138 @@
+"""`mesh curate`: a person decides about what was harvested, one screen an item, or by options for scripts."""
+
+from __future__ import annotations
+
+import sys
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.output import plain, print_json, tell
+from mesh.cli.telling import number_of
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mesh.sidecar.harvesting.curating import Curator
+
+SHAPE = Shape(
+    "curate",
+    "[INTO]",
+    (
+        Option("--list", "", "list what waits for a person"),
+        Option("--all", "", "with --list: everything that is kept, whatever its state"),
+        Option("--accept", "ID", "let a candidate in, whatever the bar says"),
+        Option("--reject", "ID", "never again, also when the same comes again"),
+        Option("--reason", "TEXT", "with --reject: why"),
+        Option("--edit", "ID", "say it in other words: with --text, --wrong or --right"),
+        Option("--text", "TEXT", "the new sentence"),
+        Option("--wrong", "TEXT", "of a correction or fix: what is wrong"),
+        Option("--right", "TEXT", "and what is right"),
+        Option("--merge", "ID", "what speaks for ID speaks for INTO from now on"),
+        Option("--auto", "", "write what passes the bar by itself"),
+    ),
+    "mesh curate --reject mi3ljo4o --reason 'only true for that branch'",
+    words=(0, 1),
+    more="Without an option: one screen an item, and a key for each decision: accept, edit, reject, merge, skip, quit.",
+)
+_ACTIONS = ("list", "accept", "reject", "edit", "merge", "auto")
+
+
+def main(argv: list[str]) -> int:
+    """Show what waits, or decide."""
+    return run(argv, SHAPE, _curate)
+
+
+def _curate(given: Given) -> int:
+    chosen = [name for name in _ACTIONS if given.has(name)]
+    if len(chosen) > 1:
+        raise Wrong(f"--{chosen[0]} and --{chosen[1]} exclude each other")
+    action = chosen[0] if chosen else ""
+    if (action == "merge") != bool(given.words):
+        raise Wrong("two candidates are merged like this: mesh curate --merge ID INTO")
+    if given.has("reason") and action != "reject":
+        raise Wrong("--reason goes with --reject")
+    if action != "edit" and any(given.has(name) for name in ("text", "wrong", "right")):
+        raise Wrong("--text, --wrong and --right go with --edit")
+    if given.has("all") and action != "list":
+        raise Wrong("--all goes with --list")
+    if not action and (not sys.stdin.isatty() or given.as_json):
+        raise Wrong("without a terminal: --list, --accept ID, --reject ID, --edit ID, --merge ID INTO or --auto")
+    from mesh.sidecar.harvesting.curating import Curator
+    from mesh.sidecar.harvesting.harvest import harvesting
+
+    with harvesting(given.home) as harvest:
+        curator = Curator(harvest)
+        if not action:
+            from mesh.cli.curate_screens import review
+
+            return review(curator)
+        if action == "list":
+            return _list(given, curator, everything=given.has("all"))
+        if action == "auto":
+            return _auto(given, curator)
+        return _decide(given, curator, action)
+
+
+def _list(given: Given, curator: Curator, *, everything: bool) -> int:
+    from mesh.cli.detect import line_of
+    from mesh.sidecar.harvesting.harvest import told
+
+    found = [told(each) for each in (curator.all() if everything else curator.queue())]
+    if given.as_json:
+        print_json({"candidates": found})
+        return EXIT_OK
+    for each in found:
+        print(line_of(each))
+        print(f"          {plain(each['why'])}")
+    if not found:
+        tell("nothing waits for a person" if not everything else "nothing is kept yet\n  next: mesh harvest")
+    return EXIT_OK
+
+
+def _auto(given: Given, curator: Curator) -> int:
+    written = curator.auto()
+    if given.as_json:
+        print_json({"recorded": written.records, "known": written.known, "hot": list(written.hot)})
+        return EXIT_OK
+    for record in written.records:
+        print(f"{record['id']}  {record['kind']}  {plain(record['text'])}")
+    for problem in written.problems:
+        tell(plain(problem))
+    tell(f"{number_of(len(written.records), 'record')} written, {written.known} known already")
+    return EXIT_OK
+
+
+def _decide(given: Given, curator: Curator, action: str) -> int:
+    name = given.text(action)
+    match action:
+        case "accept":
+            answer = curator.accept(name)
+        case "reject":
+            answer = curator.reject(name, given.text("reason"))
+        case "edit":
+            answer = curator.edit(name, given.text("text"), given.text("wrong"), given.text("right"))
+        case _:
+            answer = curator.merge(name, given.words[0])
+    if given.as_json:
+        print_json(answer)
+    else:
+        print(decided(answer, action))
+    return EXIT_OK
+
+
+def decided(answer: dict[str, Any], action: str) -> str:
+    """What a decision has made of a candidate, in a line."""
+    if action == "accept":
+        records = answer["recorded"]
+        if records:
+            return f"{answer['id']}  accepted, recorded as {', '.join(record['id'] for record in records)}"
+        if answer["known"]:
+            return f"{answer['id']}  accepted; a record says it already"
+        if answer["trouble"]:
+            return f"{answer['id']}  accepted, but {plain(answer['trouble'][0])}"
+        repo = next(iter(answer["repos"]), "") or "*"
+        return f"{answer['id']}  accepted; it leaves this node once its repository is shared: mesh share {plain(repo)}"
+    if action == "merge":
+        return f"{answer['id']}  has it all now: {number_of(answer['sessions'], 'session')}, {answer['state']}"
+    return f"{answer['id']}  {answer['state']}: {plain(answer['text'] if action == 'edit' else answer['why'])}"

@@ -1,0 +1,166 @@
+"""Curating at a terminal: one screen an item, one key a decision. Decides nothing; text of candidates is made harmless.
+
+Single keys are read with termios; a line (new words, a reason) is read as usual, so that it can be corrected while typing.
+"""
+
+import os
+import shutil
+import sys
+import termios
+import textwrap
+import tty
+from collections.abc import Callable
+from select import select
+
+from clan_learnings.harvest.candidates import Candidate
+from mesh.cli.curate import decided
+from mesh.cli.main import EXIT_OK
+from mesh.cli.output import plain, tell
+from mesh.cli.telling import number_of, place_name
+from mesh.core.errors import MeshError
+from mesh.sidecar.harvesting.curating import Curator
+
+_KEYS = {"a": "accept", "e": "edit", "r": "reject", "m": "merge", "s": "skip", "q": "quit"}
+_HELP = "   ".join(f"{key} {word}" for key, word in _KEYS.items())
+_EVIDENCE = 4
+_END = "\x04"  # Ctrl-D
+_INTERRUPT, _ESCAPE = "\x03", "\x1b"
+_SEQUENCE_SECONDS = 0.05  # in which the rest of a key arrives
+
+
+def review(curator: Curator) -> int:
+    """All that waits, one after the other, until it is over or the person has enough."""
+    queue = curator.queue()
+    counts: dict[str, int] = {}
+    left = len(queue)
+    for number, candidate in enumerate(queue, 1):
+        action = _decide(curator, candidate, f"{number} of {len(queue)}")
+        if action == "quit":
+            break
+        left -= 1
+        counts[action] = counts.get(action, 0) + 1
+    _clear()
+    done = ", ".join(f"{count} {_PAST[action]}" for action, count in counts.items()) or "nothing was decided"
+    print(f"{done}; {number_of(left, 'candidate')} left" if queue else "nothing waits for a person")
+    return EXIT_OK
+
+
+_PAST = {"accept": "accepted", "edit": "edited", "reject": "rejected", "merge": "merged", "skip": "skipped"}
+
+
+def _decide(curator: Curator, candidate: Candidate, place: str) -> str:
+    """One screen, until something was decided about it."""
+    said = ""
+    while True:
+        linked = curator.linked(candidate)
+        _clear()
+        print("\n".join(screen(candidate, linked, place, _width())))
+        if said:
+            print(f"\n{said}")
+        print(f"\n{_HELP}", flush=True)
+        action = _KEYS.get(_key(), "")
+        try:
+            if action in ("skip", "quit"):
+                return action
+            if action == "accept":
+                tell(decided(curator.accept(candidate.id), "accept"))
+                return action
+            if action == "reject":
+                curator.reject(candidate.id, _line("why (may be empty): "))
+                return action
+            if action == "merge":
+                into = _chosen(_line("into which candidate (number above, or an id): "), linked)
+                if into:
+                    curator.merge(candidate.id, into)
+                    return action
+                said = "nothing was merged"
+            elif action == "edit":
+                candidate, said = _edited(curator, candidate)
+        except MeshError as error:
+            said = plain(f"{error}; next: {error.next_step}")
+
+
+def _edited(curator: Curator, candidate: Candidate) -> tuple[Candidate, str]:
+    """Other words; the same screen once more, to accept them."""
+    text = _line("new sentence (empty: as it is): ")
+    wrong = _line("what is wrong (empty: as it is): ") if candidate.wrong else ""
+    right = _line("what is right (empty: as it is): ") if candidate.right else ""
+    if not (text or wrong or right):
+        return candidate, "nothing was changed"
+    curator.edit(candidate.id, text, wrong, right)
+    return curator.get(candidate.id), "changed; now accept it, or leave it for later"
+
+
+def _chosen(answer: str, linked: list[Candidate]) -> str:
+    if answer.isdigit() and 0 < int(answer) <= len(linked):
+        return linked[int(answer) - 1].id
+    return answer
+
+
+def screen(candidate: Candidate, linked: list[Candidate], place: str, width: int) -> list[str]:
+    """What is known of a candidate, as lines of at most this width."""
+    lines = [
+        f"{place}   {candidate.id}   {candidate.kind}, {candidate.category}, confidence {candidate.confidence:g}",
+        "",
+    ]
+    lines += _wrapped(candidate.text, "  ", width)
+    for name, text in (("wrong", candidate.wrong), ("right", candidate.right)):
+        if text:
+            lines += _wrapped(text, f"  {name}  ", width)
+    across = ", agents of several sorts" if candidate.is_cross_flavour else ""
+    lines += ["", *_wrapped(
+        f"{number_of(candidate.frequency, 'time')} in {number_of(candidate.sessions, 'session')} of"
+        f" {', '.join(candidate.flavours)}{across}; in {', '.join(map(place_name, candidate.repos))}", "  ", width,
+    )]  # fmt: skip
+    lines += _wrapped(f"waits because: {_because(candidate)}", "  ", width)
+    lines += [line for problem in candidate.problems for line in _wrapped(problem, "  problem: ", width)]
+    for signal in candidate.signals[:_EVIDENCE]:
+        quote = f": {signal.item.quote}" if signal.item.quote else ""
+        lines += _wrapped(f"{signal.session}, line {signal.item.line}{quote}", "  shown by ", width)[:3]
+    for number, other in enumerate(linked, 1):
+        lines += _wrapped(f"{other.id} {other.text}", f"  about the same, {number}: ", width)[:2]
+    return lines
+
+
+def _because(candidate: Candidate) -> str:
+    held = {signal.held for signal in candidate.waiting}
+    if "hot" in held:
+        return "with it the pattern would be HOT, in every context, through harvested sessions alone"
+    return candidate.why
+
+
+def _wrapped(text: str, start: str, width: int) -> list[str]:
+    made = textwrap.wrap(plain(text, 1000), max(20, width - len(start))) or [""]
+    return [start + made[0], *(" " * len(start) + line for line in made[1:])]
+
+
+def _width() -> int:
+    return max(40, min(120, shutil.get_terminal_size((80, 24)).columns))
+
+
+def _clear() -> None:
+    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        print("\x1b[H\x1b[2J\x1b[3J", end="")
+
+
+def _key() -> str:
+    """One key, without waiting for the end of a line. Nothing more to read, or Ctrl-D, means quit."""
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)
+        pressed = os.read(descriptor, 1).decode("ascii", "replace").lower()
+        while pressed == _ESCAPE and select([descriptor], [], [], _SEQUENCE_SECONDS)[0]:
+            os.read(descriptor, 32)  # an arrow key ends in a letter, which means nothing here
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+    if pressed == _INTERRUPT:
+        raise KeyboardInterrupt
+    return "q" if pressed in ("", _END) else pressed
+
+
+def _line(question: str, read: Callable[[str], str] = input) -> str:
+    try:
+        return read(question).strip()
+    except EOFError:
+        return ""

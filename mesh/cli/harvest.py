@@ -1,0 +1,142 @@
+"""`mesh harvest`: finished sessions become knowledge: capture, detect, gate and curate in one go."""
+
+import argparse
+import os
+import time
+from typing import Any
+
+from mesh.cli.arguments import parser
+from mesh.cli.bar import Bar
+from mesh.cli.main import EXIT_FAILED, EXIT_OK
+from mesh.cli.output import Progress, plain, print_json, tell
+from mesh.cli.telling import number_of, place_name
+from mesh.core.moment import span
+from mesh.sidecar.capturing.capture import Capture
+from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
+from mesh.sidecar.capturing.report import Report
+from mesh.sidecar.capturing.retention import keep_within
+from mesh.sidecar.capturing.settings import read_settings
+from mesh.sidecar.harvesting.asked import Asked
+from mesh.store.catalogue import Catalogue
+
+_SHOWN = 10
+
+
+def main(argv: list[str]) -> int:
+    """Harvest, or say what would be found."""
+    arguments = parser("harvest", "mesh harvest --since 30d")
+    arguments.add_argument(
+        "paths", metavar="PATH", nargs="*", help="transcripts or folders (default: where agents keep sessions)"
+    )
+    arguments.add_argument("--agent", metavar="A", default="", help="only sessions of this agent, like codex")
+    arguments.add_argument("--since", metavar="TIME", default="", help="only files written since then: 2026-11-16, 30d")
+    arguments.add_argument("--dry-run", action="store_true", help="say what is found in each file, keep nothing")
+    arguments.add_argument(
+        "--extractor", metavar="COMMAND", default="", help="also ask this program about each session, like 'claude -p'"
+    )
+    given = arguments.parse_args(argv)
+    refuse_unknown(given.agent)
+    refuse_missing(given.paths)
+    since_ms = span(given.since, int(time.time() * 1000))[0] if given.since else 0
+    return _try(given, since_ms) if given.dry_run else _harvest(given, since_ms)
+
+
+def _try(given: argparse.Namespace, since_ms: int) -> int:
+    from mesh.sidecar.harvesting.trial import trial
+
+    progress = Progress("files read")
+    asked = Asked(given.extractor) if given.extractor else None
+    found = trial(given.paths, given.agent, since_ms, os.environ, asked, progress)
+    progress.done()
+    if given.json:
+        print_json(found.items)
+    else:
+        for item in found.items:
+            fixed = f"-{item['fix_line']}" if item["fix_line"] else ""
+            print(f"{plain(item['file'])}:{item['evidence_line']}{fixed}  {item['kind']} {item['confidence']:g}")
+            print(f"    {plain(item['text'])}")
+    for name, why in found.skipped:
+        tell(f"skipped: {plain(name)}: {plain(why)}")
+    for problem in asked.problems() if asked is not None else ():
+        tell(plain(problem))
+    sessions = number_of(found.sessions, "session")
+    tell(f"{number_of(len(found.items), 'item')} in {sessions} of {number_of(found.files, 'file')}; nothing was kept")
+    return EXIT_OK
+
+
+def _harvest(given: argparse.Namespace, since_ms: int) -> int:
+    from mesh.sidecar.harvesting.harvest import harvesting
+
+    with harvesting(given.home) as harvest:
+        files = list(discover(given.paths, given.agent, since_ms, os.environ))
+        report = _captured(harvest.home, files)
+        reading, asking, writing = Progress("sessions judged"), Progress("answers"), Progress("candidates written")
+        asked = None
+        if given.extractor:
+            paths = [found.path for found in files] if given.paths else []
+            asked = Asked(given.extractor, paths, asking)
+        summary = harvest.run(reading, writing, asked)
+        for progress in (reading, asking, writing):
+            progress.done()
+    told = summary.as_json()
+    if given.json:
+        print_json({"captured": report.as_json()} | told)
+    else:
+        _print(report, told)
+    return EXIT_FAILED if report.failed or report.lost else EXIT_OK
+
+
+def _captured(home: str, files: list[Any]) -> Report:
+    from mesh.sidecar.capturing.analysis import real_analysts
+
+    bar = Bar("transcripts", len(files))
+    with Catalogue(home) as catalogue:
+        catalogue.sweep()
+        try:
+            report = Capture(catalogue, real_analysts()).run(files, bar)
+        finally:
+            bar.done()
+        report.dropped, report.lost = keep_within(catalogue, read_settings(home).budget)
+    return report
+
+
+def _print(report: Report, told: dict[str, Any]) -> None:
+    print(f"captured   {report.ingested:,} of {report.discovered:,} files; {report.unchanged:,} were known")
+    print(f"read       {number_of(told['sessions'], 'session')}, {number_of(told['items'], 'item')}")
+    again = f", {told['rejected_again']} of them to what was rejected" if told["rejected_again"] else ""
+    print(
+        f"learned    {number_of(told['founded'], 'candidate')}; {told['merged']} signals merged into those there were{again}"
+    )
+    for each in told["learned"][:_SHOWN]:
+        print(f"           {each['id']}  {each['state']:<11}  {plain(each['text'], 200)}")
+    known = f"; {told['known']} were known already" if told["known"] else ""
+    print(f"recorded   {number_of(len(told['recorded']), 'record')}{known}")
+    for record in told["recorded"][:_SHOWN]:
+        print(f"           {record['id']}  {record['kind']:<10}  {plain(record['text'], 200)}")
+    for slug in told["hot"]:
+        print(f"HOT        {plain(slug, 100)}: every session is told from now on")
+    _print_waiting(told)
+    for why, count in report.skipped.most_common():
+        tell(f"skipped: {count:,}: {plain(why)}")
+    for path, why in report.failures:
+        tell(f"failed: {plain(path)}: {plain(why)}")
+    for text in (*told["problems"], *told["warnings"]):
+        tell(plain(text))
+
+
+def _print_waiting(told: dict[str, Any]) -> None:
+    waiting = told["waiting"]
+    by_hand = waiting["person"] + waiting["hot"] + waiting["mend"]
+    held = f" ({waiting['hot']} would make a pattern HOT through harvested sessions alone)" if waiting["hot"] else ""
+    print(f"waiting    {number_of(by_hand, 'candidate')} for a person{held}")
+    if by_hand:
+        tell("  next: mesh curate")
+    if waiting["share"]:
+        print(
+            f"           {number_of(waiting['share'], 'candidate')} for mesh share: nothing of their repository leaves this node yet"
+        )
+        for repo, count in list(told["share"].items())[:_SHOWN]:
+            print(f"           {count:>5}  {place_name(repo) if repo else 'no repository: mesh share *'}")
+        tell("  next: mesh share REPO, then mesh harvest")
+    if waiting["unshared"]:
+        print(f"           {waiting['unshared']} stay here: their repository says share = false in .clan-mesh.toml")

@@ -1,0 +1,80 @@
+"""`mesh share`: which repositories' harvest may leave this node. Off for all others."""
+
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.output import plain, print_json, tell
+from mesh.cli.telling import number_of
+
+SHAPE = Shape(
+    "share",
+    "[REPO|GLOB]",
+    (
+        Option("--off", "", "share it no longer; what was shared stays where it is"),
+        Option("--list", "", "list what is shared (the default, without a REPO)"),
+    ),
+    "mesh share 'github.com/acme/*'",
+    words=(0, 1),
+    more="REPO is host/owner/name or an address, . the one we are in; GLOB has * and ?. '*' alone is everything, also what\n"
+    "belongs to no repository. Harvested records of a shared repository go to the whole mesh; live ones do anyway.",
+)
+
+
+def main(argv: list[str]) -> int:
+    """Switch one on or off, or list them."""
+    return run(argv, SHAPE, _share)
+
+
+def _share(given: Given) -> int:
+    from clan_learnings.sharing import change_shared, read_shared
+    from mesh.sidecar.harvesting.waiting import waiting_for_share
+    from mesh.store.home import open_home
+
+    if given.words and given.has("list"):
+        raise Wrong("--list goes alone")
+    if given.has("off") and not given.words:
+        raise Wrong("--off needs the repository or glob that is to be shared no longer")
+    home = open_home(given.home).path
+    glob = _glob(given.words[0]) if given.words else ""
+    changed = bool(glob) and change_shared(home, glob, on=not given.has("off"))
+    waiting = waiting_for_share(home)
+    if given.as_json:
+        print_json({"shared": read_shared(home), "changed": changed, "waiting": waiting})
+        return EXIT_OK
+    if glob:
+        state = ("no longer shared" if changed else "was not shared") if given.has("off") else "shared from now on"
+        print(f"{plain(glob)}: {state if changed or given.has('off') else 'was shared already'}")
+        if given.has("off"):
+            tell("what was shared before stays where it is; to take a record back: mesh retract ID")
+        elif waiting["free"]:
+            tell(f"{number_of(waiting['free'], 'candidate')} may leave this node now\n  next: mesh harvest")
+        return EXIT_OK
+    for one in read_shared(home):
+        print(plain(one))
+    if not read_shared(home):
+        tell("nothing that is harvested leaves this node")
+    for repo, count in waiting["repos"].items():
+        tell(f"{number_of(count, 'candidate')} of {plain(repo) or 'no repository'} would be shared")
+    if waiting["repos"]:
+        tell("  next: mesh share REPO")
+    return EXIT_OK
+
+
+def _glob(text: str) -> str:
+    """A glob as it was given; a name or an address as records have it."""
+    from clan_learnings.sharing import GLOB_CHARS
+    from mesh.sidecar.place import HERE, named_repo
+
+    if len(text) > GLOB_CHARS or not text.isprintable() or not text.strip():
+        raise Wrong("a repository or glob is a short text of one line")
+    if text == HERE:
+        import os
+
+        from mesh.sidecar.place import Place
+
+        found = Place("", os.environ, "", agent="", session="").scope(None)
+        if not found:
+            raise Wrong("we are in no repository; name one: mesh share github.com/acme/api")
+        return found
+    return text.strip().lower() if any(char in text for char in "*?[") else named_repo(text)

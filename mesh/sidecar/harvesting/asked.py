@@ -1,0 +1,74 @@
+"""A model of the user's, asked about captured sessions one by one. What goes wrong is collected and told; nothing is lost by it."""
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import Any
+
+from clan_learnings.capture.digest import Digest, Failure
+from clan_learnings.capture.events import Session
+from clan_learnings.harvest.items import Item, item_from
+from mesh.store.captured import Digested
+from mesh.store.catalogue import Catalogue
+
+_PROBLEMS = 10
+
+
+class Asked:
+    """One command, for one run."""
+
+    def __init__(self, command: str, paths: Collection[str] = (), said: Callable[[int], None] = lambda _: None) -> None:
+        """`paths`: transcripts it is asked about also if they were harvested before. `said` is called after each answer."""
+        self.paths = frozenset(paths)
+        self._command = command
+        self._said = said
+        self._problems: Counter[str] = Counter()
+
+    def items(self, catalogue: Catalogue, found: Digested) -> list[Item]:
+        """What it finds in a session."""
+        digest = digest_from(found.digest)
+        if digest is None:
+            self._problems["a digest could not be read"] += 1
+            return []
+        known = [item for value in found.items if (item := item_from(value)) is not None]
+        return self.items_of(digest, _session(catalogue, found), known)
+
+    def items_of(self, digest: Digest, session: Session | None, known: list[Item]) -> list[Item]:
+        """The same for a session that is at hand."""
+        from clan_learnings.harvest.extractor import extract
+
+        items, problems = extract(self._command, digest, session, known=known)
+        self._problems.update(problems)
+        self._said(1)
+        return items
+
+    def problems(self) -> list[str]:
+        """What went wrong, each sort once, with its number."""
+        told = self._problems.most_common(_PROBLEMS)
+        return [f"{text} ({count} times)" if count > 1 else text for text, count in told]
+
+
+def digest_from(value: dict[str, Any]) -> Digest | None:
+    """A digest that was kept as JSON; None if it is none."""
+    try:
+        kept = {name: value[name] for name in Digest._fields if name in value}
+        failures = [
+            Failure(**{name: each[name] for name in Failure._fields if name in each}) for each in kept["failures"]
+        ]
+        corrections = [(line, text) for line, text in kept["corrections"]]
+        return Digest(**kept | {"failures": failures, "corrections": corrections})
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _session(catalogue: Catalogue, found: Digested) -> Session | None:
+    """The session itself, if its body is still there."""
+    from clan_learnings.capture.recognise import read_transcript
+
+    try:
+        body = catalogue.body(found.path)
+    except (OSError, ValueError):
+        return None
+    if body is None:
+        return None
+    sessions = [each for each in read_transcript(body, found.path).sessions if each.name == found.session]
+    return max(sessions, key=lambda each: len(each.events), default=None)

@@ -1,0 +1,135 @@
+"""What a person decides about candidates: accept, edit, reject, merge. Each decision is kept, and what it lets go is written at once."""
+
+from typing import Any
+
+from clan_learnings.harvest.candidates import (
+    APPROVED,
+    FOR_HOT,
+    FOR_MEND,
+    MERGED,
+    NOTICED,
+    PROVISIONAL,
+    RECORDED,
+    REJECTED,
+    RULES,
+    Candidate,
+    reading_of,
+)
+from clan_learnings.harvest.clusters import found_by, ranked, with_signal
+from clan_learnings.notebook import REASON_CHARS, Pen
+from clan_learnings.records import required_text
+from mesh.core.errors import UsageError
+from mesh.sidecar.harvesting.harvest import Harvest, told
+from mesh.sidecar.harvesting.writer import Written
+
+_EXAMPLE = 'mesh curate --edit ID --text "..."'
+
+
+class Curator:
+    """One person before the candidates of one home."""
+
+    def __init__(self, harvest: Harvest) -> None:
+        self._harvest = harvest
+        self._shelf = harvest.shelf
+
+    def queue(self) -> list[Candidate]:
+        """What waits for a person: what is below the bar, and what is held back so that it makes nothing HOT by itself."""
+        waiting = self._shelf.every(PROVISIONAL, APPROVED, RECORDED)
+        return ranked(
+            each
+            for each in waiting
+            if each.state == PROVISIONAL or any(signal.held in (FOR_HOT, FOR_MEND) for signal in each.waiting)
+        )
+
+    def all(self) -> list[Candidate]:
+        """Everything that is kept, the best founded first."""
+        return ranked(self._shelf.every())
+
+    def get(self, name: str) -> Candidate:
+        """A candidate as it is now."""
+        return self._shelf.find(name)
+
+    def linked(self, candidate: Candidate) -> list[Candidate]:
+        """Those that are about the same, and still stand."""
+        found = [self._shelf.get(name) for name in candidate.linked]
+        return [each for each in found if each is not None and each.state not in (MERGED, REJECTED)]
+
+    def accept(self, name: str) -> dict[str, Any]:
+        """Let it in, whatever the bar says. It is written at once where its repository is shared."""
+        candidate = self._unmerged(name)
+        freed = (
+            signal._replace(held="") if signal.held in (FOR_HOT, FOR_MEND) else signal for signal in candidate.signals
+        )
+        state = RECORDED if candidate.state == RECORDED else APPROVED
+        accepted = candidate._replace(state=state, why="a person accepted it", is_accepted=True, signals=tuple(freed))
+        self._keep(accepted)
+        return self._written(accepted)
+
+    def auto(self) -> Written:
+        """Write what passes the bar by itself."""
+        return self._harvest.writer().run()
+
+    def reject(self, name: str, reason: str) -> dict[str, Any]:
+        """Never again, also when the same comes again."""
+        candidate = self._unmerged(name)
+        said = next((signal.record for signal in candidate.signals if signal.record), "")
+        if said:
+            raise UsageError(
+                f"{candidate.id} is a record already", f"take that back: mesh retract {said[:8]} --reason ..."
+            )
+        why = Pen().clean(reason.strip())[:REASON_CHARS] or "a person rejected it"
+        return told(self._keep(candidate._replace(state=REJECTED, why=why, is_accepted=False)))
+
+    def edit(self, name: str, text: str = "", wrong: str = "", right: str = "") -> dict[str, Any]:
+        """Say it in other words. Of a rule, a new sentence is what is right, unless that is said too."""
+        candidate = self._unmerged(name)
+        if not (text or wrong or right):
+            raise UsageError("nothing to change", f"give the new words: {_EXAMPLE}")
+        if any(signal.record for signal in candidate.signals):
+            raise UsageError(f"{candidate.id} is a record already", "change that: mesh edit ID")
+        pen = Pen()
+        text, wrong, right = (pen.clean(said.strip()) for said in (text, wrong, right))
+        changed = candidate._replace(
+            text=required_text(text or candidate.text, "the text", _EXAMPLE),
+            wrong=wrong or candidate.wrong,
+            right=right or (text if text and candidate.family == RULES else candidate.right),
+            is_edited=True,
+        )
+        self._keep(changed)
+        return told(self._harvest.intake.judge(changed)) | {"redacted": pen.found}
+
+    def merge(self, name: str, into: str) -> dict[str, Any]:
+        """Two that are one: what speaks for the first speaks for the second from now on."""
+        one, other = self._unmerged(name), self._unmerged(into)
+        if one.id == other.id:
+            raise UsageError("a candidate cannot be merged into itself", "name two: mesh curate --merge ID INTO")
+        if any(signal.record for signal in one.signals):
+            raise UsageError(
+                f"{one.id} is a record already", "join the patterns instead: mesh pattern alias NAME OTHER"
+            )
+        for signal in one.signals:
+            other = with_signal(other, signal)
+        if other.state in (NOTICED, PROVISIONAL, APPROVED):
+            other = other._replace(state=NOTICED if not other.is_accepted else other.state)
+        self._keep(other)
+        other = self._harvest.intake.judge(other)
+        self._keep(one._replace(state=MERGED, into=other.id, why=f"merged into {other.id}", signals=()))
+        return told(other)
+
+    def _written(self, candidate: Candidate) -> dict[str, Any]:
+        writer = self._harvest.writer()
+        done = writer.write(candidate)
+        written = writer.written()
+        return told(done) | {"recorded": written.records, "known": written.known, "trouble": list(written.problems)}
+
+    def _unmerged(self, name: str) -> Candidate:
+        found = self._shelf.find(name)
+        if found.state == MERGED:
+            raise UsageError(f"{found.id} was merged into {found.into}", f"decide about that one: {found.into}")
+        return found
+
+    def _keep(self, candidate: Candidate) -> Candidate:
+        words = found_by(reading_of(candidate.kind, candidate.text, candidate.wrong, candidate.right))
+        with self._shelf.kept.writing():
+            self._shelf.put(candidate, words)
+        return candidate
