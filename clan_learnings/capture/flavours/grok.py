@@ -17,6 +17,7 @@ from clan_learnings.capture.telltale import exit_code_in, failed_by
 from clan_learnings.capture.values import count_of, exit_code_of, instant_ms, list_of, object_of, text_of, words_of
 
 NAME = "grok"
+ORDER = -1  # its reasoning records look like those of Codex, its other records like nobody's
 _METHODS = {"session/update", "_x.ai/session/update"}
 _TICKS = 10_000_000_000  # are a dollar: https://docs.x.ai/developers/cost-tracking
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -60,7 +61,7 @@ def _updates(source: Source) -> Iterator[Session]:
     tellings: dict[str, _Updates] = {}
     for line, value in source.records():
         params = object_of(value.get("params"))
-        if value.get("method") not in _METHODS:
+        if text_of(value.get("method")) not in _METHODS:
             source.skip("a record of a sort that is not known")
             continue
         name = text_of(params.get("sessionId"))
@@ -253,7 +254,7 @@ def _id_beside(source: Source) -> str:
 
 def _is_update(value: dict[str, Any]) -> bool:
     update = object_of(object_of(value.get("params")).get("update"))
-    return value.get("method") in _METHODS and isinstance(update.get("sessionUpdate"), str)
+    return text_of(value.get("method")) in _METHODS and isinstance(update.get("sessionUpdate"), str)
 
 
 def _is_history(value: dict[str, Any]) -> bool:

@@ -163,7 +163,7 @@ def _named_by(path: str) -> str:
 def _is_traced(value: dict[str, Any]) -> bool:
     """A gateway's message: OpenAI's form, a time, and what only Hermes keeps with it."""
     if (
-        value.get("role") not in {"assistant", "tool", "user"}
+        text_of(value.get("role")) not in {"assistant", "tool", "user"}
         or not isinstance(value.get("timestamp"), str)
         or "type" in value
     ):

@@ -76,7 +76,7 @@ def _tell(draft: Draft, line: int, value: dict[str, Any]) -> bool:
         case "custom_message":
             draft.note(line, Kind.INJECTED, words_of(value.get("content")), at_ms)
         case "custom":
-            if value.get("customType") in _FAULTS:
+            if text_of(value.get("customType")) in _FAULTS:
                 draft.note(line, Kind.FAULT, text_of(object_of(value.get("data")).get("error")), at_ms)
         case "session_info":
             draft.title = text_of(value.get("name")) or draft.title

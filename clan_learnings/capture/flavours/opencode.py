@@ -1,4 +1,5 @@
-"""OpenCode: a session as one document, `{info, messages: [{info, parts}]}`, as `opencode export` writes it.
+"""OpenCode: a session as one document, `{info, messages: [{info, parts}]}`, as `opencode export` writes it, or the lines
+of `opencode run --format json`, which leave out what the person asked.
 
 A call and its result are one part here; both cite the part's line. The task of a subagent is the model's text: INJECTED.
 """
@@ -23,7 +24,9 @@ _ABORTED = {"Tool execution aborted", "Aborted"}
 
 
 def recognises(source: Source) -> bool:
-    """Whether the document has a session's head, and messages in parts."""
+    """Whether the document has a session's head, and messages in parts; or lines hold such parts."""
+    if any(_is_streamed(record.value) for record in source.head):
+        return True
     document = source.document()
     found = object_of(document.value if document else None)
     info, messages = object_of(found.get("info")), found.get("messages")
@@ -34,9 +37,10 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Session]:
-    """The one session of the document."""
+    """The one session of the document, or the sessions of the lines."""
     document = source.document()
-    if document is None:
+    if document is None or _is_streamed(document.value):
+        yield from _streamed(source)
         return
     info = object_of(object_of(document.value).get("info"))
     draft = Draft(NAME, text_of(info.get("id")))
@@ -88,16 +92,57 @@ def _message(source: Source, draft: Draft, line: int, about: dict[str, Any], par
     if is_person:
         return
     draft.model = text_of(about.get("modelID")) or draft.model
-    tokens = object_of(about.get("tokens"))
+    _spend(draft, about)
+    if error := object_of(about.get("error")):
+        stopped = text_of(error.get("name")) == "MessageAbortedError"
+        draft.note(line, Kind.INTERRUPT if stopped else Kind.FAULT, _error(about), at_ms)
+
+
+def _streamed(source: Source) -> Iterator[Session]:
+    drafts: dict[str, Draft] = {}
+    for line, value in source.records():
+        if not _is_streamed(value):
+            source.skip("a record of a sort that is not known")
+            continue
+        name, part, at_ms = (
+            text_of(value.get("sessionID")),
+            object_of(value.get("part")),
+            instant_ms(value.get("timestamp")),
+        )
+        draft = drafts.setdefault(name, Draft(NAME, name))
+        draft.saw(at_ms)
+        key = text_of(part.get("messageID")) or f"line {line}"
+        match part.get("type"):
+            case "text":
+                draft.reply(line, text_of(part.get("text")), key, at_ms)
+            case "reasoning":
+                draft.thought(line, text_of(part.get("text")), key, at_ms)
+            case "tool":
+                _tool(draft, line, part, key, at_ms)
+            case "step-finish":
+                _spend(draft, part)
+            case _ if value.get("type") == "error":
+                draft.note(line, Kind.FAULT, _error(value), at_ms)
+            case _:
+                pass
+    for draft in drafts.values():
+        yield draft.session(source.skipped)
+
+
+def _spend(draft: Draft, told: dict[str, Any]) -> None:
+    tokens = object_of(told.get("tokens"))
     draft.spend(
         count_of(tokens.get("input")),
         count_of(tokens.get("output")) + count_of(tokens.get("reasoning")),  # counted apart, paid alike
         count_of(object_of(tokens.get("cache")).get("read")),
-        dollars_of(about.get("cost")),
+        dollars_of(told.get("cost")),
     )
-    if error := object_of(about.get("error")):
-        stopped = text_of(error.get("name")) == "MessageAbortedError"
-        draft.note(line, Kind.INTERRUPT if stopped else Kind.FAULT, _error(about), at_ms)
+
+
+def _is_streamed(value: Any) -> bool:
+    found = object_of(value)
+    has_part = isinstance(found.get("part"), dict) or text_of(found.get("type")) == "error"
+    return has_part and text_of(found.get("sessionID")).startswith("ses_")
 
 
 def _typed(draft: Draft, line: int, value: dict[str, Any], at_ms: int | None) -> None:

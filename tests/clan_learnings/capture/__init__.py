@@ -1,0 +1,1 @@
+"""Tests of `clan_learnings.capture`."""
