@@ -76,8 +76,9 @@ def _step(draft: Draft, step: Part, key: str) -> None:
     state = value.get("state")
     folder = text_of(object_of(parsed(state) if isinstance(state, str) else state).get("working_dir"))
     draft.folder = draft.folder or folder
-    said = step.member("thought")
-    draft.reply(said.line if said else step.line, thought or text_of(value.get("response")).strip(), key)
+    if not thought and not action:
+        thought = text_of(value.get("response")).strip()
+    draft.reply(step.line, thought, key)
     if not action:
         draft.note(step.line, Kind.INJECTED, observation)  # an answer without a command: it is told to write one
         return

@@ -36,6 +36,7 @@ JUNK: list[Any] = [
     {"": None},
     [["a"], "b"],
 ]
+EMPTY: dict[str, Any] = {}  # what cannot be looked up in a table is the likeliest to raise
 NAMES = sorted(TRANSCRIPTS)
 
 
@@ -111,7 +112,7 @@ def test_a_wrong_type_at_any_place_raises_nothing(name: str) -> None:
     """Each value in turn becomes something else; the junk goes round."""
     values = _values(name)
     for number, path in enumerate(_places(values)[1:]):
-        for junk in (JUNK[number % len(JUNK)], {}):  # what cannot be looked up in a table is the likeliest to raise
+        for junk in (JUNK[number % len(JUNK)], EMPTY):
             changed = _changed(values, path, junk)
             _survives(name, document(changed[0]) if len(changed) == 1 else lines(*changed))
 
