@@ -28,6 +28,18 @@ _ACTIONS = word_set(
     """
 )
 _ENDINGS = ("ing", "ied", "ies", "ed", "es", "s", "d", "n't")
+# A person's words to an agent that are no rule: what such an answer begins with, reports of what happened, swearing.
+_YIELDING = word_set("no nope not but and so well please actually just")
+_TALK = word_set("hm hmm sorry yeah yep yes ok okay wait dude omg omfg wtf lol thanks nice great cool stop undo")
+_FIRST = word_set("i i'm i've i'd i'll me my")
+_WISHES = word_set("want wanted need prefer said told meant use like")
+_SYMPTOMS = word_set("still failing broken crashed exploded")
+_COARSE = word_set("shit shitty damn hell crap")
+_COARSER = ("fuck", "fuckin", "bullshit")
+_CLOSING = ".!\"'\u201d\u2019)\u2026 "
+_AROUND = '.,;:!?"()[]\u201c\u201d\u2026*_'
+_TOLD_CHARS = 240
+_SHORT = 3  # words that may be nothing but a name
 _POINTING = word_set("it this that these those they he she there")
 
 
@@ -49,8 +61,11 @@ def problems(candidate: Candidate) -> tuple[str, ...]:
         found.append("no subject: it points at what only its own session knows")
     if not _has_action(candidate, [token.raw for token in words]):
         found.append("no action: it says neither what to do nor what is so")
-    if candidate.kind == QUESTION or text.endswith("?"):
+    told = candidate.right.strip() if candidate.family == RULES else ""
+    if candidate.kind == QUESTION or any(each.rstrip(_CLOSING).endswith("?") for each in (text, told)):
         found.append("it is a question: somebody has to answer it")
+    if told and not candidate.is_edited:
+        found += _talk(told)
     if not any(signal.session and signal.item.line > 0 for signal in candidate.signals):
         found.append("no evidence: no line of a session shows it")
     return tuple(found)
@@ -61,9 +76,29 @@ def is_redacted(*texts: str) -> bool:
     return any(_MARK in text or bool(redact(text).findings) for text in texts if text)
 
 
+def _talk(told: str) -> list[str]:
+    """What makes a person's words in one session no rule for others, until somebody puts them better."""
+    words = [word.strip(_AROUND) for word in told.lower().replace("\u2019", "'").split()]
+    words = [word for word in words if word]
+    found = []
+    if len(told) > _TOLD_CHARS:
+        found.append(f"what is right takes {len(told)} characters; a rule has at most {_TOLD_CHARS}")
+    opening = next((word for word in words if word not in _YIELDING), "")
+    is_report = opening in _FIRST and not any(word in _WISHES for word in words[:4])
+    if opening in _TALK or is_report or not _SYMPTOMS.isdisjoint(words):
+        found.append("it is talk of its own session: a rule says what to do or what is so")
+    if not _COARSE.isdisjoint(words) or any(word.startswith(_COARSER) for word in words):
+        found.append("it is not in words to hand on")
+    return found
+
+
 def _has_action(candidate: Candidate, words: list[str]) -> bool:
     if candidate.family == RULES and candidate.right.strip():
-        return True  # the right way is what to do
+        said = [token for token in tokens(candidate.right) if token.kind in (GRAMMAR, COMMON, NAME, STRICT)]
+        # A command, a path or a name is what to do instead; words have to say so.
+        if len(said) <= _SHORT or any(token.kind == STRICT or not token.raw.isalpha() for token in said):
+            return True
+        words = [token.raw for token in said]
     return any(word in _ACTIONS or any(_root(word, end) in _ACTIONS for end in _ENDINGS) for word in words)
 
 

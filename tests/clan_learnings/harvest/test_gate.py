@@ -48,6 +48,44 @@ def test_of_a_rule_the_right_way_is_the_action() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "do not call the venv directly, use `uv run pytest`",
+        "no, use pnpm here, we never use npm",
+        "I want the formula to be called homebrew-tap",
+        "setTheme should return an error that the caller can display",
+        "we deploy from the branch release, it is protected",
+        "Acme Inc.",
+    ],
+)
+def test_a_person_who_says_what_to_do_or_what_is_so_gives_a_rule(told: str) -> None:
+    """However briefly, and after however many a no."""
+    assert problems(candidate(signal(correction("a change of LICENSE", told, text=f"In LICENSE: {told}")))) == ()
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ("is 241 really a problem?", "a question"),
+        ("can you take a look at it, we should keep CHANGELOG.md shorter, right?”", "a question"),
+        ("I continued the rebase and it completed, so this does not happen all the time", "talk"),
+        ("sorry, this error is from worktree 2", "talk"),
+        ("hm, that is the old color", "talk"),
+        ("no data is showing up, it is still empty", "talk"),
+        ("the damn linter is there to be used", "words to hand on"),
+        ("use ruff " + "and mypy " * 40, "at most 240"),
+        ("all texts sound alike somehow", "no action"),
+    ],
+)
+def test_what_a_person_said_to_one_session_alone_waits_for_a_person(told: str, problem: str) -> None:
+    """It is a correction, and it counts as one; but somebody has to make a rule of it."""
+    item = correction("a change of LICENSE", told, text="A person corrected the change of LICENSE.")
+    assert any(problem in said for said in problems(candidate(signal(item))))
+    edited = candidate(signal(item))._replace(is_edited=True, right="use ruff", text="Use ruff in billing.")
+    assert problems(edited) == ()
+
+
 def test_without_a_line_of_a_session_there_is_no_evidence() -> None:
     """A line is a physical one, counted from 1."""
     assert any("no evidence" in said for said in problems(candidate(signal(fact(line=0)))))
