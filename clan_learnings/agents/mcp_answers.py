@@ -98,10 +98,13 @@ class Discovered:
     state: str
     redacted: str
     covered_by: Cited | None
+    kept_here: str = ""
 
     def lines(self) -> list[str]:
         """What became of it, and what to do if that was not meant."""
         said = [_became(self.state, self.id)]
+        if self.kept_here:
+            said.append(f"It stays on this machine: {self.kept_here}.")
         if self.state == "known" and self.covered_by is not None:
             known = f"Known already, so nothing was added: {self.covered_by.line()}"
             said = [known, "If yours says something else, record it again with anyway=true."]
@@ -174,7 +177,8 @@ def hot(given: Given) -> Hot:
 def discovered(given: Given) -> Discovered:
     """A receipt."""
     covered = Cited.of(by) if isinstance(by := given.get("covered_by"), Mapping) else None
-    return Discovered(name_of(given, "id"), name_of(given, "state"), text_of(given, "redacted"), covered)
+    kept = text_of(given, "kept_here")
+    return Discovered(name_of(given, "id"), name_of(given, "state"), text_of(given, "redacted"), covered, kept)
 
 
 def corrected(given: Given) -> Corrected:

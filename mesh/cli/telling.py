@@ -97,6 +97,8 @@ def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any
         show(answer)
     if answer.get("redacted"):
         tell(f"mesh: taken out before it was written: {answer['redacted']}")
+    if answer.get("kept_here"):
+        tell(f"mesh: it stays on this machine, as with --private: {plain(answer['kept_here'])}")
     if answer["state"] == "queued":
         tell(
             f"mesh: it is not recorded yet, because {plain(answer['because'])}\n"

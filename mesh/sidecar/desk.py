@@ -61,7 +61,9 @@ class Desk:
                 return {"state": "known", "id": known["id"], "covered_by": known, "sureness": round(hit.score, 2)}
             return _append(author, drafts) | {"covered_by": None}
 
-        return self._tell("discover", write, {"text": text, "anyway": anyway} | said, private=private)
+        kept = self._kept_here(private=private)
+        told = {"text": text, "anyway": anyway} | said
+        return self._tell("discover", write, told, private=private or bool(kept)) | kept
 
     def correct(
         self, wrong: str, right: str, *, pattern: str = "", source: str = "agent", private: bool = False, **said: Any
@@ -73,10 +75,11 @@ class Desk:
             drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
             before = answers.count(memory, found.slug)
             answer = _append(author, drafts) | answers.counted(self._memory(author), found, before)
-            return answer | answers.PRIVATE if private else answer
+            return answer | answers.PRIVATE if private or kept else answer
 
+        kept = self._kept_here(private=private)
         told = {"wrong": wrong, "right": right, "pattern": pattern, "source": source} | said
-        return self._tell("correct", write, told, private=private)
+        return self._tell("correct", write, told, private=private or bool(kept)) | kept
 
     def move(self, text: str, slug: str) -> dict[str, Any]:
         """Count a correction under another pattern."""
@@ -240,6 +243,10 @@ class Desk:
             return question(memory)
 
     # Inside
+
+    def _kept_here(self, *, private: bool) -> dict[str, Any]:
+        """What to say of a record that is private because its repository wants it so."""
+        return answers.KEPT_HERE if not private and self.place.is_unshared else {}
 
     def _tell(
         self,

@@ -71,7 +71,10 @@ def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any
             return None
         with open(os.path.join(home, "home.json"), encoding="utf-8") as file:
             node = parse_id(loads(file.read())["node"])
-        facts = Place(home, os.environ, "", agent="", session="").about(node, words | about)
+        place = Place(home, os.environ, "", agent="", session="")
+        if place.is_unshared:
+            return None  # then it is private, which only the command itself can write
+        facts = place.about(node, words | about)
         status, answer = _exchange(path, f"POST /{kind}", words | facts.fields() | {"is_global": not facts.repo})
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None

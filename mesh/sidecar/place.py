@@ -69,6 +69,13 @@ class Place:
         return find(self._folder or _current(), self._environ).identity
 
     @property
+    def is_unshared(self) -> bool:
+        """Whether the repository we are in says that nothing of it is to be shared."""
+        from clan_learnings.repository import find
+
+        return find(self._folder or _current(), self._environ).file.share is False
+
+    @property
     def categories(self) -> tuple[str, ...]:
         """Categories that the repository adds to those of the mesh."""
         from clan_learnings.repository import find
