@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from bench import (
     append,
@@ -15,6 +16,7 @@ from bench import (
     cli,
     converge,
     correct,
+    harvest,
     machine,
     merge,
     pages,
@@ -70,6 +72,10 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
         lambda work, given: pages.run(work, given.starts),
         "a save until it is in another node's file, pages of 1,000 and 100,000 edits, beside raw pycrdt",
     ),
+    "harvest": (
+        lambda _, __: harvest.run(),
+        "what is found in labelled sessions: precision and recall by kind and flavour, of a set beside the checkout, or --root and --labels",
+    ),
     "recall_vectors": (
         lambda work, given: _recall_vectors(work, _with_small(given.records)),
         "the index of vectors alone: speed, recall, memory",
@@ -95,6 +101,9 @@ def main() -> None:
             judged = recall_given.Given(given.items, given.queries)
             judged.run(work, given.embedder)
             print(json.dumps(judged.value(), indent=2) if given.json else judged.render())
+            return
+        if given.root or given.labels or given.sample:
+            _harvest(given)
             return
         for name in given.names or BENCHMARKS:
             before = machine.facts()
@@ -147,6 +156,14 @@ def _arguments() -> argparse.Namespace:
         "--embedder", default="auto", metavar="NAME", help="for recall: as `mesh index use` takes it (default: auto)"
     )
     parser.add_argument("--quality", action="store_true", help="for recall: how good, not how fast")
+    parser.add_argument("--root", metavar="DIR", help="for harvest: the folder of another set of transcripts")
+    parser.add_argument("--labels", metavar="FILE", help="and its labels, JSON (default: labels.json in that folder)")
+    parser.add_argument(
+        "--sample",
+        type=int,
+        metavar="N",
+        help="for harvest: so many items of unlabelled files, to be judged by a person",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON in the place of tables")
     parser.add_argument(
         "--work", metavar="DIR", help="where homes are made, and kept for the next run (default: temporary)"
@@ -157,7 +174,25 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     if bool(given.items) != bool(given.queries) or (given.items and given.names != ["recall"]):
         parser.error("like this: python -m bench recall --items FILE --queries FILE")
+    if (given.root or given.labels or given.sample) and given.names != ["harvest"]:
+        parser.error("like this: python -m bench harvest --root DIR --labels FILE")
     return given
+
+
+def _harvest(given: argparse.Namespace) -> None:
+    """A set that was named, or a sample."""
+    root = Path(given.root) if given.root else harvest.ROOT
+    labels = Path(given.labels) if given.labels else root / "labels.json"
+    if given.sample:
+        for name, item in harvest.sampled(root, given.sample):
+            print(
+                json.dumps({"file": name, "line": item.line, "kind": item.kind, "text": item.text}, ensure_ascii=False)
+            )
+        return
+    if not labels.is_file():
+        sys.exit(f"there are no labels at {labels}; give them with --labels FILE")
+    found = harvest.given(root, labels)
+    print(json.dumps(found.value(), indent=2, ensure_ascii=False) if given.json else found.render())
 
 
 def _recall_vectors(work: str, sizes: list[int]) -> Report:

@@ -31,6 +31,7 @@ class Attempt(NamedTuple):
     """One call and what came of it."""
 
     at: int  # of the call among the events
+    ended: int  # of the result among them; of the call, if there is none
     call: Event
     result: Event | None
     state: State
@@ -141,7 +142,7 @@ _QUOTING = frozenset(
     )
 )
 _BY_SHELL = re.compile(
-    r"(?:^|\n)(?:Output: )?(?:\(eval\):\d+: |(?:[\w/.-]{0,40}sh: )?(?:line \d+: |\d+: )?)(?:parse error|no matches found|syntax error|bad substitution|unexpected (?:EOF|token)|unknown file attribute|bad pattern|event not found|.{1,80}: unbound variable|.{1,80}: command not found|command not found: |.{1,80}: event not found)|is not recognized as (?:an internal|the name)|CommandNotFoundException|(?:^|\n)(?:Output: )?[\w/.-]{0,40}sh: (?:\d+: )?[^\n:]{1,80}: not found"
+    r"(?:^|\n|stderr: )(?:Output: )?(?:\(eval\):\d+: |(?:[\w/.-]{0,40}sh: )?(?:-c: )?(?:line \d+: |\d+: )?)(?:parse error|no matches found|syntax error|bad substitution|unexpected (?:EOF|token)|unknown file attribute|bad pattern|event not found|.{1,80}: unbound variable|.{1,80}: command not found|command not found: |.{1,80}: event not found)|is not recognized as (?:an internal|the name)|CommandNotFoundException|(?:^|\n)(?:Output: )?[\w/.-]{0,40}sh: (?:\d+: )?[^\n:]{1,80}: not found"
 )
 _ABSENT = re.compile(
     r"no such file or directory|file does not exist|path does not exist|file not found|not found: /|cannot find the (?:path|file)|does not exist|cannot access|is a directory|eisdir|enoent|path not found|no files? found",
@@ -161,25 +162,26 @@ _LEAST_TO_SAY = 3  # letters; below it an output says nothing
 
 def attempts_in(events: list[Event]) -> list[Attempt]:
     """All calls in order, with their results."""
-    results: dict[str, Event] = {}
-    nameless: list[Event] = []
-    for event in events:
+    results: dict[str, int] = {}
+    nameless: list[int] = []
+    for at, event in enumerate(events):
         if event.kind in (Kind.RESULT, Kind.REFUSAL):
             if event.call:
-                results.setdefault(event.call, event)
+                results.setdefault(event.call, at)
             else:
-                nameless.append(event)
+                nameless.append(at)
     nameless.reverse()
     found = []
     for at, event in enumerate(events):
         if event.kind is not Kind.CALL:
             continue
-        result = results.get(event.call) if event.call else None
+        ended = results.get(event.call) if event.call else None
         if not event.call:
-            while nameless and nameless[-1].line < event.line:
+            while nameless and nameless[-1] < at:
                 nameless.pop()
-            result = nameless.pop() if nameless else None
-        found.append(Attempt(at, event, result, state_of(event, result)))
+            ended = nameless.pop() if nameless else None
+        result = None if ended is None else events[ended]
+        found.append(Attempt(at, at if ended is None else ended, event, result, state_of(event, result)))
     return found
 
 

@@ -159,7 +159,7 @@ def _is_stopped(before: list[Event]) -> bool:
 
 def _doing(before: list[Event]) -> Event | None:
     """What a person objects to: the call that was stopped, else the last edit, else what was said."""
-    last = next((event for event in reversed(before) if event.kind in (Kind.CALL, Kind.REPLY)), None)
+    last: Event | None = next((event for event in reversed(before) if event.kind in (Kind.CALL, Kind.REPLY)), None)
     if last is not None and last.kind is Kind.CALL:
         return last
     edit: Event | None = next((event for event in reversed(before) if is_edit(event)), None)

@@ -12,7 +12,7 @@ from clan_learnings.capture.attempts import Attempt, State, is_by_shell
 from clan_learnings.capture.commands import Command, commands_in, last_of, likeness, plain
 from clan_learnings.capture.edits import is_edit
 from clan_learnings.capture.events import Event, Kind
-from clan_learnings.capture.signature import signature_of, telling_line
+from clan_learnings.capture.signature import signature_of, signatures_in, telling_line
 
 
 class Way(StrEnum):
@@ -48,9 +48,10 @@ _CLEARLY = 0.5
 _SAME_ERROR = 0.6  # shared words of two lines that are one error
 _EVERYTHING = frozenset((".", "./...", "...", "*", "--all"))
 _NO_PROGRAM = re.compile(
-    r"command not found|not recognized|: not found|CommandNotFound|No such file or directory.{0,20}$|no module named|executable file not found|is not installed",
+    r"command not found|not recognized|: not found|CommandNotFound|no module named|executable file not found|is not installed",
     re.IGNORECASE,
 )
+_HELP = frozenset(("--help", "-h", "help", "--version", "-V", "version"))
 _INTERPRETERS = frozenset(
     ("python", "python3", "node", "ruby", "perl", "php", "deno", "bun", "pwsh", "bash", "sh", "zsh")
 )
@@ -106,6 +107,9 @@ def failures_in(attempts: list[Attempt], events: list[Event]) -> list[Mended]:
 
 
 def _of_shell(attempts: list[Attempt], number: int, taken: set[int], prompts: list[int]) -> Mended:
+    other = _other_way(attempts, number, prompts) if _NO_PROGRAM.search(attempts[number].output[:_CHARS]) else None
+    if other and other[1] is Way.INSTEAD:
+        return _made(attempts[number], [attempts[number].line])._replace(way=other[1], fix=other[0], passed=other[0])
     chain, passed = _chain(attempts, number)
     taken.update(chain)
     told = [place for place in chain if attempts[place].state is State.FAILED] or chain
@@ -127,7 +131,7 @@ def _chain(attempts: list[Attempt], number: int) -> tuple[list[int], int | None]
     chain = [number]
     for place in range(number + 1, min(number + _FAR, len(attempts))):
         before, attempt = attempts[chain[-1]], attempts[place]
-        if not attempt.call.text or attempt.call.is_sidechain != before.call.is_sidechain:
+        if not _may_answer(before, attempt):
             continue
         has_failed = attempt.state in (State.FAILED, State.HIDDEN)
         if not _is_same(before.call.text, attempt.call.text):
@@ -141,8 +145,17 @@ def _chain(attempts: list[Attempt], number: int) -> tuple[list[int], int | None]
     return chain, None
 
 
+def _may_answer(failed: Attempt, attempt: Attempt) -> bool:
+    """Whether a line was run in the knowledge of a failure: not beside it, not by another agent."""
+    return (
+        bool(attempt.call.text) and attempt.call.is_sidechain == failed.call.is_sidechain and attempt.at >= failed.ended
+    )
+
+
 def _are_alike(one: str, other: str) -> bool:
     """Whether two errors say the same, maybe of other names."""
+    if signatures_in(one) & signatures_in(other):
+        return True
     left, right = set(signature_of(one).split()), set(signature_of(other).split())
     return left == right or len(left & right) >= _SAME_ERROR * len(left | right)
 
@@ -161,7 +174,15 @@ def _is_same(one: str, other: str) -> bool:
         return False
     if last.program in _INTERPRETERS and last.key == last.program:  # a text of its own each time
         return plain(one) == plain(other)
-    return any(command.key == last.key and _is_about_the_same(last, command) for command in commands_in(other))
+    return any(
+        command.key == last.key and _is_about_the_same(last, command) and not _asks_more_help(last, command)
+        for command in commands_in(other)
+    )
+
+
+def _asks_more_help(one: Command, other: Command) -> bool:
+    """Whether another line only reads the manual."""
+    return bool(_HELP.intersection(other.words)) and not _HELP.intersection(one.words)
 
 
 def _is_about_the_same(one: Command, other: Command) -> bool:
@@ -174,7 +195,7 @@ def _passed(made: Mended, attempts: list[Attempt], failed: int, passed: int) -> 
     between = [
         attempt
         for attempt in attempts[failed + 1 : passed]
-        if attempt.state in (State.WORKED, State.UNKNOWN, State.HIDDEN)
+        if attempt.at > attempts[failed].ended and attempt.state in (State.WORKED, State.UNKNOWN, State.HIDDEN)
     ]
     success = attempts[passed]
     edits = [attempt for attempt in between if is_edit(attempt.call)]
@@ -212,17 +233,15 @@ def _other_way(attempts: list[Attempt], number: int, prompts: list[int]) -> tupl
     for attempt in attempts[number + 1 : number + 1 + _NEAR]:
         if until is not None and attempt.at > until:
             break
-        if (
-            attempt.state is not State.WORKED
-            or not attempt.call.text
-            or attempt.call.is_sidechain != failed.call.is_sidechain
-        ):
+        if not _may_answer(failed, attempt):
+            continue
+        if attempt.state is not State.WORKED and not _is_past(failed, attempt):
             continue
         way, least = _way(line, attempt.call.text, failed.output, is_shells=is_shells)
         share = likeness(line, attempt.call.text) + (0.1 if attempt.output.strip() else 0.0)
         if way is not Way.NOT and share >= least and (best is None or share > best[0]):
             best = (share, attempt, way)
-            if share >= _CLEARLY:
+            if share >= _CLEARLY or is_shells:
                 break
     return (best[1], best[2]) if best else None
 
@@ -231,14 +250,33 @@ def _way(line: str, other: str, output: str, *, is_shells: bool) -> tuple[Way, f
     if plain(line) == plain(other):
         return Way.NOT, 1.0
     mine, its = {command.program for command in commands_in(line)}, {command.program for command in commands_in(other)}
-    if _NO_PROGRAM.search(output) and not mine & its:
+    if not mine & its and (_is_unknown(line, output) or _has_same_words(line, other)):
         return Way.INSTEAD, _SUBSTITUTE
     if is_shells:
         return (Way.OTHERWISE, _ALIKE_BY_SHELL) if mine & its else (Way.NOT, 1.0)
     last = last_of(line)
     if last is not None and last.key in {command.key for command in commands_in(other)}:
         return Way.OTHERWISE, _ALIKE
-    return (Way.INSTEAD, _SUBSTITUTE) if _NO_PROGRAM.search(output) else (Way.NOT, 1.0)
+    return (Way.INSTEAD, _SUBSTITUTE) if _is_unknown(line, output) else (Way.NOT, 1.0)
+
+
+def _is_unknown(line: str, output: str) -> bool:
+    """Whether it is a program of this line that nobody knew, and not one that it starts itself."""
+    said = telling_line(output)
+    return bool(_NO_PROGRAM.search(said)) and any(command.program in said for command in commands_in(line))
+
+
+def _is_past(failed: Attempt, attempt: Attempt) -> bool:
+    """Whether a line got further than one that knew no such program: it failed too, but for another reason."""
+    if not _NO_PROGRAM.search(failed.output[:_CHARS]) or attempt.state is not State.FAILED:
+        return False
+    return not _NO_PROGRAM.search(attempt.output[:_CHARS])
+
+
+def _has_same_words(line: str, other: str) -> bool:
+    """Whether another program is asked for just the same."""
+    one, last = last_of(line), last_of(other)
+    return one is not None and last is not None and len(one.words) > 1 and one.words == last.words
 
 
 def _of_tool(attempts: list[Attempt], number: int, taken: set[int]) -> Mended:
@@ -247,7 +285,7 @@ def _of_tool(attempts: list[Attempt], number: int, taken: set[int]) -> Mended:
     lines = [failed.line]
     for place in range(number + 1, min(number + 1 + _NEAR, len(attempts))):
         attempt = attempts[place]
-        if attempt.call.tool != failed.call.tool:
+        if attempt.call.tool != failed.call.tool or attempt.at < failed.ended:
             continue
         if attempt.state is State.WORKED:
             way = Way.AGAIN if attempt.call.arguments == failed.call.arguments else Way.OTHERWISE

@@ -77,12 +77,12 @@ def unwritten_claim(course: Course) -> tuple[Attempt, Event] | None:
         ):
             continue
         target = set(files_of(attempt.call))
-        later = course.attempts[number + 1 :]
+        others = course.attempts[:number] + course.attempts[number + 1 :]
         if any(
             is_edit(other.call)
             and other.state in (State.WORKED, State.UNKNOWN)
-            and (other.call.text or target & set(files_of(other.call)))
-            for other in later
+            and (target & set(files_of(other.call)) or (other.call.text and other.at > attempt.at))
+            for other in others
         ):
             continue
         claim = _claim_after(course.events, attempt, target)

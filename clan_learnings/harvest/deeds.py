@@ -1,12 +1,14 @@
 """What a call did, in a few words that a stranger understands, for the sentences of items. No opinion about it."""
 
-from clan_learnings.capture.commands import plain
+import re
+
 from clan_learnings.capture.edits import Change, changes_of, files_of, is_edit
 from clan_learnings.capture.events import Event, Kind
 from clan_learnings.capture.excerpt import excerpt
 
 _COMMAND, _TOOL, _SAID, _PIECE = 110, 60, 80, 60
 _PLANS = ("plan",)
+_ELSEWHERE = re.compile(r"^cd [^&;|\n]{1,300}(?:&&|;|\n)\s*")
 
 
 def deed(event: Event | None) -> str:
@@ -29,8 +31,7 @@ def command(event: Event, chars: int = _COMMAND) -> str:
     """A line for a shell as it is shown, without where it is run."""
     line = event.text.strip()
     line = line.partition("\n")[0] if "<<" in line else line
-    shown = plain(line) if line.startswith("cd ") else line
-    return f"`{excerpt(shown or line, chars)}`"
+    return f"`{excerpt(_ELSEWHERE.sub('', line) or line, chars)}`"
 
 
 def swap(call: Event) -> str:

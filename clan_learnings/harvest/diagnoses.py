@@ -16,13 +16,14 @@ from clan_learnings.harvest.items import FIX, Item
 _TEXT, _SIDE, _QUOTE = 300, 200, 300
 _CHARS = 700  # of an answer that is read; who writes more is explaining
 _AHEAD = 6  # events until the edit
+# `A` instead of `B`, `A`, not `B`, should be `A`: with its terms, in one sentence.
 _CONTRAST = re.compile(
-    r"\b(?:should be|should have been|must be|needs to be|instead of|rather than|not|is called|was renamed|expects?|is wrong|incorrect|typo|invalid|wrong|error|mistake|deprecated|doesn'?t exist|does not exist)\b",
+    r"(?:should (?:be|have been)|must be|needs to be|has to be|is called|was renamed to|expects?) `[^`\n]{2,60}`|`[^`\n]{2,60}`[^`.\n]{0,40}\b(?:instead of|rather than|not|isn'?t|doesn'?t exist|is (?:wrong|invalid|deprecated|incorrect))\b",
     re.IGNORECASE,
 )
 _TERM = re.compile(r"`([^`\n]{2,60})`")
 _ELSEWHERE = re.compile(
-    r"\b(?:job|build|ci|check|checks|workflow|pipeline|action|step|lint|test|tests)\b[^.\n]{0,80}\b(?:is failing|fails|failed|are failing|exits?|failing)\b[^.\n]{0,20}\b(?:on|because|with|due to|in)\b",
+    r"\b(?:job|build|ci|check|checks|workflow|pipeline|action|step|lint|test|tests)\b[^.\n]{0,80}\b(?:is failing|fails|failed|are failing|exits?|failing)\b[^.\n]{0,20}\b(?:on|because|due to)\b",
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"\b(?:fail\w*|broken|broke|error|red|wrong)\b", re.IGNORECASE)

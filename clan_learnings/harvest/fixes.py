@@ -6,7 +6,6 @@ Not every one teaches something. A test that does its work is none; what is not 
 import re
 
 from clan_learnings.capture.attempts import State
-from clan_learnings.capture.commands import plain
 from clan_learnings.capture.course import Course
 from clan_learnings.capture.edits import files_of
 from clan_learnings.capture.excerpt import excerpt
@@ -18,7 +17,7 @@ _TEXT, _ERROR, _SIDE, _QUOTE = 300, 120, 200, 300
 _FAR = 25  # attempts between a failure and what seems to have prepared the success
 # A test found what it is there to find.
 _ASSERTED = re.compile(
-    r"\bassert\w*|\bexpected\b.{0,200}\b(?:got|received|actual|but)\b|\bgot\b.{0,80}\bwant\b|\bwant\b.{0,80}\bgot\b|--- FAIL|\bFAIL\b.{0,120}\.(?:test|spec)\.|\bFailed Tests\b|=== FAIL|\btests? failed\b|\d+ failed\b|\bFAILED .{0,120}::|✗|✕",
+    r"\bassert\w*|\bexpected\b.{0,200}\b(?:got|received|actual|but)\b|\bgot\b.{0,80}\bwant\b|\bwant\b.{0,80}\bgot\b|--- FAIL|\bFAIL\b.{0,120}\.(?:test|spec)\.|\bFailed Tests\b|=== FAIL|\btests? failed\b|\d+ failed\b|\bFAILED .{0,120}::",
     re.IGNORECASE | re.DOTALL,
 )
 _COMPILED = re.compile(
@@ -35,7 +34,7 @@ _ONCE = re.compile(
 _MISSING_PROGRAM = re.compile(
     r"command not found|not recognized|no module named|: not found|externally-managed", re.IGNORECASE
 )
-_WORD = re.compile(r"(?:parse|syntax) error near (?:unexpected token )?[`'\"]?([A-Za-z]\w*)")
+_WORD = re.compile(r"(?:parse|syntax) error near (?:unexpected token )?[`'\"]([A-Za-z]\w*)")
 _ASSIGNED = re.compile(r"(?:\bexport )?\b[A-Za-z_]\w*=\S+;?")
 
 
@@ -77,7 +76,9 @@ def _item(mended: Mended) -> Item | None:
 
 def _teaches(mended: Mended) -> bool:
     error, output = mended.error, mended.attempt.output
-    if not mended.signature or (_ONCE.search(error) and not _MISSING_PROGRAM.search(error)):
+    if not mended.signature:
+        return False
+    if mended.way is not Way.EDITED and _ONCE.search(error) and not _MISSING_PROGRAM.search(error):
         return False
     if mended.way is Way.EDITED and is_assertion(error, output):
         return False
@@ -98,11 +99,7 @@ def _is_sure(mended: Mended) -> bool:
     before, after = (
         " ".join(_ASSIGNED.sub(" ", attempt.call.text).split()) for attempt in (mended.attempt, mended.passed)
     )
-    return before == after or (
-        mended.way in (Way.INSTEAD, Way.PREPARED)
-        and bool(_MISSING_PROGRAM.search(mended.error))
-        and plain(before) != plain(after)
-    )
+    return before == after or bool(_MISSING_PROGRAM.search(mended.error))
 
 
 def _sureness(mended: Mended) -> float:

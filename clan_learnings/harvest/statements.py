@@ -10,7 +10,7 @@ from clan_learnings.harvest.items import FACT, Item
 
 _TEXT = 300
 _STATED = re.compile(
-    r"\b(?:(?:please )?remember (?:that|to|this|:|we|the|it)|from now on|in (?:the )?future,|going forward|always (?!seems?\b|been\b|has\b|had\b|was\b|the\b)\w+|never (?!mind\b|seen\b|had\b|been\b|heard\b|used\b|did\b|was\b|the\b)\w+|"
+    r"\b(?:(?:please )?remember (?:that|to|this|:|we|the|it)|from now on|in (?:the )?future,|going forward|(?:^|[,;:.!] ?|\b(?:please|you|should|must|and|but|to|we|it) )(?:always (?!seems?\b|been\b|has\b|had\b|was\b|the\b)|never (?!mind\b|seen\b|had\b|been\b|heard\b|used\b|did\b|was\b|the\b|get\b|got\b))\w+|"
     r"don'?t ever|do not ever|every time you|whenever you|make sure (?:you |to )(?:always|never)|keep in mind|note for (?:the )?future|as a rule|by convention|our convention)\b",
     re.IGNORECASE,
 )
