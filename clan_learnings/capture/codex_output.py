@@ -11,6 +11,7 @@ from clan_learnings.capture.values import exit_code_of, list_of, object_of, text
 _HEAD = 2000  # where the words about a process stand, before what it printed
 _OUTPUT = "\nOutput:"
 _REPORTS = ("Chunk ID", "Command: ", "Wall time", "Exit code", "Script ", "Process ")
+_FAILURES = ("failed in sandbox", "execution error", "sandbox ")  # sentences of the oldest era
 _EXITED = re.compile(r"(?:Process exited with code|[Ee]xit code:?) (-?\d{1,9})\b")
 _RUNNING = re.compile(r"(?:Process running with session ID|Script running with cell ID) (\w{1,40})")
 _SCRIPT_COMMAND = re.compile(r"\b(?:cmd|command)[\"']?\s{0,9}:\s{0,9}(?=[\"'`])")
@@ -41,7 +42,7 @@ def told(output: Any) -> Told:
         results = [_result(block) for block in blocks or [text]]
         if all(result is not None for result in results):
             return _together([result for result in results if result is not None], about if is_report else "")
-    code = _EXITED.search(about)
+    code = _EXITED.search(about) if about.startswith((*_REPORTS, *_FAILURES)) else None
     process = None if code else _RUNNING.search(about)
     return Told(text, int(code[1]) if code else None, about, process[1] if process else "")
 

@@ -45,7 +45,8 @@ def read_transcript(data: bytes, path: str = "", first_line: int = 1) -> Transcr
             source.skip(f"{flavour.NAME} failed to look at it: {type(error).__name__}")
             continue
         if is_its_own:
-            return Transcript(flavour.NAME, _read(flavour, source), source.skipped)
+            sessions = _read(flavour, source)
+            return Transcript(sessions[0].flavour if sessions else flavour.NAME, sessions, source.skipped)
     source.skip(UNKNOWN)
     return Transcript("", [], source.skipped)
 

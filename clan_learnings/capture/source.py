@@ -101,11 +101,12 @@ class Source:
 
     def _records(self, skip: Any, lines: int | None = None) -> Iterator[Record]:
         for number, line in islice(self._lines(), lines):
+            if not line or line.isspace():
+                continue
             try:
                 value = orjson.loads(line)
             except ValueError:  # no JSON, or more than orjson takes: glued, control characters, lone surrogates
-                if line and not line.isspace():
-                    yield from _patiently(number, line, skip)
+                yield from _patiently(number, line, skip)
                 continue
             if isinstance(value, dict):
                 yield Record(number, value)
@@ -224,9 +225,16 @@ def _small_file(path: str) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         found = os.fstat(descriptor)
-        return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= BESIDE_BYTES else None
+        if not stat.S_ISREG(found.st_mode) or found.st_size > BESIDE_BYTES:
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(BESIDE_BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def _after_space(text: str, at: int) -> int:

@@ -225,7 +225,7 @@ class _Reader:
         attachment = object_of(value.get("attachment"))
         if attachment.get("type") == "queued_command":
             text = words_of(attachment.get("prompt"))
-            is_person = attachment.get("commandMode") in {"prompt", None} and _is_human(attachment.get("origin"))
+            is_person = text_of(attachment.get("commandMode")) in {"prompt", ""} and _is_human(attachment.get("origin"))
             is_person &= attachment.get("isMeta") is not True and value.get("isSidechain") is not True
             if text.strip() and not (is_person and _COMMAND.match(text)):
                 self._prompt(line, text, at_ms, is_person=is_person)
@@ -375,7 +375,7 @@ class _Reader:
 
 
 def _is_human(origin: Any) -> bool:
-    return not isinstance(origin, dict) or origin.get("kind") in {"human", None}
+    return not isinstance(origin, dict) or text_of(origin.get("kind")) in {"human", ""}
 
 
 def _refusal(text: str, denial: str, detail: Any) -> str | None:

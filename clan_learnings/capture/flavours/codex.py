@@ -54,7 +54,7 @@ def recognises(source: Source) -> bool:
         if kind in _ENVELOPES and isinstance(value.get("payload"), dict):
             return True
         if kind == "message" and any(
-            isinstance(block, dict) and block.get("type") in {"input_text", "output_text"}
+            isinstance(block, dict) and text_of(block.get("type")) in {"input_text", "output_text"}
             for block in list_of(value.get("content"))
         ):
             return True
@@ -82,6 +82,18 @@ class _Ended(NamedTuple):
     text: str
 
 
+class _Running(NamedTuple):
+    """A command that has not ended yet."""
+
+    place: int  # of its event
+    event: Event
+    printed: list[str]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(filter(None, self.printed))
+
+
 class _Reader:
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -95,7 +107,7 @@ class _Reader:
         ] = []  # events that may be the second telling of another: index, texts
         self.calls: dict[str, str] = {}
         self.waits: dict[str, str] = {}  # a waiting call to the process it waits for
-        self.running: dict[str, tuple[int, Event]] = {}  # a process to its event's index, and what is known so far
+        self.running: dict[str, _Running] = {}  # by process
         self.ended: dict[str, _Ended] = {}
         self.answered: set[str] = set()
         self.total: dict[str, Any] = {}
@@ -136,7 +148,7 @@ class _Reader:
             return
         if self.meta is None and "id" in value and "timestamp" in value:
             self.meta = value
-        elif value.get("role") in {"user", "assistant"}:
+        elif text_of(value.get("role")) in {"user", "assistant"}:
             content = value.get("content", value.get("message"))
             self._item(line, {"type": "message", "role": value["role"], "content": content}, at_ms)
         else:
@@ -230,22 +242,22 @@ class _Reader:
             event = event._replace(failed=True)
         waited = self.waits.get(call, "")
         if waited in self.running:
-            self._goes_on(waited, event, is_running=bool(process))
+            self._goes_on(waited, event, process)
         elif process:
-            self.running[process] = (self._add(event), event)
+            self.running[process] = _Running(self._add(event), event, [text])
         else:
             self._add(event)
 
-    def _goes_on(self, process: str, event: Event, *, is_running: bool) -> None:
+    def _goes_on(self, process: str, event: Event, now: str) -> None:
         self._add(event._replace(text="", failed=None, exit_code=None))  # of the call that waited
-        index, begun = self.running.pop(process)
-        printed = "\n".join(filter(None, [begun.text, event.text]))
-        known = begun._replace(text=printed, exit_code=event.exit_code, failed=event.failed)
-        self.events[index] = None
-        if is_running:
-            self.running[process] = (self._add(known), known)
-        else:
-            self._add(known._replace(line=event.line, at_ms=event.at_ms))
+        begun = self.running.pop(process)
+        begun.printed.append(event.text)
+        if now:  # maybe by another name: a script ends before the process that it began
+            self.running[now] = begun
+            return
+        self.events[begun.place] = None
+        known = begun.event._replace(text=begun.text, exit_code=event.exit_code, failed=event.failed)
+        self._add(known._replace(line=event.line, at_ms=event.at_ms))
 
     # Events: what the person saw
 
@@ -262,7 +274,7 @@ class _Reader:
             case "agent_reasoning":
                 self._maybe(Event(line, Kind.THOUGHT, text_of(event.get("text")).strip(), at_ms))
             case "turn_aborted":
-                if event.get("reason") in {"interrupted", None}:
+                if text_of(event.get("reason")) in {"interrupted", ""}:
                     self._add(Event(line, Kind.INTERRUPT, "", at_ms))
             case "error" | "stream_error":
                 text = text_of(event.get("message")) or text_of(object_of(event.get("error")).get("message"))
@@ -304,6 +316,8 @@ class _Reader:
         return "subagent" in object_of(meta.get("source")) or meta.get("thread_source") == "subagent"
 
     def session(self) -> Session:
+        for running in self.running.values():
+            self.events[running.place] = running.event._replace(text=running.text)
         for index, texts in self.doubtful:
             event = self.events[index]
             told = self.said if event is not None and event.kind in {Kind.REPLY, Kind.THOUGHT} else self.prompts

@@ -85,6 +85,7 @@ class _Reader:
         self.events: list[Event] = []
         self.calls: dict[str, str] = {}
         self.paths: list[str] = []
+        self.pieces: list[str] = []  # of the answer that is the last event
         self.folder = self.model = ""
         self.tokens = [0, 0, 0]
         self.started: int | None = None
@@ -108,10 +109,9 @@ class _Reader:
                 if isinstance(new.get("messages"), list):
                     messages = {_id(message, line, at): (line, message) for at, message in enumerate(new["messages"])}
             elif "$rewindTo" in value:
-                names = list(messages)
-                if value["$rewindTo"] in messages:
-                    for name in names[names.index(value["$rewindTo"]) :]:
-                        del messages[name]
+                last = text_of(value["$rewindTo"])
+                while last in messages:
+                    messages.popitem()
             elif "projectHash" in value or value.get("type") == "init":
                 self.about |= value
                 for at, message in enumerate(list_of(value.get("messages"))):
@@ -124,9 +124,9 @@ class _Reader:
 
     def _message(self, line: int, message: dict[str, Any], part: Part | None) -> None:
         at_ms = self._moment(message.get("timestamp", message.get("ts")))
-        kind = message.get("type") or message.get("role")
+        kind = text_of(message.get("type")) or text_of(message.get("role"))
         if kind == "message":
-            kind = message.get("role")
+            kind = text_of(message.get("role"))
         if isinstance(message.get("parts"), list):
             self._contents(line, message, kind, at_ms)
             return
@@ -155,9 +155,9 @@ class _Reader:
         self._add(Event(line, Kind.PROMPT if words else Kind.INJECTED, words or text, at_ms))
 
     def _answer(self, line: int, message: dict[str, Any], text: str, at_ms: int | None, part: Part | None) -> None:
-        last = self.events[-1] if self.events else None
-        if message.get("delta") is True and last is not None and last.kind is Kind.REPLY:
-            self.events[-1] = last._replace(text=last.text + words_of(message.get("content")))
+        is_piece = message.get("delta") is True
+        if is_piece and self.pieces:
+            self.pieces.append(words_of(message.get("content")))
             return
         answer = text_of(message.get("id")) or str(line)
         self.answers += 1
@@ -169,6 +169,8 @@ class _Reader:
             words = ": ".join(filter(None, [text_of(thought.get("subject")), text_of(thought.get("description"))]))
             self._add(Event(line, Kind.THOUGHT, words, at_ms, message=answer))
         self._add(Event(line, Kind.REPLY, text, at_ms, message=answer))
+        if is_piece and text:
+            self.pieces = [words_of(message.get("content"))]
         calls = [call for call in list_of(message.get("toolCalls")) if isinstance(call, dict)]
         for call in calls:
             self._call(line, call, at_ms, answer)
@@ -226,7 +228,7 @@ class _Reader:
         event = Event(line, Kind.RESULT, text, at_ms, call=call, tool=self.calls.get(call, ""), failed=has_failed)
         self._add(self._judged(event), keep=True)
 
-    def _contents(self, line: int, message: dict[str, Any], kind: Any, at_ms: int | None) -> None:
+    def _contents(self, line: int, message: dict[str, Any], kind: str, at_ms: int | None) -> None:
         parts = [part for part in message["parts"] if isinstance(part, dict)]
         text = "\n".join(filter(None, (text_of(part.get("text")) for part in parts))).strip()
         if kind in _MODEL:
@@ -242,7 +244,14 @@ class _Reader:
 
     def _add(self, event: Event, *, keep: bool = False) -> None:
         if keep or event.text:
+            self._join()
             self.events.append(event)
+
+    def _join(self) -> None:
+        # An answer that came in pieces ends where something else begins.
+        if self.pieces:
+            self.events[-1] = self.events[-1]._replace(text="".join(self.pieces).strip())
+            self.pieces = []
 
     def _used(self, given: Any, output: Any, cached: Any) -> None:
         self.tokens[0] += max(0, count_of(given) - count_of(cached))
@@ -257,6 +266,7 @@ class _Reader:
         return at_ms
 
     def session(self) -> Session:
+        self._join()
         about = self.about
         self._moment(about.get("startTime") or about.get("timestamp"))
         self._moment(about.get("lastUpdated"))

@@ -1,0 +1,45 @@
+"""Home folders become `~`, on every system, in every way they are written."""
+
+import json
+
+import pytest
+
+from clan_learnings.capture.home_folders import homeless
+
+
+@pytest.mark.parametrize(
+    ("text", "public"),
+    [
+        ("cd /home/ada/shop", "cd ~/shop"),
+        ("/Users/ada.lovelace/x and /Users/bob", "~/x and ~"),
+        ("C:\\Users\\ada\\shop", "~\\shop"),
+        ("c:/Users/ada/shop", "~/shop"),
+        ("/root/.ssh", "~/.ssh"),
+        ("HOME=/root", "HOME=~"),
+        ("file:///home/ada/a.py:3", "file://~/a.py:3"),
+        ('"/home/ada"', '"~"'),
+        ("/mnt/c/Users/ada/x", "~/x"),
+        ("/rooted/x /homes/ada /home", "/rooted/x /homes/ada /home"),
+        ("src/home/ada", "src/home/ada"),
+        ("https://x.org/home/ada", "https://x.org/home/ada"),
+        ("no path", "no path"),
+    ],
+)
+def test_home_folder_becomes_a_tilde(text: str, public: str) -> None:
+    """And nothing else does."""
+    assert homeless(text) == public
+
+
+def test_paths_in_written_json_are_found() -> None:
+    """Backslashes are doubled there, once or twice."""
+    once = json.dumps({"cwd": "C:\\Users\\ada\\shop"})
+    assert homeless(once) == '{"cwd": "~\\\\shop"}'
+    assert "ada" not in homeless(json.dumps({"arguments": once}))
+    assert "ada" not in homeless(json.dumps({"arguments": json.dumps({"cmd": "ls /home/ada/x"})}))
+
+
+def test_long_text_takes_no_longer_than_its_length() -> None:
+    """There is nothing to go back for."""
+    assert homeless("/home/ada " * 100_000) == "~ " * 100_000
+    no_name = "C:\\Users" + "\\" * 200_000
+    assert homeless(no_name) == no_name
