@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
 from clan_learnings.harvest.items import CORRECTION
+from clan_learnings.settings import KEY
+from mesh.core.draft import Assignment, Draft
+from mesh.core.errors import UsageError
 
 KEEP_SIGNALS, SHARE_SESSIONS, SHARE_CONFIDENCE, HOT_A_RUN = (
     "harvest_keep_signals",
@@ -12,6 +15,14 @@ KEEP_SIGNALS, SHARE_SESSIONS, SHARE_CONFIDENCE, HOT_A_RUN = (
     "harvest_share_confidence",
     "harvest_hot_a_run",
 )
+# As people name them, and the least they may be.
+SETTINGS = {
+    "keep-signals": (KEEP_SIGNALS, 1),
+    "share-sessions": (SHARE_SESSIONS, 1),
+    "share-confidence": (SHARE_CONFIDENCE, 0),
+    "hot-a-run": (HOT_A_RUN, 0),
+}
+_MOST = 1000
 
 
 class Bar(NamedTuple):
@@ -32,6 +43,22 @@ def bar_of(settings: Mapping[str, Any]) -> Bar:
         _share(settings.get(SHARE_CONFIDENCE), usual.share_confidence),
         _whole(settings.get(HOT_A_RUN), 0, usual.hot_a_run),
     )
+
+
+def draft_setting(name: str, text: str) -> list[Draft]:
+    """One number of the bar gets another value, in the whole mesh."""
+    field, least = SETTINGS[name]
+    try:
+        value = float(text[:20]) if field == SHARE_CONFIDENCE else int(text[:20])
+    except ValueError:
+        value = -1
+    most = 1 if field == SHARE_CONFIDENCE else _MOST
+    if not least <= value <= most:
+        usual = bar_of({})._asdict()[name.replace("-", "_")]
+        raise UsageError(
+            f"{text[:40]!r} cannot be {name}", f"from {least} to {most}, like: mesh settings {name} {usual}"
+        )
+    return [Assignment(KEY, field, value)]
 
 
 def judged(candidate: Candidate, bar: Bar) -> Candidate:
@@ -74,7 +101,7 @@ def _is_human_correction(candidate: Candidate, source: str) -> bool:
 
 
 def _whole(value: Any, least: int, usual: int) -> int:
-    return value if type(value) is int and least <= value <= 1000 else usual
+    return value if type(value) is int and least <= value <= _MOST else usual
 
 
 def _share(value: Any, usual: float) -> float:

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
 
 SHAPE = Shape(
     "settings",
-    "[hot-at N | recall-weight W | category NAME]",
+    "[hot-at N | recall-weight W | category NAME | NAME N]",
     (Option("--remove", "", "take a category of the mesh's own away again"),),
     "mesh settings hot-at 4",
     words=(0, 2),
     more="hot-at N: in how many sessions a mistake makes its pattern HOT. recall-weight W: what meaning counts in a search\n"
-    "beside words, from 0 to 1, where there are vectors. category NAME: one more category.",
+    "beside words, from 0 to 1, where there are vectors. category NAME: one more category.\n"
+    "Of harvesting: keep-signals N, share-sessions N, share-confidence C: how much evidence keeps a candidate, and lets it be\n"
+    "shared; hot-a-run N: how many patterns one harvest may make HOT.",
 )
+
+
+_HARVEST = ("keep-signals", "share-sessions", "share-confidence", "hot-a-run")
 
 
 def main(argv: list[str]) -> int:
@@ -36,8 +41,8 @@ def _settings(given: Given) -> int:
         raise Wrong("--remove goes with: mesh settings category NAME")
     if not name:
         return _list(given)
-    if name not in ("hot-at", "recall-weight", "category"):
-        raise Wrong(f"there is no setting {name!r}; there are hot-at, recall-weight and category")
+    if name not in ("hot-at", "recall-weight", "category", *_HARVEST):
+        raise Wrong(f"there is no setting {name!r}; there are hot-at, recall-weight, category, {', '.join(_HARVEST)}")
     if not value:
         raise Wrong(f"{name} needs a value")
 
@@ -48,6 +53,10 @@ def _settings(given: Given) -> int:
             return draft_hot_at(value), {"hot_at": int(value)}
         if name == "recall-weight":
             return draft_recall_weight(value), {"recall_weight": float(value)}
+        if name in _HARVEST:
+            from clan_learnings.harvest.evidence_bar import draft_setting
+
+            return draft_setting(name, value), {"setting": name, "value": float(value)}
         return draft_category(memory, value, remove=given.has("remove")), {
             "category": value,
             "removed": given.has("remove"),
@@ -59,6 +68,8 @@ def _settings(given: Given) -> int:
 def _print(answer: dict[str, Any]) -> None:
     if "hot_at" in answer:
         print(f"{answer['id']}  HOT at {answer['hot_at']} sessions, on every node")
+    elif "setting" in answer:
+        print(f"{answer['id']}  {answer['setting']} is {answer['value']:g}, on every node")
     elif "recall_weight" in answer:
         print(f"{answer['id']}  meaning counts {answer['recall_weight']:g} of a search, on every node")
     else:
@@ -70,19 +81,25 @@ def _list(given: Given) -> int:
     if given.as_json:
         print_json(answer)
         return EXIT_OK
-    print(f"hot-at         {answer['hot_at']} sessions")
-    print(f"recall-weight  {answer['recall_weight']:g} for meaning, {1 - answer['recall_weight']:g} for words")
+    print(f"hot-at            {answer['hot_at']} sessions")
+    print(f"recall-weight     {answer['recall_weight']:g} for meaning, {1 - answer['recall_weight']:g} for words")
+    for name, value in answer["harvest"].items():
+        print(f"{name:<16}  {value:g}")
     for category in answer["categories"]:
-        print(f"category       {category}{'' if category in answer['built_in'] else '  (of this mesh)'}")
+        print(f"category          {category}{'' if category in answer['built_in'] else '  (of this mesh)'}")
     return EXIT_OK
 
 
 def _current(memory: Memory) -> dict[str, Any]:
+    from clan_learnings.harvest.evidence_bar import bar_of
     from clan_learnings.records import CATEGORIES
+    from clan_learnings.settings import KEY
 
+    bar = bar_of(memory.reader.fields(KEY))._asdict()
     return {
         "hot_at": memory.settings.hot_at,
         "recall_weight": memory.settings.recall_weight,
         "categories": list(memory.settings.categories),
         "built_in": list(CATEGORIES),
+        "harvest": {name: bar[name.replace("-", "_")] for name in _HARVEST},
     }

@@ -513,7 +513,7 @@ def test_settings_are_listed_and_changed(alpha: Shell) -> None:
         (["category", "No Good"], 1, "small letters"),
         (["category", "build-errors"], 1, "already"),
         (["category", "build-errors", "--remove"], 1, "always there"),
-        (["frob", "1"], 2, "hot-at, recall-weight and category"),
+        (["frob", "1"], 2, "hot-at, recall-weight, category, keep-signals"),
         (["hot-at"], 2, "needs a value"),
         (["hot-at", "3", "--remove"], 2, "--remove goes with"),
     ):

@@ -1,8 +1,12 @@
 """The evidence bar: what is kept, and what may be shared."""
 
+import pytest
+
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, REJECTED, Candidate
-from clan_learnings.harvest.evidence_bar import Bar, bar_of, judged
+from clan_learnings.harvest.evidence_bar import Bar, bar_of, draft_setting, judged
 from clan_learnings.harvest.gate import problems
+from mesh.core.draft import Assignment
+from mesh.core.errors import UsageError
 from tests.clan_learnings.harvest.signals import candidate, correction, fact, signal
 
 
@@ -57,6 +61,20 @@ def test_the_bar_is_a_setting_and_nonsense_is_the_usual() -> None:
         bar_of({"harvest_keep_signals": "many", "harvest_share_confidence": True, "harvest_share_sessions": 0}) == Bar()
     )
     assert state(candidate(signal(fact(), times=2)), bar_of(mine)) == NOTICED
+
+
+def test_a_setting_is_checked_before_it_is_written() -> None:
+    """By name, with the range in the error."""
+    assert draft_setting("share-confidence", "0.8") == [Assignment("settings", "harvest_share_confidence", 0.8)]
+    assert draft_setting("keep-signals", "3") == [Assignment("settings", "harvest_keep_signals", 3)]
+    for name, text in (
+        ("keep-signals", "0"),
+        ("share-confidence", "1.5"),
+        ("hot-a-run", "many"),
+        ("keep-signals", "2.5"),
+    ):
+        with pytest.raises(UsageError, match=name):
+            draft_setting(name, text)
 
 
 def test_a_persons_word_is_not_judged_again() -> None:
