@@ -30,6 +30,8 @@ def recognises(source: Source) -> bool:
     document = source.document()
     found = object_of(document.value if document else None)
     info, messages = object_of(found.get("info")), found.get("messages")
+    if _is_head(found):
+        return True
     if not isinstance(messages, list):
         return False
     in_parts = any("parts" in object_of(message) and "info" in object_of(message) for message in messages[:3])
@@ -41,6 +43,9 @@ def read(source: Source) -> Iterator[Session]:
     document = source.document()
     if document is None or _is_streamed(document.value):
         yield from _streamed(source)
+        return
+    if _is_head(document.value):
+        source.skip("the head of a session, whose messages lie in other files")
         return
     info = object_of(object_of(document.value).get("info"))
     draft = Draft(NAME, text_of(info.get("id")))
@@ -137,6 +142,12 @@ def _spend(draft: Draft, told: dict[str, Any]) -> None:
         count_of(object_of(tokens.get("cache")).get("read")),
         dollars_of(told.get("cost")),
     )
+
+
+def _is_head(value: Any) -> bool:
+    """What OpenCode's own storage has in the session's file; `opencode_storage` puts the rest to it."""
+    found = object_of(value)
+    return text_of(found.get("id")).startswith("ses_") and "projectID" in found and "messages" not in found
 
 
 def _is_streamed(value: Any) -> bool:

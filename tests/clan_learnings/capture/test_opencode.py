@@ -1,9 +1,12 @@
 """OpenCode's documents."""
 
 import copy
+import json
+from pathlib import Path
 
 from clan_learnings.capture.events import Event, Kind, Session, Usage
 from clan_learnings.capture.flavours import opencode
+from clan_learnings.capture.opencode_storage import assembled
 from clan_learnings.capture.source import Source
 from tests.clan_learnings.capture.small_transcripts import OPENCODE, OPENCODE_LINES, document, lines
 
@@ -82,3 +85,49 @@ def test_lines_of_a_run_tell_the_same_parts() -> None:
     ]
     assert (session.id, session.messages, session.calls, session.usage) == ("ses_two", 2, 1, Usage(10, 4, 3, 0.5))
     assert (session.events[1].exit_code, session.events[3].text) == (2, "overloaded")
+
+
+def _stored(storage: Path) -> Path:
+    """The session as OpenCode's storage has it: a file a message, a file a part."""
+    head = storage / "session" / "project" / "ses_one.json"
+    files = {head: {**OPENCODE["info"], "projectID": "project"}}
+    for message in OPENCODE["messages"]:
+        name = message["info"]["id"].replace("_", "_0")
+        files[storage / "message" / "ses_one" / f"{name}.json"] = message["info"]
+        for number, part in enumerate(message["parts"]):
+            files[storage / "part" / name / f"prt_{number}.json"] = part
+    for path, value in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value))
+    return head
+
+
+def test_a_session_in_many_files_is_put_together(tmp_path: Path) -> None:
+    """It tells what the exported document tells."""
+    together = assembled(str(_stored(tmp_path)))
+    assert together is not None
+    session, exported = next(opencode.read(Source(together))), _read()
+    assert [event._replace(line=0) for event in session.events] == [event._replace(line=0) for event in exported.events]
+    assert (session.messages, session.calls, session.usage) == (exported.messages, exported.calls, exported.usage)
+
+
+def test_the_head_alone_is_no_session_and_that_is_said(tmp_path: Path) -> None:
+    """The messages lie elsewhere."""
+    source = Source(_stored(tmp_path).read_bytes())
+    assert opencode.recognises(source)
+    assert list(opencode.read(source)) == []
+    assert source.skipped == {"the head of a session, whose messages lie in other files": 1}
+
+
+def test_nothing_is_put_together_from_elsewhere(tmp_path: Path) -> None:
+    """No other folder, no id that is a path, no link."""
+    head = _stored(tmp_path / "storage")
+    assert assembled(str(tmp_path / "nowhere.json")) is None
+    aside = tmp_path / "ses_one.json"
+    aside.write_bytes(head.read_bytes())
+    assert assembled(str(aside)) is None
+    head.write_text(json.dumps({"id": "../../message", "projectID": "p"}))
+    assert assembled(str(head)) is None
+    linked = tmp_path / "storage" / "session" / "project" / "ses_two.json"
+    linked.symlink_to(aside)
+    assert assembled(str(linked)) is None

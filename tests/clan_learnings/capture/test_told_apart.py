@@ -10,7 +10,7 @@ FOLDERS = {
     "grok": "grok",
     "hermes": "hermes",
     "openclaw": "openclaw",
-    "pi": "openclaw",
+    "pi": "pi",
     "opencode": "opencode",
     "sweagent": "swe-agent",
     "openhands": "openhands",
