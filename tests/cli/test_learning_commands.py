@@ -500,7 +500,7 @@ def test_what_cannot_be_muted_is_said(alpha: Shell) -> None:
 def test_settings_are_listed_and_changed(alpha: Shell) -> None:
     """For the whole mesh; wrong values get the right ones."""
     promoted(alpha)
-    assert "hot-at         3 sessions" in alpha("settings")
+    assert "hot-at            3 sessions" in alpha("settings")
     alpha("settings", "hot-at", "4")
     assert hot(alpha) == []
     alpha("settings", "category", "data-quality")
@@ -515,6 +515,7 @@ def test_settings_are_listed_and_changed(alpha: Shell) -> None:
         (["category", "build-errors", "--remove"], 1, "always there"),
         (["frob", "1"], 2, "hot-at, recall-weight, category, keep-signals"),
         (["hot-at"], 2, "needs a value"),
+        (["share-confidence", "2"], 1, "from 0 to 1"),
         (["hot-at", "3", "--remove"], 2, "--remove goes with"),
     ):
         alpha("settings", *words, code=code)
