@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from clan_learnings.capture.draft import Draft
 from clan_learnings.capture.events import Kind
 from clan_learnings.capture.json_text import arguments_of
-from clan_learnings.capture.telltale import exit_code_in, failed_by
+from clan_learnings.capture.telltale import exit_code_in, failed_by, refused_by
 from clan_learnings.capture.values import list_of, object_of, text_of, words_of
 
 _PERSON = {"user", "human"}
@@ -41,8 +41,10 @@ def is_message(value: Any) -> bool:
 
 
 def prose(text: str, command: str) -> Answer:
-    """An answer of which only prose is known."""
-    return Answer(text, failed_by(text, command) if command else None, exit_code_in(text) if command else None)
+    """An answer of which only prose is known; `command` is what a shell was to run, if it was one."""
+    if command:
+        return Answer(text, failed_by(text, command), exit_code_in(text))
+    return Answer(text, refused_by(text))
 
 
 class Telling:

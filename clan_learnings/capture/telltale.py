@@ -40,6 +40,7 @@ _PROGRAM = re.compile(
 )
 _RAISED = re.compile(r"^[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Failure)\b")
 _TRACEBACK = "Traceback (most recent call last):"
+_ANSWERED = ("Error: ", "ERROR: ", "error: ", "Error executing ", "Error calling ", "<tool_use_error>", _TRACEBACK)
 _TIMED_OUT = ("EXECUTION TIMED OUT", "COMMAND TIMED OUT")
 
 
@@ -68,6 +69,11 @@ def failed_by(text: str, command: str = "") -> bool | None:
     if not shows and _RAISED.match(lines[-1]) and _TRACEBACK in text:
         return True
     return None
+
+
+def refused_by(text: str) -> bool | None:
+    """True if a tool that is no shell answers with an error and nothing else; None if that cannot be told."""
+    return True if text[:_LINE].lstrip().startswith(_ANSWERED) else None
 
 
 def _edges(text: str) -> list[str]:

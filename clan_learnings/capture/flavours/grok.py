@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from clan_learnings.capture.chat_messages import prose
 from clan_learnings.capture.draft import Draft, opening_id
 from clan_learnings.capture.events import Kind, Session
 from clan_learnings.capture.json_text import arguments_of, parsed
 from clan_learnings.capture.source import Source
-from clan_learnings.capture.telltale import exit_code_in, failed_by
 from clan_learnings.capture.values import count_of, exit_code_of, instant_ms, list_of, object_of, text_of, words_of
 
 NAME = "grok"
@@ -214,9 +214,8 @@ def _answer(draft: Draft, line: int, value: dict[str, Any], key: str) -> None:
 
 def _told(draft: Draft, line: int, name: str, words: str) -> None:
     """The history has no flag for failures: only a command's own words tell."""
-    command = draft.command_of_call(name)
-    failed, code = (failed_by(words, command), exit_code_in(words)) if command else (None, None)
-    draft.result(line, name, words, failed=failed, exit_code=code)
+    told = prose(words, draft.command_of_call(name))
+    draft.result(line, name, words, failed=told.failed, exit_code=told.exit_code)
 
 
 def _at_the_provider(draft: Draft, line: int, kind: dict[str, Any], key: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from clan_learnings.capture.channel import said_in_channel
 from clan_learnings.capture.draft import Draft, dollars_of, opening_id
 from clan_learnings.capture.events import Kind, Session
+from clan_learnings.capture.json_text import parsed
 from clan_learnings.capture.source import Source
 from clan_learnings.capture.telltale import exit_code_in
 from clan_learnings.capture.values import count_of, exit_code_of, instant_ms, list_of, object_of, text_of, words_of
@@ -31,6 +32,7 @@ _ROLES = {
 }
 _OWN_TYPES = re.compile(r"openclaw|model-snapshot")
 _QUIET = {"thinking_level_change", "label", "session", "leaf", "active_tools_change"}
+_ANSWER = 20_000  # characters of a tool that answers in JSON; files that are shown may be longer
 _ABORTED = "Command aborted"
 _FAULTS = {"openclaw:prompt-error", "openclaw.prompt-error"}
 
@@ -166,8 +168,8 @@ def _result(draft: Draft, line: int, message: dict[str, Any], at_ms: int | None)
     if code is None and draft.command_of_call(name):
         code = exit_code_in(text)
     failed = flag if isinstance(flag, bool) else None
-    if failed is False and text_of(details.get("status")) in ("failed", "error"):
-        failed = True
+    if not failed and "error" in {text_of(details.get("status")), _status_in(text)}:
+        failed = True  # OpenClaw's own tools answer so, and flag nothing
     draft.result(
         line,
         name,
@@ -178,6 +180,10 @@ def _result(draft: Draft, line: int, message: dict[str, Any], at_ms: int | None)
         exit_code=code,
         is_collateral=flag is True and text.rstrip().endswith(_ABORTED),
     )
+
+
+def _status_in(text: str) -> str:
+    return text_of(object_of(parsed(text)).get("status")) if text.startswith("{") and len(text) < _ANSWER else ""
 
 
 def _speaks_of_openclaw(value: dict[str, Any]) -> bool:

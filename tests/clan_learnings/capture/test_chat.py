@@ -88,3 +88,17 @@ def test_records_that_are_no_messages_are_counted() -> None:
     source = Source(lines(*CHAT, {"role": "stranger", "content": "x"}, {"x": 1}))
     list(chat.read(source))
     assert source.skipped == {"a record that is no message": 2}
+
+
+def test_a_tool_that_answers_with_an_error_and_nothing_else_has_failed() -> None:
+    """Of others than shells nothing more is known."""
+    for answer, failed in (("Error: no such file", True), ("the log says Error: no such file", None)):
+        asked = [
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"id": "c", "function": {"name": "read_file", "arguments": "{}"}}],
+            },
+            {"role": "tool", "tool_call_id": "c", "content": answer},
+        ]
+        assert _of(_read(lines(*asked)), Kind.RESULT)[0].failed is failed

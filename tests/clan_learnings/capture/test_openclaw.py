@@ -94,3 +94,15 @@ def test_a_tool_that_was_stopped_failed_only_because_of_that() -> None:
     }
     (*_, result) = _of(_read(*PI, {"type": "message", "id": "z", "message": stopped}), Kind.RESULT)
     assert (result.failed, result.is_collateral) == (True, True)
+
+
+def test_a_tool_that_answers_with_an_error_has_failed_though_no_flag_says_so() -> None:
+    """OpenClaw's own tools answer in JSON."""
+    said = {
+        "role": "toolResult",
+        "toolCallId": "c1",
+        "content": [{"type": "text", "text": '{"status": "error", "error": "no such channel"}'}],
+        "isError": False,
+    }
+    (*_, result) = _of(_read(*PI, {"type": "message", "id": "z", "message": said}), Kind.RESULT)
+    assert result.failed is True
