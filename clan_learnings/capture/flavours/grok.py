@@ -1,7 +1,7 @@
 """Grok Build: `updates.jsonl` (times, exit codes, cost) and `chat_history.jsonl` (what the model saw) of one session.
 
-Each is read alone, and both give the same session id, so whoever keeps sessions keeps one of them: `updates.jsonl` tells
-more. The history names no session; `summary.json` beside it does, or `updates.jsonl`, or else its folder.
+Both have the same session id. Where they lie beside each other only `updates.jsonl` is told, because it tells more, and the
+history says that it stood back. The history names no session; `summary.json` beside it does, or else its folder.
 """
 
 import os
@@ -13,7 +13,7 @@ from clan_learnings.capture.chat_messages import prose
 from clan_learnings.capture.draft import Draft, opening_id
 from clan_learnings.capture.events import Kind, Session
 from clan_learnings.capture.json_text import arguments_of, parsed
-from clan_learnings.capture.source import Source
+from clan_learnings.capture.source import BESIDE_BYTES, Source
 from clan_learnings.capture.values import count_of, exit_code_of, instant_ms, list_of, object_of, text_of, words_of
 
 NAME = "grok"
@@ -53,6 +53,8 @@ def read(source: Source) -> Iterator[Session]:
         source.skip("a summary, which is read with its transcript")
     elif any(_is_update(record.value) for record in source.head):
         yield from _updates(source)
+    elif _has_updates_beside(source):
+        source.skip("a history, which updates.jsonl beside it tells better")
     else:
         yield _history(source)
 
@@ -231,7 +233,7 @@ def _draft(source: Source, name: str) -> Draft:
     info = object_of(summary.get("info"))
     if name and text_of(info.get("id")) not in ("", name):
         summary, info = {}, {}  # another session's
-    draft = Draft(NAME, name or text_of(info.get("id")) or _id_beside(source))
+    draft = Draft(NAME, name or text_of(info.get("id")) or _id_of_folder(source))
     draft.is_subagent = summary.get("session_kind") == "subagent"
     draft.parent = text_of(summary.get("parent_session_id"))
     draft.folder = text_of(info.get("cwd")) or text_of(summary.get("git_root_dir"))
@@ -244,11 +246,22 @@ def _draft(source: Source, name: str) -> Draft:
     return draft
 
 
-def _id_beside(source: Source) -> str:
-    line = (source.beside("updates.jsonl") or b"").partition(b"\n")[0].decode("utf-8", "replace")
-    named = text_of(object_of(object_of(parsed(line)).get("params")).get("sessionId"))
+def _id_of_folder(source: Source) -> str:
     folder = os.path.basename(os.path.dirname(source.path))
-    return named or (folder if _ID.fullmatch(folder) else "")
+    return folder if _ID.fullmatch(folder) else ""
+
+
+def _has_updates_beside(source: Source) -> bool:
+    line = (source.beside("updates.jsonl") or b"").partition(b"\n")[0].decode("utf-8", "replace")
+    if line:
+        return _is_update(object_of(parsed(line)))
+    try:  # too large to be looked at beside another, so surely not empty
+        return (
+            bool(source.path)
+            and os.lstat(os.path.join(os.path.dirname(source.path), "updates.jsonl")).st_size > BESIDE_BYTES
+        )
+    except (OSError, ValueError):
+        return False
 
 
 def _is_update(value: dict[str, Any]) -> bool:

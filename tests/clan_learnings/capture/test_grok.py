@@ -78,14 +78,23 @@ def test_a_history_has_failures_only_in_a_shells_own_words() -> None:
 
 
 def test_both_files_of_a_session_give_the_same_id(tmp_path: Path) -> None:
-    """So that whoever keeps sessions keeps one."""
+    """The folder is named by it, where no summary is."""
+    name = "0a0b0c0d-0000-4000-8000-000000000001"
+    assert (
+        _read(lines(*GROK_HISTORY), str(tmp_path / name / "chat_history.jsonl")).id
+        == name
+        == _read(lines(*GROK_UPDATES)).id
+    )
+
+
+def test_a_history_stands_back_where_updates_lie_beside_it(tmp_path: Path) -> None:
+    """They tell more; and it says so. What are no updates changes nothing."""
     (tmp_path / "updates.jsonl").write_bytes(lines(*GROK_UPDATES))
-    (tmp_path / "chat_history.jsonl").write_bytes(lines(*GROK_HISTORY))
-    names = {
-        _read((tmp_path / name).read_bytes(), str(tmp_path / name)).name
-        for name in ("updates.jsonl", "chat_history.jsonl")
-    }
-    assert names == {"grok:0a0b0c0d-0000-4000-8000-000000000001"}
+    source = Source(lines(*GROK_HISTORY), str(tmp_path / "chat_history.jsonl"))
+    assert list(grok.read(source)) == []
+    assert source.skipped == {"a history, which updates.jsonl beside it tells better": 1}
+    (tmp_path / "updates.jsonl").write_bytes(b"not yet\n")
+    assert _read(lines(*GROK_HISTORY), source.path).messages == 4
 
 
 def test_a_summary_beside_it_names_the_history_and_where_it_happened(tmp_path: Path) -> None:
