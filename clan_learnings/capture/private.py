@@ -7,6 +7,7 @@ transcript as they lie on disk, escaped as they may be; lines stay where they ar
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 _OPEN = re.compile(r"<private>", re.IGNORECASE)
@@ -14,12 +15,24 @@ _CLOSE = re.compile(r"</private>", re.IGNORECASE)
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?$)')  # the last one of a line may be cut off
 _BETWEEN = re.compile(r"[\s,]*+$")
 _NAME = re.compile(r"\s*+:")
+_LETTER, _BEFORE = {b"p", b"P"}, {b"<", b"c", b"C"}
 _DEPTH = 100  # of nested values; what lies deeper is dropped, not kept unseen
 
 
 def may_be_private(data: bytes) -> bool:
     """Whether a transcript may have such text; if not, nothing else here needs to be asked."""
-    return b"rivate" in data or b"RIVATE" in data
+    return any(_follows_a_mark(data, at) for word in (b"rivate", b"RIVATE") for at in _places(data, word))
+
+
+def _places(data: bytes, word: bytes) -> Iterator[int]:
+    at = -1
+    while (at := data.find(word, at + 1)) >= 0:
+        yield at
+
+
+def _follows_a_mark(data: bytes, at: int) -> bool:
+    # `private` is a word of many languages: it counts after `<`, or `\\u003c`, or where letters are escaped.
+    return data[at - 1 : at] not in _LETTER or data[at - 2 : at - 1] in _BEFORE
 
 
 def without_private(text: str) -> str:

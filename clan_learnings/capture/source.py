@@ -18,12 +18,15 @@ import orjson
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 BYTES = 256 * 1024 * 1024  # of one transcript, unpacked
+DOCUMENT_BYTES = 32 * 1024 * 1024  # of one that is a single value: in memory such a value may take twenty times as much
+LINE_BYTES = 16 * 1024 * 1024  # of a line, for the same reason; pictures make the longest, of three million bytes
 BESIDE_BYTES = 4 * 1024 * 1024  # of a file beside it
 HEAD = 40  # records that are looked at to recognise a flavour
 _HEAD_LINES = 400
 _BOM = b"\xef\xbb\xbf"
 _decode = json.JSONDecoder(strict=False).raw_decode
 _space = re.compile(r"[ \t\n\r]*").match
+_blank = re.compile(rb"[ \t\n\r\0]*").match
 
 
 class TooLarge(Exception):
@@ -55,7 +58,7 @@ class Source:
     @property
     def is_blank(self) -> bool:
         """Whether there is nothing at all."""
-        return not self.data.strip(b" \t\r\n\0")
+        return self._start == len(self.data)
 
     def mentions(self, *needles: bytes) -> bool:
         """Whether any of these is anywhere in it."""
@@ -71,12 +74,17 @@ class Source:
 
     @cached_property
     def head(self) -> list[Record]:
-        """The first records, for recognising a flavour. Nothing is counted."""
+        """The first records, for recognising a flavour; of a document, all of it if it is an object. Nothing is counted."""
+        if self.data.startswith(b"[", self._start):
+            return []  # no transcript has lists for lines
+        document = self.document()
+        if document is not None:
+            return [Record(document.line, document.value)]
         return list(islice(self._records(lambda _why: None, _HEAD_LINES), HEAD))
 
     @cached_property
     def _document(self) -> "Part | None":
-        if self._begins_with_a_record:
+        if len(self.data) > DOCUMENT_BYTES or self._begins_with_a_record:
             return None
         start = _after_space(self.text, 0)
         try:
@@ -87,7 +95,7 @@ class Source:
 
     def document(self) -> "Part | None":
         """The whole text as one value; None if it is not exactly one."""
-        return self._document if self.data.lstrip(b" \t\r\n\0")[:1] in {b"{", b"["} else None
+        return self._document if self.data.startswith((b"{", b"["), self._start) else None
 
     def beside(self, name: str) -> bytes | None:
         """What a file in the transcript's folder holds; None if there is none, or nothing that may be read."""
@@ -102,6 +110,9 @@ class Source:
     def _records(self, skip: Any, lines: int | None = None) -> Iterator[Record]:
         for number, line in islice(self._lines(), lines):
             if not line or line.isspace():
+                continue
+            if len(line) > LINE_BYTES:
+                skip("a line that is too long")
                 continue
             try:
                 value = orjson.loads(line)
@@ -124,13 +135,18 @@ class Source:
     @property
     def _begins_with_a_record(self) -> bool:
         # Spares most transcripts the attempt to read them as one value.
-        data = self.data.lstrip(b" \t\r\n\0")
-        line, _, rest = data.partition(b"\n")
+        end = self.data.find(b"\n", self._start)
+        if end < 0 or _after(_blank(self.data, end)) == len(self.data):
+            return False
         try:
-            orjson.loads(line)
+            orjson.loads(self.data[self._start : end])
         except ValueError:
             return False
-        return bool(rest.strip())
+        return True
+
+    @cached_property
+    def _start(self) -> int:
+        return _after(_blank(self.data))
 
     @cached_property
     def _line_ends(self) -> list[int]:
@@ -238,5 +254,9 @@ def _small_file(path: str) -> bytes | None:
 
 
 def _after_space(text: str, at: int) -> int:
-    match = _space(text, at)
-    return match.end() if match else at
+    return _after(_space(text, at))
+
+
+def _after(match: re.Match[Any] | None) -> int:
+    assert match is not None, "a pattern that fits nothing fits everywhere"
+    return match.end()

@@ -21,7 +21,8 @@ from clan_learnings.capture.values import count_of, instant_ms, list_of, object_
 
 NAME = "claude-code"
 
-_SPOKEN = {"user", "assistant", "system", "attachment", "progress"}
+_SPOKEN = {"user", "assistant", "system", "attachment"}
+_TELLING = {"queue-operation", "ai-title", "custom-title", "pr-link"}
 _STATES = {
     "file-history-snapshot",
     "file-history-delta",
@@ -121,6 +122,8 @@ class _Reader:
 
     def take(self, line: int, value: dict[str, Any]) -> None:
         kind = text_of(value.get("type"))
+        if kind in _STATES and kind not in _TELLING:
+            return
         if kind in _SPOKEN or kind in {"tool_use", "tool_result"}:
             uuid = text_of(value.get("uuid"))
             if uuid and uuid in self.uuids:
@@ -151,7 +154,7 @@ class _Reader:
                 self._call(line, value, at_ms, "", is_aside=is_aside)
             case "tool_result":
                 self._result(line, value | {"content": value.get("output")}, {}, at_ms, is_aside=is_aside)
-            case _ if kind not in _STATES:
+            case _:
                 self.source.skip("a record of a sort that is not known")
 
     def _note(self, value: dict[str, Any], kind: str) -> None:

@@ -128,3 +128,14 @@ def test_nothing_but_small_plain_files_beside_is_read(tmp_path: Path) -> None:
     source = Source(b"", str(folder / "chat.jsonl"))
     for name in ("link", "inner", "pipe", "large", "../outside", "..", ".", "", "a\0b", str(tmp_path / "outside")):
         assert source.beside(name) is None
+
+
+def test_what_is_too_long_for_one_value_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value takes many times its length in memory; what is shorter around it is read."""
+    monkeypatch.setattr(source_module, "LINE_BYTES", 20)
+    monkeypatch.setattr(source_module, "DOCUMENT_BYTES", 20)
+    source = Source(b'{"a":1}\n{"b":"' + b"x" * 20 + b'"}\n{"c":3}')
+    assert [record.value for record in source.records()] == [{"a": 1}, {"c": 3}]
+    assert source.skipped == {"a line that is too long": 1}
+    assert Source(b'{\n"a": 1\n}').document() is not None
+    assert Source(b'{\n"a": 1\n}' + b" " * 20).document() is None
