@@ -1,0 +1,169 @@
+"""What a person decides about candidates, and what comes of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clan_learnings.harvest.candidates import APPROVED, MERGED, PROVISIONAL, RECORDED, REJECTED
+from mesh.core.errors import AmbiguousId, UnknownId, UsageError
+from mesh.sidecar.harvesting.curating import Curator
+from mesh.sidecar.harvesting.harvest import harvesting
+from tests.clan_learnings.harvest.signals import correction, fact
+from tests.sidecar.harvesting.homes import API, Farm
+
+
+@pytest.fixture
+def farm(tmp_path: Path) -> Farm:
+    """A node that shares one repository."""
+    made = Farm(tmp_path)
+    made.share(API)
+    return made
+
+
+@pytest.fixture
+def curator(farm: Farm) -> Iterator[Curator]:
+    """A person before two candidates that wait: a statement, and a rule that needs better words."""
+    farm.session(
+        "codex:1", fact(is_stated=True), correction("a change of setup.cfg", "hm, that belongs in pyproject.toml")
+    )
+    farm.harvest()
+    with harvesting(farm.home) as harvest:
+        yield Curator(harvest)
+
+
+def waiting(curator: Curator, kind: str) -> str:
+    """The id of the one of a kind that waits."""
+    (found,) = [each.id for each in curator.queue() if each.kind == kind]
+    return found
+
+
+def test_what_is_accepted_is_written_at_once(farm: Farm, curator: Curator) -> None:
+    """Whatever the bar says; and it says that a person let it in."""
+    answer = curator.accept(waiting(curator, "fact"))
+    assert answer["state"] == RECORDED
+    assert [record["text"] for record in answer["recorded"]] == [fact().text]
+    (record,) = farm.records("discoveries")
+    assert record["curated"] is True
+    assert [each.kind for each in curator.queue()] == ["correction"]
+
+
+def test_what_is_accepted_in_a_repository_that_is_not_shared_waits_for_that(tmp_path: Path) -> None:
+    """Curating is one decision, sharing another."""
+    farm = Farm(tmp_path)
+    farm.session("codex:1", fact(is_stated=True))
+    farm.harvest()
+    with harvesting(farm.home) as harvest:
+        answer = Curator(harvest).accept(farm_only(harvest))
+    assert (answer["state"], answer["waits_for"], answer["recorded"]) == (APPROVED, "share", [])
+    farm.share(API)
+    assert len(farm.harvest().written.records) == 1
+
+
+def farm_only(harvest: object) -> str:
+    """The id of the one candidate."""
+    (found,) = harvest.shelf.every()  # type: ignore[attr-defined]
+    return str(found.id)
+
+
+def test_what_is_rejected_stays_rejected_and_says_why(farm: Farm, curator: Curator) -> None:
+    """Also when three more sessions say it; the reason has no secret in it."""
+    secret = "ghp_" + "a1B2c3D4" * 5
+    answer = curator.reject(waiting(curator, "fact"), f"only with {secret}")
+    assert answer["state"] == REJECTED
+    assert secret not in answer["why"]
+
+
+def test_the_same_that_comes_again_is_rejected_again(farm: Farm) -> None:
+    """Counted, and told as such."""
+    farm.session("codex:1", fact(is_stated=True))
+    farm.harvest()
+    with harvesting(farm.home) as harvest:
+        Curator(harvest).reject(farm_only(harvest), "")
+    for number in range(3):
+        farm.session(f"codex:again-{number}", fact(is_stated=True))
+    summary = farm.harvest()
+    assert summary.taken.again == 3
+    assert (farm.only().state, farm.only().sessions, farm.records("discoveries")) == (REJECTED, 4, [])
+    with harvesting(farm.home) as harvest:
+        assert Curator(harvest).queue() == []
+        Curator(harvest).accept(farm_only(harvest))
+    assert len(farm.records("discoveries")) == 1
+
+
+def test_other_words_make_a_rule_of_what_was_talk(farm: Farm, curator: Curator) -> None:
+    """The record has the person's words, and the session's evidence."""
+    name = waiting(curator, "correction")
+    answer = curator.edit(name, text="Tool settings belong in pyproject.toml.", wrong="setup.cfg")
+    assert answer["problems"] == []
+    assert answer["state"] == APPROVED
+    curator.auto()
+    (record,) = farm.records()
+    assert (record["wrong"], record["right"]) == ("setup.cfg", "Tool settings belong in pyproject.toml.")
+    assert record["session"] == "codex:1"
+
+
+def test_an_edited_candidate_keeps_its_words_when_more_sessions_come(farm: Farm, curator: Curator) -> None:
+    """And is found by what the sessions say as before."""
+    name = waiting(curator, "fact")
+    curator.edit(name, text="Clients of the staging database of billing have to speak TLS 1.3.")
+    assert curator.get(name).text.startswith("Clients")
+
+
+def test_two_that_are_one_are_merged(farm: Farm, curator: Curator) -> None:
+    """Signals go over, the other stands for both; what comes later goes there too."""
+    into, name = waiting(curator, "fact"), waiting(curator, "correction")
+    answer = curator.merge(name, into)
+    assert answer["id"] == into
+    assert answer["sessions"] == 1
+    assert curator.get(name).state == MERGED
+    assert [each.id for each in curator.queue()] == [into]
+    with pytest.raises(UsageError, match="merged into"):
+        curator.accept(name)
+
+
+def test_decisions_that_cannot_be_say_what_can(farm: Farm, curator: Curator) -> None:
+    """Each with its next step."""
+    name = waiting(curator, "fact")
+    with pytest.raises(UsageError, match="itself"):
+        curator.merge(name, name)
+    with pytest.raises(UsageError, match="nothing to change"):
+        curator.edit(name)
+    with pytest.raises(UnknownId, match="no candidate"):
+        curator.accept("zzzzzzzz")
+    with pytest.raises((UnknownId, AmbiguousId)):
+        curator.accept("")
+    curator.accept(name)
+    for decide in (lambda: curator.reject(name, ""), lambda: curator.edit(name, text="x y z")):
+        with pytest.raises(UsageError, match="a record already"):
+            decide()
+
+
+def test_what_was_held_back_from_being_hot_is_a_persons_to_let_go(farm: Farm) -> None:
+    """Old sessions alone: accepted by hand, they make it HOT."""
+    for number in range(4):
+        farm.session(f"codex:{number}", correction(), days_ago=200 + number)
+    farm.harvest()
+    assert farm.hot() == []
+    with harvesting(farm.home) as harvest:
+        curator = Curator(harvest)
+        (held,) = curator.queue()
+        assert held.waits_for == "hot"
+        answer = curator.accept(held.id)
+        assert len(answer["recorded"]) == 2
+        assert curator.queue() == []
+    assert len(farm.hot()) == 1
+
+
+def test_about_the_same_is_shown_for_choosing(farm: Farm) -> None:
+    """Those that were answered are no choice."""
+    farm.session("codex:1", fact("The staging database of billing is encrypted by the vault.", is_stated=True))
+    farm.session("codex:2", fact("The staging database of billing is restored by the vault on Monday.", is_stated=True))
+    farm.harvest()
+    with harvesting(farm.home) as harvest:
+        curator = Curator(harvest)
+        one, other = curator.queue()
+        assert [each.id for each in curator.linked(one)] == [other.id]
+        assert one.state == PROVISIONAL
+        curator.reject(other.id, "")
+        assert curator.linked(curator.get(one.id)) == []
