@@ -1,8 +1,11 @@
 """One schema for what every agent's transcript tells: a session, its events in order, what it cost. Plain values, no reading.
 
-Lines are physical lines of the transcript's file, counted from 1, so that a person finds what is cited. `messages` are
-what a person typed and what the model said (one answer of the model is one message, however many lines or blocks it was
-written in); results of tools and injected text are none.
+Lines are physical lines of the transcript's file, counted from 1, so that a person finds what is cited.
+
+`messages` are what a person typed and what the model answered. An answer is one message however many lines, blocks or calls it
+was written in, and whether or not it has words beside its calls, where the format tells which belong together; where it does
+not, every text of the model is one. Results of tools and injected text are none; nor is what one agent tells another, but
+what a subagent answers in its parent's file is. `calls` are uses of tools, whether or not they were allowed.
 """
 
 from enum import StrEnum

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from clan_learnings.capture.claude_words import attached, exit_code, fault, is_collateral, refusal
 from clan_learnings.capture.events import Event, Kind, Session, Usage
 from clan_learnings.capture.injected import typed
 from clan_learnings.capture.source import Source
@@ -47,28 +48,7 @@ _SHELLS = {"bash", "powershell"}
 _SYNTHETIC = "<synthetic>"
 _INTERRUPTED = "[Request interrupted"
 
-_REFUSED = "The user doesn't want to proceed with this tool use."
-_SAID = "the user said:\n"
-_NOTE = "\n\nNote: The user's next message may contain a correction"
-_WANTS_TO_CLARIFY = "The user wants to clarify these questions"
-_REFUSED_OTHERWISE = (
-    "Permission prompt was aborted",
-    "The agent proposed a plan that was rejected by the user",
-    "User rejected",
-    "The user rejected",
-)
-_COLLATERAL = (
-    "The user doesn't want to take this action right now.",
-    "<tool_use_error>Sibling tool call errored",
-    "<tool_use_error>Cancelled: parallel tool call",
-    "Sibling tool call errored",
-    "Cancelled: parallel tool call",
-    "[Request interrupted",
-    "<error>Command was aborted before completion",
-)
-_EXIT_CODE = re.compile(r"\s{0,9}(?:Error: )?Exit code (-?\d{1,9})\b")
 _COMMAND = re.compile(r"/[\w:.-]{1,60}(?:\s|$)")
-_TEXTS = ("content", "stdout", "snippet", "text", "message", "blockingError", "systemMessage", "prompt", "banner")
 _TITLE = 200
 
 
@@ -233,7 +213,7 @@ class _Reader:
             if text.strip() and not (is_person and _COMMAND.match(text)):
                 self._prompt(line, text, at_ms, is_person=is_person)
             return
-        text = "\n".join(_texts(attachment, 0))
+        text = attached(attachment)
         if text.strip():
             self._add(Event(line, Kind.INJECTED, text, at_ms))
 
@@ -241,7 +221,7 @@ class _Reader:
         text = words_of(value.get("content"))
         match value.get("subtype"):
             case "api_error" | "error":
-                self._add(Event(line, Kind.FAULT, _fault(value.get("error")) or text, at_ms))
+                self._add(Event(line, Kind.FAULT, fault(value.get("error")) or text, at_ms))
             case "away_summary":
                 self._add(Event(line, Kind.SUMMARY, text, at_ms))
             case "compact_boundary" | "turn_duration":
@@ -312,14 +292,13 @@ class _Reader:
         event = Event(line, Kind.RESULT, text, at_ms, call=call, tool=tool, failed=has_failed, is_sidechain=is_aside)
         detail = value.get("toolUseResult")
         if has_failed:
-            reason = _refusal(text, text_of(value.get("toolDenialKind")), detail)
+            reason = refusal(text, text_of(value.get("toolDenialKind")), detail)
             if reason is not None:
                 self._add(event._replace(kind=Kind.REFUSAL, text=reason, failed=None))
                 return
-            code = _EXIT_CODE.match(text)
-            event = event._replace(exit_code=int(code[1]) if code else None)
+            event = event._replace(exit_code=exit_code(text))
         is_stopped = isinstance(detail, dict) and detail.get("interrupted") is True
-        self._add(event._replace(is_collateral=is_stopped or (has_failed and text.startswith(_COLLATERAL))))
+        self._add(event._replace(is_collateral=is_stopped or (has_failed and is_collateral(text))))
 
     def _tokens(self, answer: str, usage: dict[str, Any]) -> None:
         if not usage:
@@ -379,36 +358,3 @@ class _Reader:
 
 def _is_human(origin: Any) -> bool:
     return not isinstance(origin, dict) or text_of(origin.get("kind")) in {"human", ""}
-
-
-def _refusal(text: str, denial: str, detail: Any) -> str | None:
-    """What a person gave as the reason, empty if none; None if no person refused."""
-    if denial and denial != "user-rejected":
-        return None
-    if _REFUSED in text[:200]:
-        _, _, reason = text.partition(_SAID)
-        reason = reason.partition(_NOTE)[0].strip()
-        return "" if reason.startswith(_WANTS_TO_CLARIFY) else typed(reason)
-    if denial or text.startswith(_REFUSED_OTHERWISE) or detail == "User rejected tool use":
-        return ""
-    return None
-
-
-def _fault(error: Any) -> str:
-    if isinstance(error, str):
-        return error
-    error = object_of(error)
-    inner = object_of(error.get("error"))
-    return text_of(error.get("message")) or text_of(object_of(inner.get("error")).get("message"))
-
-
-def _texts(value: Any, depth: int) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list) and depth < 5:
-        for item in value:
-            yield from _texts(item, depth + 1)
-    elif isinstance(value, dict) and depth < 5:
-        for name in (*_TEXTS, "file"):
-            if name in value:
-                yield from _texts(value[name], depth + 1)

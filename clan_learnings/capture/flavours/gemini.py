@@ -11,11 +11,11 @@ Decisions that are nobody's but ours:
 """
 
 import os
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from clan_learnings.capture.events import Event, Kind, Session, Usage
+from clan_learnings.capture.gemini_report import report_of
 from clan_learnings.capture.injected import typed
 from clan_learnings.capture.source import Part, Source
 from clan_learnings.capture.values import count_of, instant_ms, list_of, object_of, text_of, words_of
@@ -24,9 +24,6 @@ NAME = "gemini"
 
 _MODEL = {"gemini", "model", "assistant"}
 _SHELLS = {"run_shell_command", "ShellTool", "shell"}
-_EXIT_CODE = re.compile(r"(?:^|\n|\\n)Exit Code: (-?\d{1,9})\b")
-_FOLDER = re.compile(r"(?:^|\n|\\n)Directory: (/[^\n\\]{1,400})")
-_TRAILERS = ("\nError: ", "\nExit Code: ", "\nSignal: ", "\nBackground PIDs: ", "\nProcess Group PGID: ")
 _NOT_ALLOWED = ("did not allow", "denied", "declined", "rejected")
 _PATHS = ("file_path", "absolute_path", "dir_path", "path", "directory", "cwd")
 _PATHS_LOOKED_AT = 200
@@ -215,11 +212,11 @@ class _Reader:
     def _judged(self, event: Event) -> Event:
         if event.tool not in _SHELLS:
             return event
-        folder = _FOLDER.search(event.text[:2000])
-        self.folder = self.folder or (folder[1].strip() if folder else "")
-        codes = _EXIT_CODE.findall(event.text[-2000:])
-        event = event._replace(text=_printed(event.text))
-        return event._replace(exit_code=int(codes[-1]), failed=codes[-1] != "0") if codes else event
+        report = report_of(event.text)
+        self.folder = self.folder or report.folder
+        event = event._replace(text=report.printed)
+        code = report.exit_code
+        return event if code is None else event._replace(exit_code=code, failed=code != 0)
 
     def _streamed_result(self, line: int, message: dict[str, Any], at_ms: int | None) -> None:
         call = text_of(message.get("tool_id"))
@@ -325,19 +322,3 @@ def _answer_lines(message: Part) -> list[int]:
                 line = (said or response).line
         found.append(line)
     return found
-
-
-def _printed(text: str) -> str:
-    """What a command printed, out of the report about it."""
-    if not text.startswith(("Command: ", "Directory: ", "Output: ", "Stdout: ")):
-        return text
-    start = max(text.find("\nOutput: "), text.find("\nStdout: "))
-    body = text[start + 1 :] if start >= 0 else text
-    body = body.partition(": ")[2] if body.startswith(("Output: ", "Stdout: ")) else body
-    ends = {label: body.rfind(label) for label in _TRAILERS}
-    end = min((at for at in ends.values() if at >= 0), default=len(body))
-    error = ""
-    if ends["\nError: "] == end and end < len(body):
-        error = body[end + len("\nError: ") :].partition("\nExit Code: ")[0].strip()
-    said = [part for part in (body[:end].strip(), error) if part not in {"", "(none)", "(empty)"}]
-    return "\n".join(said)

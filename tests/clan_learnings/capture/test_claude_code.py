@@ -115,6 +115,11 @@ def test_refusal_has_the_persons_words() -> None:
     """A person who refuses a call may say what to do instead; only that is the reason."""
     refusal = outcome(SAID + "use the other name", tool="Edit")
     assert (refusal.kind, refusal.text, refusal.tool) == (Kind.REFUSAL, "use the other name", "Edit")
+    older = outcome(REJECTED + "The user provided the following reason for the rejection:  the other name")
+    assert (older.kind, older.text) == (Kind.REFUSAL, "the other name")
+    of_a_subagent = outcome("Permission for this tool use was denied. It was rejected. The user said:\nnot there")
+    assert (of_a_subagent.kind, of_a_subagent.text) == (Kind.REFUSAL, "not there")
+    assert outcome("Permission for this tool use was denied. Try a different approach").kind is Kind.RESULT
 
 
 def test_refusal_without_words_has_none() -> None:
