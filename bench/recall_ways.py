@@ -5,7 +5,7 @@ Every way gets the same question with the same scope. What is measured is the pr
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,10 +43,19 @@ class _WordsOnly(Finder):
         self._finder = finder
 
     def by_words(
-        self, words: Mapping[str, float], within: Within, count: int, also: Iterable[bytes] = ()
+        self,
+        words: Mapping[str, float],
+        within: Within,
+        count: int,
+        also: Iterable[bytes] = (),
+        without: Collection[str] = (),
     ) -> list[tuple[Entry, float]]:
         """As it is."""
-        return self._finder.by_words(words, within, count, also)
+        return self._finder.by_words(words, within, count, also, without)
+
+    def stems_of(self, tag: bytes) -> Sequence[str] | None:
+        """As it is."""
+        return self._finder.stems_of(tag)
 
     def counts(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """As it is."""

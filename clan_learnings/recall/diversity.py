@@ -48,14 +48,18 @@ def _named(word: str) -> str:
 class Saying:
     """What a record says, read as far as it has to be compared."""
 
-    __slots__ = ("_reading", "note", "pattern", "text", "words")
+    __slots__ = ("_bits", "_reading", "_size", "_words", "note", "pattern", "text")
 
-    def __init__(self, note: Note, pattern: str = "") -> None:
-        """`pattern`: the name it is counted under now, if it is a correction."""
+    def __init__(self, note: Note, lexicon: dict[str, int], pattern: str = "") -> None:
+        """`lexicon`: a bit a word, the same for all that are compared. `pattern`: the name it is counted under now, if it is a correction."""
         self.note = note
         self.pattern = pattern
         self.text = note.text
-        self.words = frozenset(split_words(self.text))
+        self._words = frozenset(split_words(self.text))
+        self._size = len(self._words)
+        self._bits = 0  # its words once more: what two share is counted many times for each answer
+        for word in self._words:
+            self._bits |= lexicon.setdefault(word, 1 << len(lexicon))
         self._reading: Reading | None = None
 
     @property
@@ -70,8 +74,8 @@ class Saying:
 
     def likeness(self, other: Saying) -> float:
         """The share of the words of two records that both have."""
-        total = len(self.words) + len(other.words)
-        return 2 * len(self.words & other.words) / total if total else 1.0
+        total = self._size + other._size
+        return 2 * (self._bits & other._bits).bit_count() / total if total else 1.0
 
     def is_same_as(self, other: Saying) -> bool:
         """Whether one of two need not be shown: no number, name or flag that only one has, and no negation between them.
@@ -83,7 +87,7 @@ class Saying:
             return True
         related = bool(self.pattern) and self.pattern == other.pattern
         if not related:  # seen at a glance, which is most of the time
-            shared, total = len(self.words & other.words), len(self.words) + len(other.words)
+            shared, total = (self._bits & other._bits).bit_count(), self._size + other._size
             if 2 * shared < _ALIKE * total or self._names_more(other) != other._names_more(self):
                 return False
         if self._marks(identifiers=related) != other._marks(identifiers=related):
@@ -92,7 +96,7 @@ class Saying:
 
     def _names_more(self, other: Saying) -> set[str]:
         """What its words name that the other does not have word by word."""
-        named = {_named(word) for word in self.words - other.words}
+        named = {_named(word) for word in self._words - other._words}
         named.discard("")
         return named
 
@@ -123,8 +127,13 @@ def grouped(sayings: Iterable[Saying], most: int) -> tuple[list[Saying], list[li
     """The first so many that say different things, and to each the records that say the same as it."""
     kept: list[Saying] = []
     others: list[list[Note]] = []
+    places: dict[str, int] = {}  # of texts: what many sessions have said in the same words is compared once
     for saying in sayings:
-        same = next((place for place, one in enumerate(kept) if saying.is_same_as(one)), None)
+        same = places.get(saying.text)
+        if same is None:
+            same = next((place for place, one in enumerate(kept) if saying.is_same_as(one)), None)
+            if same is not None or len(kept) < most:
+                places[saying.text] = len(kept) if same is None else same
         if same is not None:
             others[same].append(saying.note)
         elif len(kept) == most:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from clan_learnings.recall.within import Within
     from mesh.store.reading import Entry, Reader
@@ -23,11 +23,17 @@ class Finder:
     embedder = ""  # the name of what made its vectors: every one has cosines of its own
 
     def by_words(
-        self, words: Mapping[str, float], within: Within, count: int, also: Iterable[bytes] = ()
+        self,
+        words: Mapping[str, float],
+        within: Within,
+        count: int,
+        also: Iterable[bytes] = (),
+        without: Collection[str] = (),
     ) -> list[tuple[Entry, float]]:
         """The records that have some of the words, with their BM25 weights, best first. `words`: what each counts, mostly 1.
 
-        `also`: records that were edited to be in scope, wherever they were written for.
+        `also`: records that were edited to be in scope, wherever they were written for. `without`: patterns under which
+        none of them was written.
         """
         raise NotImplementedError
 
@@ -35,7 +41,17 @@ class Finder:
         """How many records there are, and in how many of them each word stands; counting may stop where it takes too long."""
         raise NotImplementedError
 
-    def by_meaning(self, text: str, within: Within, count: int) -> list[tuple[Entry, float]]:  # noqa: ARG002 (none to find)
+    def stems_of(self, tag: bytes) -> Sequence[str] | None:  # noqa: ARG002 (none known)
+        """The words of a record that was found a moment ago, in the form of the index, if they are at hand."""
+        return None
+
+    def by_meaning(
+        self,
+        text: str,  # noqa: ARG002 (none to find)
+        within: Within,  # noqa: ARG002
+        count: int,  # noqa: ARG002
+        without: Collection[str] = (),  # noqa: ARG002
+    ) -> list[tuple[Entry, float]]:
         """The records nearest in meaning, with their cosines, best first; none without vectors."""
         return []
 
@@ -51,7 +67,12 @@ class Keywords(Finder):
         self._reader = reader
 
     def by_words(
-        self, words: Mapping[str, float], within: Within, count: int, also: Iterable[bytes] = ()
+        self,
+        words: Mapping[str, float],
+        within: Within,
+        count: int,
+        also: Iterable[bytes] = (),
+        without: Collection[str] = (),
     ) -> list[tuple[Entry, float]]:
         """As in the seam."""
         return self._reader.weighed(
@@ -63,6 +84,7 @@ class Keywords(Finder):
             author=within.author,
             since_ms=within.since_ms,
             until_ms=within.until_ms,
+            without=without,
         )
 
     def counts(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:

@@ -10,7 +10,7 @@ from clan_learnings.memory import quality
 from clan_learnings.recall import fusion
 from clan_learnings.recall.diversity import Saying, diverse, grouped
 from clan_learnings.recall.question import Question
-from clan_learnings.records import CORRECTIONS, PATTERNS
+from clan_learnings.records import CORRECTIONS, PATTERNS, written_under
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from clan_learnings.records import Note
     from mesh.store.reading import Entry
 
-_BY_WORDS = 60  # candidates where words are all there is; age may lift what is further down by a fifth, not by more
-_BY_BOTH = 100  # of each sort where there is meaning, too
+_BY_WORDS = (
+    30  # candidates where words are all there is, for ten to be shown: see ADR 0043 for what more of them would change
+)
+_BY_BOTH = 60  # of each sort where there is meaning, too: ADR 0043
 _DEEPER = 3  # times as many, if the filters leave too few of them
+_CROWD = 5  # candidates of one pattern, which say much the same: whoever goes deeper looks for others
 _DEEPEST = 2000
 _SPARE = 10  # more than are asked for, so that something different can be chosen
 _WHY = 4  # words that are named
@@ -34,9 +37,10 @@ class Hit:
 
     `score`: what it is ranked by; `relevance`: how well it fits whatever else was found; both from 0 to 1. `words`: those of
     the question that it has. `parts`: what the score is made of. `also`: others that say the same, and are not shown.
+    `more`: further ones under its pattern, at which nobody has looked.
     """
 
-    __slots__ = ("also", "note", "parts", "relevance", "score", "why", "words")
+    __slots__ = ("also", "more", "note", "parts", "relevance", "score", "why", "words")
 
     def __init__(
         self,
@@ -55,6 +59,7 @@ class Hit:
         self.words = list(words)
         self.parts = parts or {}
         self.also: list[Note] = []
+        self.more = 0
 
 
 def search(
@@ -69,7 +74,9 @@ def search(
         hits = _chosen(memory, finding.hits(depth, least), limit, collapse=collapse)
         if len(hits) >= limit or depth >= _DEEPEST or finding.beyond < least or not finding.beyond:
             break
-        depth = min(depth * _DEEPER, _DEEPEST)
+        if not (collapse and finding.pass_crowds()):
+            depth = min(depth * _DEEPER, _DEEPEST)
+    finding.count_crowds(hits)
     for hit in hits:
         hit.parts = {name: fusion.steady(part) for name, part in hit.parts.items()}
         _explain(memory, question, hit)
@@ -83,13 +90,18 @@ class _Finding:
         self._memory = memory
         self._question = question
         self._within = within
+        self._entries: dict[bytes, Entry] = {}  # all candidates so far
+        self._weights: dict[bytes, float] = {}
+        self._read: dict[bytes, Note | None] = {}  # None: the filters do not take it
+        self._without: frozenset[str] = frozenset()
         self.beyond = 0.0  # what is not among the candidates is no more relevant than this
 
     def hits(self, depth: int, least: float) -> list[Hit]:
         """All that pass the filters, best first."""
-        entries, weights = self._candidates(depth)
+        self._find(depth)
+        entries, weights = self._entries, self._weights
         cosines = self._memory.finder.cosines(self._question.text, entries) if self._memory.finder.has_meaning else {}
-        notes = [note for note in self._memory.read_all(entries.values()) if self._within.takes(self._memory, note)]
+        notes = self._taken(entries)
         best = max((weights.get(note.tag, 0.0) for note in notes), default=0.0)
         usual, highest = _span(list(cosines.values()))
         ideal, weight_of_meaning = self._question.ideal, self._memory.settings.recall_weight
@@ -108,16 +120,42 @@ class _Finding:
         found.sort(key=lambda hit: (-hit.score, -hit.note.stamp, hit.note.tag))
         return found
 
-    def _candidates(self, depth: int) -> tuple[dict[bytes, Entry], dict[bytes, float]]:
-        memory, within, question = self._memory, self._within, self._question
-        also = memory.moved_into(within.repo)
-        by_words = memory.finder.by_words(question.words, within, depth, also) if question.words else []
-        by_meaning = memory.finder.by_meaning(question.text, within, depth) if memory.finder.has_meaning else []
+    def pass_crowds(self) -> bool:
+        """Look for nothing more under those patterns that many of the candidates were written under; False if there are none."""
+        crowds: dict[str, int] = {}
+        for entry in self._entries.values():
+            if pattern := written_under(entry):
+                crowds[pattern] = crowds.get(pattern, 0) + 1
+        before, self._without = self._without, frozenset(name for name, count in crowds.items() if count >= _CROWD)
+        return self._without != before
+
+    def count_crowds(self, hits: list[Hit]) -> None:
+        """Of patterns that were passed, the first line says how many more there are. With filters that is not known."""
+        for pattern in sorted(self._without) if not self._within.is_narrow else ():
+            first = next((hit for hit in hits if hit.note.pattern == pattern), None)
+            if first is not None:
+                looked_at = sum(written_under(entry) == pattern for entry in self._entries.values())
+                repos = None if self._within.repo is None else ("", self._within.repo)
+                first.more = max(0, self._memory.reader.count_under(pattern, repos) - looked_at)
+
+    def _taken(self, entries: dict[bytes, Entry]) -> list[Note]:
+        """Those that pass the filters. Going deeper reads only what is new."""
+        memory, read = self._memory, self._read
+        for note in memory.read_all(entry for tag, entry in entries.items() if tag not in read):
+            read[note.tag] = note if self._within.takes(memory, note) else None
+        return [taken for tag in entries if (taken := read[tag]) is not None]
+
+    def _find(self, depth: int) -> None:
+        """The next candidates, to those there are."""
+        memory, within, question, without = self._memory, self._within, self._question, self._without
+        finder, also = memory.finder, memory.moved_into(within.repo)
+        by_words = finder.by_words(question.words, within, depth, also, without) if question.words else []
+        by_meaning = finder.by_meaning(question.text, within, depth, without) if finder.has_meaning else []
         weight = by_words[-1][1] if len(by_words) >= depth else 0.0
         cosine = by_meaning[-1][1] if len(by_meaning) >= depth else 0.0
         self.beyond = max(fusion.relevance_of(weight, question.ideal, either) for either in (None, cosine))
-        entries = {entry.tag: entry for entry, _ in (*by_words, *by_meaning)}
-        return entries, {entry.tag: weight for entry, weight in by_words}
+        self._entries |= {entry.tag: entry for entry, _ in (*by_words, *by_meaning)}
+        self._weights |= {entry.tag: weight for entry, weight in by_words}
 
     def _score(self, note: Note, fused: float, parts: dict[str, float]) -> float:
         """The score of all that counts, which is put to its parts."""
@@ -144,7 +182,8 @@ def _chosen(memory: Memory, hits: list[Hit], limit: int, *, collapse: bool) -> l
     if not collapse:
         return hits[:limit]
     by_tag = {hit.note.tag: hit for hit in hits}
-    sayings, others = grouped((Saying(hit.note, _pattern(memory, hit.note)) for hit in hits), limit + _SPARE)
+    lexicon: dict[str, int] = {}
+    sayings, others = grouped((Saying(hit.note, lexicon, _pattern(memory, hit.note)) for hit in hits), limit + _SPARE)
     pool = [by_tag[saying.note.tag] for saying in sayings]
     for hit, same in zip(pool, others, strict=True):
         hit.also = same
@@ -157,7 +196,8 @@ def _pattern(memory: Memory, note: Note) -> str:
 
 
 def _explain(memory: Memory, question: Question, hit: Hit) -> None:
-    hit.words = question.shared(memory.reader.stems(_texts(hit.note)))
+    known = memory.finder.stems_of(hit.note.tag)
+    hit.words = question.shared(memory.reader.stems(_texts(hit.note)) if known is None else known)
     said = [f"has {', '.join(hit.words[:_WHY])}"] if hit.words else []
     meaning = hit.parts.get("meaning")
     if meaning is not None and fusion.likeness_of(meaning) > 0:

@@ -83,8 +83,10 @@ def text_id(data: bytes) -> str:
 
 
 def short(data: bytes, chars: int = 5) -> str:
-    """The first characters of the text form."""
-    return text_id(data)[:chars]
+    """The first characters of the text form. Lists show many of them: no more than these are worked out."""
+    bits = 5 * chars
+    number = int.from_bytes(data[: (bits + 7) // 8], "big") >> -bits % 8
+    return "".join([_ALPHABET[(number >> shift) & 31] for shift in range(bits - 5, -1, -5)])
 
 
 def parse_id(text: str, what: str = "id") -> bytes:

@@ -52,7 +52,7 @@ def found(memory: Memory, hit: Hit) -> dict[str, Any]:
         "words": list(hit.words),
         "parts": dict(hit.parts),
         "age_days": max(0, memory.now_ms - hit.note.at_ms) // _DAY_MS,
-        "also": len(hit.also),
+        "also": len(hit.also) + hit.more,
         "also_ids": [memory.reader.short_id(note.tag) for note in hit.also[:_ALIKE]],
     }
 

@@ -92,9 +92,20 @@ class Reader(Searching):
     def of_pattern(self, slug: str) -> list[Entry]:
         """The live records that were written under a pattern, oldest first."""
         rows = self._run("SELECT op FROM elements WHERE pattern=(SELECT pattern FROM patterns WHERE name=?)", (slug,))
-        entries = [self._entry(op) for (op,) in rows.fetchall()]
+        entries = self._entries([op for (op,) in rows])
         entries.sort(key=lambda entry: (entry.at, entry.tag))
         return entries
+
+    def count_under(self, slug: str, repos: Iterable[str] | None = None) -> int:
+        """How many live records were written under a pattern, for one of these repos."""
+        number = self._number("pattern", slug)
+        if repos is None:
+            return int(self._run("SELECT count(*) FROM elements WHERE pattern=?", (number,)).get)
+        scopes = [self._number("scope", repo) for repo in sorted(set(repos))]
+        within = ",".join("?" * len(scopes))
+        return int(
+            self._run(f"SELECT count(*) FROM elements WHERE pattern=? AND scope IN ({within})", (number, *scopes)).get
+        )
 
     def newest_of(self, slug: str, log: str, count: int) -> list[Entry]:
         """The newest of a log that were written under a pattern, newest first."""
@@ -215,7 +226,8 @@ class Reader(Searching):
     def arrived(self, after: int, count: int) -> list[tuple[int, Entry]]:
         """Live records that came after that place, in the order they came, each with its own place."""
         rows = self._run("SELECT op FROM elements WHERE op>? ORDER BY op LIMIT ?", (after, count)).fetchall()
-        return [(op, self._entry(op)) for (op,) in rows]
+        ops = [op for (op,) in rows]
+        return list(zip(ops, self._entries(ops), strict=True))
 
     def resolve(self, text: str) -> bytes:
         """The tag that an id, or the beginning of one, stands for. Erased and removed records are found too."""
@@ -255,7 +267,7 @@ class Reader(Searching):
         return sorted(tag for tag in tags if text_id(tag).startswith(prefix))
 
     def _newest(self, slices: list[Slice], count: int, before: Place | None = None, least: int = 0) -> list[Entry]:
-        return [self._entry(op) for op in newest(self._run, slices, count, before, least)]
+        return self._entries(newest(self._run, slices, count, before, least))
 
     def _slices(self, log: str, repos: Iterable[str] | None, also: Iterable[bytes] = ()) -> list[Slice]:
         number = self._number("log", log)
@@ -295,9 +307,19 @@ class Reader(Searching):
         return [(op, body) for op, node, body in rows if tag_of(node, digest(body)) == tag]
 
     def _entry(self, op: int) -> Entry:
-        node, body = self._run("SELECT node, body FROM ops JOIN feeds USING(feed) WHERE op=?", (op,)).fetchone()
-        at, log, record = unpack(body[SALT_BYTES:])
-        return Entry(tag_of(node, digest(body)), log, at, node, record)
+        return self._entries([op])[0]
+
+    def _entries(self, ops: Iterable[int]) -> list[Entry]:
+        """Live records by their places, in one look."""
+        rows = self._run(
+            "SELECT node, body FROM json_each(?) CROSS JOIN ops ON op=value CROSS JOIN feeds USING(feed)",
+            (str([*ops]),),
+        )
+        found = []
+        for node, body in rows:
+            at, log, record = unpack(body[SALT_BYTES:])
+            found.append(Entry(tag_of(node, digest(body)), log, at, node, record))
+        return found
 
 
 def open_reading(home: str, *, private: bool = False) -> Reader:

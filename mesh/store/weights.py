@@ -24,7 +24,7 @@ from mesh.store.words import edits_of, plain
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     import apsw
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 LISTED = 10_000  # mentions of words that are gone through before the more frequent words only weigh
 LISTED_MOST = 400_000  # and if too few of those were in scope
 MEASURED = 600  # records whose length is looked up
-READ = 300  # records that are read, or half as many again as are asked for
+READ = 300  # records that are read at the most, or half as many again as are asked for
+READ_AT_ONCE = 50  # after so many it is seen whether another could still be among the best
+REPEATED = 2.0  # times as often as expected a word may stand in one that is not read
 ENOUGH = 25  # records in scope that have rare words, so that frequent words need not find any
 NARROW = 4_000  # records; a scope of no more is looked up first
 WORDS = 64  # of a question, the rarest
@@ -57,7 +59,9 @@ class Scope:
         author: bytes | None = None,
         since_ms: int | None = None,
         until_ms: int | None = None,
+        without: Iterable[str] = (),
     ) -> None:
+        """`without`: patterns."""
         parts: list[str] = []
         self.args: list[Any] = []
         for column, names in (("scope", repos), ("log", logs)):
@@ -71,6 +75,8 @@ class Scope:
             if ms is not None:
                 parts.append(condition)
                 self.args.append(min(max(ms, 0) << 16, HLC_MAX))
+        if without and (numbers := _numbers(run, "pattern", without)):
+            parts.append(f"ifnull(pattern, 0) NOT IN ({','.join(numbers)})")
         if author is not None:
             parts.append("(SELECT feed FROM ops WHERE ops.op=elements.op) IN (SELECT feed FROM feeds WHERE node=?)")
             self.args.append(author)
@@ -86,12 +92,13 @@ def _numbers(run: Run, column: str, names: Iterable[str]) -> list[str]:
 class Word:
     """A word of a question: as it was written, what it counts, and in how many records it stands."""
 
-    __slots__ = ("gain", "records", "written")
+    __slots__ = ("gain", "is_listed", "records", "written")
 
     def __init__(self, written: str, gain: float) -> None:
         self.written = written
         self.gain = gain  # at first what the asker gives it, then times its rarity
         self.records = 0
+        self.is_listed = False  # whether the records that have it were gone through
 
 
 class Weights:
@@ -140,11 +147,16 @@ class Weights:
         held, mentions = map(sum, zip(self._index.size(), self._noted.size(), strict=True))
         usual = mentions / max(held, 1) or 1
         wanted = self._wanted(words, held)
-        found = [
-            (entry, round(self._weight(record, size, wanted, usual), DIGITS))
-            for entry, record, size in self._read(self._chosen(wanted, count, scope, usual, newest))
-        ]
-        found.sort(key=lambda item: (-item[1], -item[0].at, item[0].tag))
+        chosen = self._chosen(wanted, count, scope, usual, newest)
+        found: list[tuple[Entry, float]] = []
+        for first in range(0, len(chosen), READ_AT_ONCE):
+            if len(found) >= count and self._at_most(chosen[first], wanted, usual) < found[count - 1][1]:
+                break
+            found += [
+                (entry, round(self._weight(record, size, wanted, usual), DIGITS))
+                for entry, record, size in self._read(chosen[first : first + READ_AT_ONCE])
+            ]
+            found.sort(key=lambda item: (-item[1], -item[0].at, item[0].tag))
         return found[:count]
 
     def _wanted(self, words: Mapping[str, float], held: int) -> dict[str, Word]:
@@ -163,8 +175,8 @@ class Weights:
 
     def _chosen(
         self, wanted: dict[str, Word], count: int, scope: Scope, usual: float, newest: int | None
-    ) -> dict[int, int]:
-        """The records that are worth reading, each with how many words it has."""
+    ) -> list[tuple[int, int, float]]:
+        """The records that are worth reading, the most promising first: op, how many words, what those count that it is known to have."""
         inside = self._inside(scope)
         most, enough = max(MEASURED, 2 * count), min(ENOUGH, count)
         gains: dict[int, float] = {}
@@ -179,10 +191,14 @@ class Weights:
             listed += word.records
         else:
             measured = self._measure(gains, scope, inside, newest, most)
-        read = max(READ, count * 3 // 2)
-        if len(measured) > read:
-            measured.sort(key=lambda row: (-_expected(gains[row[0]], row[2], usual), -row[1]))
-        return {op: size for op, _, size in measured[:read]}
+        measured.sort(key=lambda row: (-_expected(gains[row[0]], row[2], usual), -row[1]))
+        return [(op, size, gains[op]) for op, _, size in measured[: max(READ, count * 3 // 2)]]
+
+    def _at_most(self, one: tuple[int, int, float], wanted: dict[str, Word], usual: float) -> float:
+        """What a record that was not read may weigh: it could have the frequent words too, and say each twice."""
+        _, size, gain = one
+        unlisted = sum(word.gain for word in wanted.values() if not word.is_listed)
+        return _expected(gain + unlisted, size, usual, REPEATED)
 
     def _inside(self, scope: Scope) -> set[int] | None:
         """The records of a narrow scope; None: it is wide."""
@@ -192,7 +208,7 @@ class Weights:
         return {op for (op,) in rows} if len(rows) <= NARROW else None
 
     def _list(self, stem: str, word: Word, gains: dict[int, float], inside: set[int] | None) -> None:
-        gain = word.gain
+        gain, word.is_listed = word.gain, True
         ops = self._index.having(word.written, LISTED_MOST)
         ops += self._noted.having.get(stem, ())
         if inside is not None:
@@ -219,16 +235,17 @@ class Weights:
                 break
         return found
 
-    def _read(self, chosen: dict[int, int]) -> Iterator[tuple[Entry, dict[str, Any], int]]:
+    def _read(self, chosen: Sequence[tuple[int, int, float]]) -> Iterator[tuple[Entry, dict[str, Any], int]]:
         """Each with its record as it is now, and how many words it has."""
         rows = self._run(
             "SELECT op, node, body FROM json_each(?) CROSS JOIN ops ON op=value CROSS JOIN feeds USING(feed)",
-            (str([*chosen]),),
+            (str([op for op, _, _ in chosen]),),
         )
+        sizes = {op: size for op, size, _ in chosen}
         entries = []
         for op, node, body in rows:
             at, log_name, record = unpack(body[SALT_BYTES:])
-            entries.append((Entry(tag_of(node, digest(body)), log_name, at, node, record), chosen[op]))
+            entries.append((Entry(tag_of(node, digest(body)), log_name, at, node, record), sizes[op]))
         edits = edits_of(self._run, [entry.tag for entry, _ in entries])
         for entry, size in entries:
             fields = edits.get(entry.tag)
@@ -257,9 +274,9 @@ class Weights:
             self._counted.clear()
 
 
-def _expected(gain: float, words: int, usual: float) -> float:
-    """What a record may weigh that has words which count so much. A long one may repeat them: that is seen when it is read."""
-    return part(gain, max(words / usual, 1.0), words, usual)
+def _expected(gain: float, words: int, usual: float, often: float = 1.0) -> float:
+    """What a record may weigh that has words which count so much, each so often. A long one may repeat them: that is seen when it is read."""
+    return part(gain, often * max(words / usual, 1.0), words, usual)
 
 
 def rarity(held: int, having: int) -> float:

@@ -1,7 +1,7 @@
 """What a running sidecar finds candidates with: its own indexes where they are up to date, the database's where not."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 from clan_learnings.recall.finder import Finder, Keywords
@@ -11,7 +11,7 @@ from mesh.sidecar.recall.fresh import Fresh
 from mesh.sidecar.recall.meaning import repo_number, text_of, version_of
 from mesh.sidecar.recall.space import Space
 from mesh.sidecar.recall.weights import Weighing, joined
-from mesh.sidecar.recall.word_index import Broken
+from mesh.sidecar.recall.word_index import Broken, Scope
 from mesh.sidecar.recall.wording import scope_of
 from mesh.store.reading import Entry, Reader
 
@@ -49,6 +49,8 @@ class Indexed(Finder):
         self._keywords = Keywords(reader)
         self._versions: dict[bytes, bytes] = {}  # of vectors, as this snapshot wants them
         self._given: dict[bytes, Entry] = {}  # found by words a moment ago
+        self._sought: tuple[dict[str, float], Scope] | None = None  # by which words, and in what
+        self._texts: dict[bytes, str] = {}  # and the words of each
         self.look_again()
 
     def look_again(self) -> None:
@@ -62,6 +64,7 @@ class Indexed(Finder):
     def let_go(self) -> None:
         """Between two questions: an index that is not kept any more must not be held by one who waits."""
         self.__dict__.pop("_fresh", None)
+        self._sought, self._given, self._texts = None, {}, {}
 
     @cached_property
     def _fresh(self) -> Fresh | None:
@@ -69,42 +72,52 @@ class Indexed(Finder):
         return self._indexes.fresh(self._reader)
 
     def by_words(
-        self, words: Mapping[str, float], within: Within, count: int, also: Iterable[bytes] = ()
+        self,
+        words: Mapping[str, float],
+        within: Within,
+        count: int,
+        also: Iterable[bytes] = (),
+        without: Collection[str] = (),
     ) -> list[tuple[Entry, float]]:
         """As in the seam."""
         fresh = self._fresh
         if fresh is None:
-            return self._keywords.by_words(words, within, count, also)
+            return self._keywords.by_words(words, within, count, also, without)
         try:
-            return self._weighed(fresh, words, within, count) if count > 0 else []
+            return self._weighed(fresh, words, scope_of(within, without), count) if count > 0 else []
         except Broken as error:
             self._distrust(error)
-            return self._keywords.by_words(words, within, count, also)
+            return self._keywords.by_words(words, within, count, also, without)
 
     def _distrust(self, error: Broken) -> None:
         self._indexes.distrust(error)
         self.__dict__["_fresh"] = None
 
-    def _weighed(
-        self, fresh: Fresh, words: Mapping[str, float], within: Within, count: int
-    ) -> list[tuple[Entry, float]]:
+    def _weighed(self, fresh: Fresh, words: Mapping[str, float], scope: Scope, count: int) -> list[tuple[Entry, float]]:
         stems: dict[str, float] = {}
         for word, factor in words.items():
             for stem in self._reader.stems(word)[:1]:
                 stems[stem] = max(factor, stems.get(stem, 0.0))
-        scope = scope_of(within)
-        found = fresh.view.best(stems, scope, count, fresh.hidden, fresh.corpus)
-        weighing = Weighing(stems, fresh.corpus)
-        found += [(item.tag, weighing.weigh(joined(item.words))) for item in fresh.papers if scope.takes(item)]
-        found = [(tag, weight) for tag, weight in found if weight > 0]
-        if len(found) > count:
-            least = sorted((weight for _, weight in found), reverse=True)[count - 1]
-            found = [(tag, weight) for tag, weight in found if weight >= least]
-        weights = dict(found)
-        self._given = self._reader.live(weights)
-        entries = [(entry, weights[tag]) for tag, entry in self._given.items()]
+        if self._sought != (stems, scope):
+            self._sought, self._texts = (stems, scope), {}
+        texts = self._texts
+        texts |= fresh.view.best(stems, scope, count, fresh.hidden, texts)
+        texts |= {item.tag: joined(item.words) for item in fresh.papers if scope.takes(item)}
+        weigh = cache(Weighing(stems, fresh.corpus).weigh)  # corrections of one pattern are often the same to the word
+        weights = {tag: weight for tag, text in texts.items() if (weight := weigh(text)) > 0}
+        if len(weights) > count:
+            least = sorted(weights.values(), reverse=True)[count - 1]
+            weights = {tag: weight for tag, weight in weights.items() if weight >= least}
+        given = self._given
+        given |= self._reader.live(tag for tag in weights if tag not in given)
+        entries = [(given[tag], weight) for tag, weight in weights.items() if tag in given]
         entries.sort(key=lambda item: (-item[1], -item[0].at, item[0].tag))
         return entries[:count]
+
+    def stems_of(self, tag: bytes) -> Sequence[str] | None:
+        """As in the seam."""
+        text = self._texts.get(tag)
+        return None if text is None else text.split()
 
     def counts(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """As in the seam."""
@@ -118,16 +131,19 @@ class Indexed(Finder):
             self._distrust(error)
             return self._keywords.counts(stems)
 
-    def by_meaning(self, text: str, within: Within, count: int) -> list[tuple[Entry, float]]:
+    def by_meaning(
+        self, text: str, within: Within, count: int, without: Collection[str] = ()
+    ) -> list[tuple[Entry, float]]:
         """As in the seam."""
         meaning, question = self._meaning, self._asked(text)
         if meaning is None or question is None or count < 1:
             return []
+        scope = scope_of(within, without)
         try:
-            found = self._near(meaning, question, within, count)
+            found = self._near(meaning, question, within, scope, count)
         except Broken as error:
             self._distrust(error)
-            found = self._near(meaning, question, within, count)
+            found = self._near(meaning, question, within, scope, count)
         return [(entry, cosine) for entry, cosine in found if cosine >= self._faint]
 
     def _asked(self, text: str) -> Any:
@@ -139,9 +155,11 @@ class Indexed(Finder):
             self.has_meaning = False
         return question
 
-    def _near(self, meaning: Space, question: Any, within: Within, count: int) -> list[tuple[Entry, float]]:
-        is_plain = scope_of(within) == scope_of(Within(within.repo))  # vectors know repositories, and nothing else
-        few = None if is_plain else self._few(within)
+    def _near(
+        self, meaning: Space, question: Any, within: Within, scope: Scope, count: int
+    ) -> list[tuple[Entry, float]]:
+        is_plain = scope == scope_of(Within(within.repo))  # vectors know repositories, and nothing else
+        few = None if is_plain else self._few(scope)
         if few is not None:
             cosines = meaning.vectors.cosines(question, few)
             return self._first(sorted(cosines.items(), key=lambda item: (-item[1], item[0])), count)
@@ -150,25 +168,23 @@ class Indexed(Finder):
         wanted = count + _SPARE if is_plain else _WIDER * count
         while True:
             near = meaning.vectors.nearest(question, wanted, scopes)
-            found = self._read(near, within) if fresh is None else self._looked_up(near, within, count, fresh)
+            found = self._read(near, within) if fresh is None else self._looked_up(near, scope, count, fresh)
             if len(found) >= count or len(near) < wanted:
                 return found[:count]
             wanted *= _WIDER
 
-    def _few(self, within: Within) -> list[bytes] | None:
+    def _few(self, scope: Scope) -> list[bytes] | None:
         """All records in scope, if they are few; also those that have only just come into it."""
         if self._fresh is None:
             return None
-        scope = scope_of(within)
         every = self._fresh.view.every(scope, _FEW)
         return None if every is None else [*every, *(item.tag for item in self._fresh.papers if scope.takes(item))]
 
     def _looked_up(
-        self, near: list[tuple[bytes, float]], within: Within, count: int, fresh: Fresh
+        self, near: list[tuple[bytes, float]], scope: Scope, count: int, fresh: Fresh
     ) -> list[tuple[Entry, float]]:
         """The first of those in scope, by what the index of words knows of them."""
-        scope, tags = scope_of(within), [tag for tag, _ in near]
-        scoped = fresh.view.among(tags, scope) - fresh.hidden
+        scoped = fresh.view.among([tag for tag, _ in near], scope) - fresh.hidden
         scoped |= {item.tag for item in fresh.papers if scope.takes(item)}
         return self._first([(tag, cosine) for tag, cosine in near if tag in scoped], count)
 

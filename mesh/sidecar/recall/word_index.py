@@ -10,12 +10,11 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from struct import Struct
 from typing import Any, NamedTuple
 
 from mesh.sidecar.recall.soundness import is_sound
-from mesh.sidecar.recall.weights import Corpus, Weighing, joined
+from mesh.sidecar.recall.weights import joined
 
 try:
     import tantivy
@@ -25,10 +24,10 @@ except ImportError:  # pragma: no cover (without it the database's own index ser
 else:
     IS_INSTALLED = True
 
-FIELDS = 2  # counted up whenever what is kept of a record is another
+FIELDS = 3  # counted up whenever what is kept of a record is another
 EVERY = "*"  # a facet that each record has: says how many there are with those deleted
 _HEAP_BYTES = 15_000_000  # the least that tantivy takes
-_MARGIN = 20  # candidates more than asked for: what is rounded may stand a little too low
+_MARGIN = 10  # candidates more than asked for: what is rounded may stand a little too low
 _CACHED = 4096
 _AROUND_BYTES = 1 << 16  # as much of a file is mapped when a byte of it is looked at
 _MAPPED_BYTES = 24 << 20  # while questions come
@@ -218,19 +217,24 @@ class View:
             return [self._text(address) for _, address in found.hits]
 
     def best(
-        self, words: Mapping[str, float], scope: Scope, count: int, hidden: frozenset[bytes], corpus: Corpus
-    ) -> list[tuple[bytes, float]]:
-        """The records that fit best, with their weights; a few more than asked for, in no order."""
-        known = {word: boost for word, boost in words.items() if self.documents(word)}
-        if not known or count < 1:
-            return []
+        self,
+        words: Mapping[str, float],
+        scope: Scope,
+        count: int,
+        hidden: frozenset[bytes],
+        known: Collection[bytes] = (),
+    ) -> dict[bytes, str]:
+        """The records that fit best, a few more than asked for, in no order, each with its words. `known`: need not be read again."""
+        there = {word: boost for word, boost in words.items() if self.documents(word)}
+        if not there or count < 1:
+            return {}
         with _reading():
-            return self._best(known, scope, count, hidden, corpus)
+            return self._best(there, scope, count, hidden, known)
 
     def _best(
-        self, known: Mapping[str, float], scope: Scope, count: int, hidden: frozenset[bytes], corpus: Corpus
-    ) -> list[tuple[bytes, float]]:
-        query = self._query(known, scope)
+        self, words: Mapping[str, float], scope: Scope, count: int, hidden: frozenset[bytes], known: Collection[bytes]
+    ) -> dict[bytes, str]:
+        query = self._query(words, scope)
         most = count + len(hidden) + _MARGIN
         hits = self._searcher.search(query, most, count=False).hits
         addresses = [address for _, address in hits]
@@ -240,8 +244,7 @@ class View:
             newest = self._searcher.search(query, most, count=False, order_by_field="at").hits
             addresses = [address for score, address in hits if score > least] + [address for _, address in newest]
         places = dict(zip(self._tags(addresses), addresses, strict=True))
-        weigh = cache(Weighing(known, corpus).weigh)  # corrections of one pattern are often the same to the word
-        return [(tag, weigh(self._text(address))) for tag, address in places.items() if tag not in hidden]
+        return {tag: self._text(address) for tag, address in places.items() if tag not in hidden and tag not in known}
 
     def every(self, scope: Scope, most: int) -> list[bytes] | None:
         """All records in scope; None if there are more."""

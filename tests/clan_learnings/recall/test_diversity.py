@@ -10,12 +10,14 @@ from clan_learnings.recall.diversity import Saying, diverse, grouped
 from clan_learnings.records import Note
 from mesh.store.entries import Entry
 
+LEXICON: dict[str, int] = {}
+
 
 def saying(text: str, number: int = 0, pattern: str = "", **record: Any) -> Saying:
     """A discovery, or a correction if it says what is right."""
     log = "corrections" if "right" in record else "discoveries"
     entry = Entry(number.to_bytes(4, "big"), log, number, b"", record or {"text": text})
-    return Saying(Note(entry, {}), pattern)
+    return Saying(Note(entry, {}), LEXICON, pattern)
 
 
 @pytest.mark.parametrize(
