@@ -79,7 +79,7 @@ def fault(error: Any) -> str:
 
 def attached(attachment: dict[str, Any]) -> str:
     """All text of an attachment: every sort of them has it elsewhere."""
-    return "\n".join(_texts(attachment, 0))
+    return "\n".join(filter(None, _texts(attachment, 0)))
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:
