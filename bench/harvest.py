@@ -246,7 +246,7 @@ def _as_json(scores: dict[str, Score]) -> dict[str, Any]:
 
 
 def _table(title: str, scores: dict[str, Score]) -> str:
-    rows = [("kind", "precision", "recall", "hits", "wrong", "missed")]
+    rows: list[tuple[str, ...]] = [("kind", "precision", "recall", "hits", "wrong", "missed")]
     for kind, score in sorted(scores.items(), key=lambda item: (item[0] not in JUDGED, item[0])):
         shares = ("-" if share is None else f"{share:.2f}" for share in (score.precision, score.recall))
         rows.append((kind, *shares, str(score.hits), str(score.wrong), str(score.missed)))

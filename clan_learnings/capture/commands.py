@@ -93,6 +93,7 @@ _FILTERS = frozenset(
 )
 # Words after which the next one says what is run.
 _RUNNERS = frozenset(("run", "exec", "x", "dlx", "task", "compose", "tool", "-m"))
+_KEY_WORDS, _SHORT_OPTION = 3, 2
 _NAME = re.compile(r"^[A-Za-z@][\w:.@-]*$")
 
 
@@ -106,20 +107,20 @@ class Command(NamedTuple):
     def key(self) -> str:
         """Program and subcommand: `go test`, `npm run build`, `python setup.py`."""
         parts, words = [self.program], list(self.words)
-        while words and len(parts) < 3:
+        while words and len(parts) < _KEY_WORDS:
             word = words.pop(0)
             if word == "-m":
                 parts.append(word)
             elif word.startswith("-"):
-                if words and ("/" in words[0] or len(word) == 2) and not words[0].startswith("-") and len(words) > 1:
+                if parts[-1] in _RUNNERS:
+                    break  # what follows may be its value
+                if len(words) > 1 and not words[0].startswith("-") and ("/" in words[0] or len(word) == _SHORT_OPTION):
                     words.pop(0)  # the value of an option before the subcommand, as in `git -C FOLDER status`
-            elif not _NAME.match(word) and "/" not in word:
+            elif not _NAME.match(word) and ("/" not in word or parts[-1] in _RUNNERS):
                 break
             else:
                 parts.append(word)
-                if word not in _RUNNERS and parts[-2] not in _RUNNERS:
-                    break
-                if parts[-2] in _RUNNERS:
+                if word not in _RUNNERS or parts[-2] in _RUNNERS:
                     break
         return " ".join(parts)
 
@@ -215,7 +216,7 @@ def _read(part: str) -> list[Command]:
     while words and (words[0] in _WRAPPERS or _ASSIGNED.match(words[0]) or words[0] == "timeout"):
         if words.pop(0) == "timeout" and words and not words[0].startswith("-"):
             words.pop(0)
-    if not words:
+    if not words or not words[0]:
         return []
     program = words[0].rsplit("/", 1)[-1] if not words[0].startswith("./") else words[0]
     program = program.lstrip("(").lower() if program.lstrip("(") else program

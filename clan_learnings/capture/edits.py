@@ -23,6 +23,7 @@ _NEW_KEYS = (
 )
 _PATCH = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,400})$", re.MULTILINE)
 _DIFF = re.compile(r"^\+\+\+ (?:b/)?(\S{1,400})", re.MULTILINE)
+_BEGIN = "*** Begin Patch"
 _CHARS = 40_000
 # Shell lines that change files themselves.
 _BY_SHELL = re.compile(
@@ -44,6 +45,8 @@ def is_edit(call: Event) -> bool:
         return False
     if call.text:
         return bool(_BY_SHELL.search(call.text[:_CHARS]))
+    if _patches(call.arguments):
+        return True
     if not _TOOL.search(call.tool) or _NO_TOOL.search(call.tool):
         return False
     return bool(files_of(call))
@@ -63,7 +66,7 @@ def files_of(call: Event) -> list[str]:
 def changes_of(call: Event) -> list[Change]:
     """What a call puts in whose place."""
     found = list(_pairs(call.arguments))
-    for text in [*_patches(call.arguments), *([call.text[:_CHARS]] if "*** Begin Patch" in call.text else [])]:
+    for text in [*_patches(call.arguments), *([call.text[:_CHARS]] if _BEGIN in call.text else [])]:
         lines = text.splitlines()
         old = "\n".join(line[1:] for line in lines if line.startswith("-") and not line.startswith("---"))
         new = "\n".join(line[1:] for line in lines if line.startswith("+") and not line.startswith("+++"))
@@ -84,4 +87,6 @@ def _pairs(arguments: Mapping[str, Any]) -> Iterator[Change]:
 
 def _patches(arguments: Mapping[str, Any]) -> list[str]:
     texts = [value[:_CHARS] for value in arguments.values() if isinstance(value, str)]
-    return [text for text in texts if "*** Begin Patch" in text or "\n+++ " in text]
+    patches = [text for text in texts if _BEGIN in text or "\n+++ " in text]
+    # In a program that gives a patch to a tool, the patch is a string of that program.
+    return [text.replace("\\n", "\n").replace('\\"', '"') if f"{_BEGIN}\\n" in text else text for text in patches]

@@ -5,6 +5,7 @@ for all, since what followed it is what helped.
 """
 
 import re
+from bisect import bisect_right
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -228,7 +229,8 @@ def _other_way(attempts: list[Attempt], number: int, prompts: list[int]) -> tupl
     """A line soon after that does it differently."""
     failed = attempts[number]
     line, is_shells = failed.call.text, is_by_shell(failed.output)
-    until = next((at for at in prompts if at > failed.at), None)
+    later = bisect_right(prompts, failed.at)
+    until = prompts[later] if later < len(prompts) else None
     best: tuple[float, Attempt, Way] | None = None
     for attempt in attempts[number + 1 : number + 1 + _NEAR]:
         if until is not None and attempt.at > until:
@@ -247,15 +249,17 @@ def _other_way(attempts: list[Attempt], number: int, prompts: list[int]) -> tupl
 
 
 def _way(line: str, other: str, output: str, *, is_shells: bool) -> tuple[Way, float]:
-    if plain(line) == plain(other):
+    one, last = last_of(line), last_of(other)
+    if one is None or last is None or plain(line) == plain(other) or _asks_more_help(one, last):
         return Way.NOT, 1.0
     mine, its = {command.program for command in commands_in(line)}, {command.program for command in commands_in(other)}
     if not mine & its and (_is_unknown(line, output) or _has_same_words(line, other)):
         return Way.INSTEAD, _SUBSTITUTE
+    if not mine & its and _NO_PROGRAM.search(telling_line(output)) and _is_for_the_same(line, other):
+        return Way.INSTEAD, 0.0
     if is_shells:
         return (Way.OTHERWISE, _ALIKE_BY_SHELL) if mine & its else (Way.NOT, 1.0)
-    last = last_of(line)
-    if last is not None and last.key in {command.key for command in commands_in(other)}:
+    if one.key in {command.key for command in commands_in(other)}:
         return Way.OTHERWISE, _ALIKE
     return (Way.INSTEAD, _SUBSTITUTE) if _is_unknown(line, output) else (Way.NOT, 1.0)
 
@@ -264,6 +268,14 @@ def _is_unknown(line: str, output: str) -> bool:
     """Whether it is a program of this line that nobody knew, and not one that it starts itself."""
     said = telling_line(output)
     return bool(_NO_PROGRAM.search(said)) and any(command.program in said for command in commands_in(line))
+
+
+def _is_for_the_same(line: str, other: str) -> bool:
+    """Whether another program works on the same file or folder."""
+    one, last = last_of(line), last_of(other)
+    if one is None or last is None or last.program in _READS or last.key in _READS:
+        return False
+    return any("/" in word or "." in word for word in set(one.words) & set(last.words) - _EVERYTHING)
 
 
 def _is_past(failed: Attempt, attempt: Attempt) -> bool:

@@ -69,21 +69,15 @@ def claims_success(reply: str) -> bool:
 
 def unwritten_claim(course: Course) -> tuple[Attempt, Event] | None:
     """A write that did not happen, and the answer that says it did: nothing was written in its place."""
-    for number, attempt in enumerate(course.attempts):
-        if (
-            attempt.state not in (State.FAILED, State.GUESSED, State.REFUSED)
-            or not is_edit(attempt.call)
-            or attempt.call.text
-        ):
+    edits = [attempt for attempt in course.attempts if is_edit(attempt.call)]
+    done = [attempt for attempt in edits if attempt.state in (State.WORKED, State.UNKNOWN, State.HIDDEN)]
+    written = {name for attempt in done for name in files_of(attempt.call)}
+    by_shell = max((attempt.at for attempt in done if attempt.call.text), default=-1)  # which may have written anything
+    for attempt in edits:
+        if attempt.state not in (State.FAILED, State.GUESSED, State.REFUSED) or attempt.call.text:
             continue
         target = set(files_of(attempt.call))
-        others = course.attempts[:number] + course.attempts[number + 1 :]
-        if any(
-            is_edit(other.call)
-            and other.state in (State.WORKED, State.UNKNOWN)
-            and (target & set(files_of(other.call)) or (other.call.text and other.at > attempt.at))
-            for other in others
-        ):
+        if target & written or by_shell > attempt.at:
             continue
         claim = _claim_after(course.events, attempt, target)
         if claim is not None:

@@ -2,6 +2,7 @@
 
 import re
 
+from clan_learnings.capture.commands import plain
 from clan_learnings.capture.edits import Change, changes_of, files_of, is_edit
 from clan_learnings.capture.events import Event, Kind
 from clan_learnings.capture.excerpt import excerpt
@@ -30,7 +31,8 @@ def deed(event: Event | None) -> str:
 def command(event: Event, chars: int = _COMMAND) -> str:
     """A line for a shell as it is shown, without where it is run."""
     line = event.text.strip()
-    line = line.partition("\n")[0] if "<<" in line else line
+    if "<<" in line:  # without the text that is given to it
+        line = plain(line)
     return f"`{excerpt(_ELSEWHERE.sub('', line) or line, chars)}`"
 
 

@@ -26,6 +26,7 @@ _ELSEWHERE = re.compile(
     r"\b(?:job|build|ci|check|checks|workflow|pipeline|action|step|lint|test|tests)\b[^.\n]{0,80}\b(?:is failing|fails|failed|are failing|exits?|failing)\b[^.\n]{0,20}\b(?:on|because|due to)\b",
     re.IGNORECASE,
 )
+_LINK = re.compile(r"\]\([^)\n]{1,300}\)")  # where a link leads
 _ASKED = re.compile(r"\b(?:fail\w*|broken|broke|error|red|wrong)\b", re.IGNORECASE)
 _CHECK = re.compile(
     r"\b(?:tests?|lint\w*|checks?|build|vet|verify|audit|scan|run|clippy|tsc|mypy|ruff)\b", re.IGNORECASE
@@ -75,8 +76,9 @@ def _failed_elsewhere(course: Course) -> list[Item]:
     if asked is None or not _ASKED.search(asked.text[:600]):
         return []
     for at, event in enumerate(course.events):
-        found = _ELSEWHERE.search(event.text[:_CHARS]) if event.kind is Kind.REPLY else None
-        if found is None or not _TERM.search(event.text[found.start() : found.start() + 300]):
+        said = _LINK.sub("", event.text[: 2 * _CHARS]) if event.kind is Kind.REPLY else ""
+        found = _ELSEWHERE.search(said)
+        if found is None or not _TERM.search(said[found.start() : found.start() + 300]):
             continue
         edit = next(
             (
@@ -92,8 +94,8 @@ def _failed_elsewhere(course: Course) -> list[Item]:
         if edit is None or passed is None:
             return []
         names, change = ", ".join(map(base, files_of(edit.call)[:2])), swap(edit.call)
-        said = f"{first_sentence(event.text)}; mended in {names}{f': {change}' if change else ''}"
-        return [_made(event, edit.call, said, first_sentence(event.text), change or names, 0.6)]
+        text = f"{first_sentence(said)}; mended in {names}{f': {change}' if change else ''}"
+        return [_made(event, edit.call, text, first_sentence(said), change or names, 0.6)]
     return []
 
 

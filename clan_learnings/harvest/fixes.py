@@ -20,6 +20,9 @@ _ASSERTED = re.compile(
     r"\bassert\w*|\bexpected\b.{0,200}\b(?:got|received|actual|but)\b|\bgot\b.{0,80}\bwant\b|\bwant\b.{0,80}\bgot\b|--- FAIL|\bFAIL\b.{0,120}\.(?:test|spec)\.|\bFailed Tests\b|=== FAIL|\btests? failed\b|\d+ failed\b|\bFAILED .{0,120}::",
     re.IGNORECASE | re.DOTALL,
 )
+_TESTS = re.compile(
+    r"\b(?:tests?|pytest|jest|vitest|spec|rspec|bats|phpunit|ctest|tox|nox|mocha|check)\b", re.IGNORECASE
+)
 _COMPILED = re.compile(
     r"cannot find (?:module|symbol|name|package)|undefined: |undeclared|does not implement|cannot use .{1,80} as|syntax ?error|parse error|no module named|import ?error|unresolved|not declared|missing (?:method|return|import)|type ?error|"
     r"build failed|compil|cannot be found|is not defined|has no (?:exported )?member|not assignable|mismatched types|error TS\d|error\[E",
@@ -75,21 +78,26 @@ def _item(mended: Mended) -> Item | None:
 
 
 def _teaches(mended: Mended) -> bool:
-    error, output = mended.error, mended.attempt.output
+    error = mended.error
     if not mended.signature:
         return False
     if mended.way is not Way.EDITED and _ONCE.search(error) and not _MISSING_PROGRAM.search(error):
         return False
-    if mended.way is Way.EDITED and is_assertion(error, output):
+    if mended.way is Way.EDITED and is_assertion(mended):
         return False
     if mended.way is Way.PREPARED and mended.fix is not None and mended.fix.at - mended.attempt.at > 4 * _FAR:
         return False
     return mended.attempt.state is not State.HIDDEN or _is_sure(mended)
 
 
-def is_assertion(error: str, output: str) -> bool:
+def is_assertion(mended: Mended) -> bool:
     """Whether a test failed because of what it tests, and not because it could not run."""
-    return bool(_ASSERTED.search(error) or _ASSERTED.search(output[-4000:])) and not _COMPILED.search(error)
+    error, output = mended.error, mended.attempt.output
+    if _COMPILED.search(error):
+        return False
+    return bool(_ASSERTED.search(error)) or bool(
+        _TESTS.search(mended.attempt.call.text[:2000]) and _ASSERTED.search(output[-4000:])
+    )
 
 
 def _is_sure(mended: Mended) -> bool:

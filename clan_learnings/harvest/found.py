@@ -45,7 +45,7 @@ def found_in(session: Session, course: Course | None = None) -> list[Item]:
         ):  # strangers' values: see the docstring
             continue
     theirs = [item for item in found if item.source == "human" or not course.ours.has(item.right or item.text)]
-    return _each_once(sorted(theirs, key=lambda item: (item.line, item.kind)))[:_MOST]
+    return _each_once(sorted(theirs, key=lambda item: (item.line, item.kind)))
 
 
 def _each_once(items: list[Item]) -> list[Item]:
@@ -54,6 +54,8 @@ def _each_once(items: list[Item]) -> list[Item]:
     signatures: set[tuple[str, str]] = set()
     corrected = {item.line for item in items if item.kind == CORRECTION}
     for item in items:
+        if len(kept) == _MOST:
+            break
         if item.kind == FACT and item.line in corrected:
             continue
         if item.signature and (item.kind, item.signature) in signatures:

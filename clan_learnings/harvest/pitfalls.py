@@ -1,4 +1,6 @@
-"""Items from what went wrong and stayed wrong: a claim without its deed, a way given up after three failures, an error that comes back."""
+"""Items from what went wrong and stayed wrong: a claim without its deed, what the place forbids, a way given up after
+three failures, an error that comes back.
+"""
 
 import re
 
@@ -8,7 +10,7 @@ from clan_learnings.capture.course import Course
 from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.capture.failures import Mended, Way
 from clan_learnings.capture.outcome import unwritten_claim
-from clan_learnings.harvest.deeds import base, command, deed
+from clan_learnings.harvest.deeds import command, deed
 from clan_learnings.harvest.fixes import is_assertion
 from clan_learnings.harvest.items import PITFALL, Item
 
@@ -16,6 +18,10 @@ _TEXT, _ERROR, _QUOTE = 300, 140, 300
 _GIVEN_UP = 3  # failures
 _NEAR = 12  # attempts among which they happen
 _COMES_BACK = 2
+_NOT_HERE = re.compile(
+    r"operation not permitted|sandbox denied|denied by sandbox|read-only file system|\beperm\b|network access (?:is )?(?:disabled|denied)",
+    re.IGNORECASE,
+)
 _NOT_THERE = re.compile(
     r"no such file|does not exist|not found in file|no pull requests|no upstream|bad object|could not get object",
     re.IGNORECASE,
@@ -23,8 +29,8 @@ _NOT_THERE = re.compile(
 
 
 def pitfalls(course: Course) -> list[Item]:
-    """All three sorts."""
-    return [*_false_claims(course), *_given_up(course), *_coming_back(course)]
+    """All sorts."""
+    return [*_false_claims(course), *_forbidden(course), *_given_up(course), *_coming_back(course)]
 
 
 def _false_claims(course: Course) -> list[Item]:
@@ -48,6 +54,32 @@ def _false_claims(course: Course) -> list[Item]:
     ]
 
 
+def _forbidden(course: Course) -> list[Item]:
+    """What the place does not let anybody do, however it is asked: a sandbox, a disk that cannot be written."""
+    items = []
+    for mended in course.failures:
+        if (
+            mended.way is Way.NOT
+            and mended.attempt.state is State.FAILED
+            and mended.attempt.call.text
+            and _NOT_HERE.search(mended.error)
+        ):
+            said = f"{command(mended.attempt.call)} cannot work here: “{excerpt(mended.error, _ERROR)}”; nobody found a way around it"
+            items.append(
+                Item(
+                    PITFALL,
+                    excerpt(said, _TEXT),
+                    mended.attempt.line,
+                    0.5,
+                    source="build",
+                    signature=mended.signature,
+                    quote=excerpt(mended.error, _QUOTE),
+                    at_ms=mended.attempt.call.at_ms,
+                )
+            )
+    return items
+
+
 def _given_up(course: Course) -> list[Item]:
     """The same program or tool, failing three times in a row for any reason, and never again tried with success."""
     groups: dict[str, list[tuple[int, Mended]]] = {}
@@ -61,7 +93,7 @@ def _given_up(course: Course) -> list[Item]:
         if times < _GIVEN_UP or found[-1][0] - found[0][0] > _NEAR * max(len(found), 1):
             continue
         last = found[-1][1]
-        if last.attempt.call.text and is_assertion(last.error, last.attempt.output):
+        if last.attempt.call.text and is_assertion(last):
             continue
         what = command(last.attempt.call) if last.attempt.call.text else key
         said = f"{what} was given up after {times} failures, the last with “{excerpt(last.error, _ERROR)}”"
@@ -96,11 +128,7 @@ def _coming_back(course: Course) -> list[Item]:
     items = []
     for (_, signature), found in groups.items():
         first = found[0]
-        if (
-            len(found) < _COMES_BACK
-            or all(mended.way is Way.NOT for mended in found)
-            or is_assertion(first.error, first.attempt.output)
-        ):
+        if len(found) < _COMES_BACK or all(mended.way is Way.NOT for mended in found) or is_assertion(first):
             continue
         said = f"{command(first.attempt.call)} fails again and again with “{excerpt(first.error, _ERROR)}”, {len(found)} times in one session"
         items.append(
@@ -120,4 +148,7 @@ def _coming_back(course: Course) -> list[Item]:
 
 def _key(mended: Mended) -> str:
     last = last_of(mended.attempt.call.text) if mended.attempt.call.text else None
-    return base(last.key) if last else mended.attempt.call.tool
+    if last is None:
+        return mended.attempt.call.tool
+    has_subcommand = bool(last.words) and not last.words[0].startswith("-") and "/" not in last.words[0]
+    return f"{last.program} {last.words[0]}" if has_subcommand else last.program
