@@ -27,12 +27,12 @@ _FACTS = ("category", "severity", "confidence", "topic", "tags", "evidence", "mi
 
 
 def draft_learning(
-    memory: Memory, learning: Learning, about: About, pen: Pen, *, at_ms: int = 0
+    memory: Memory, learning: Learning, about: About, pen: Pen, *, at_ms: int = 0, is_new: bool = False
 ) -> tuple[list[Draft], dict[str, Any]]:
     """A new document, and what to answer: its quality and what the gate said. No draft if a document says the same already.
 
     `about`: who speaks, where; what the document says itself comes first. `at_ms`: when it was learned, if that was before now.
-    Raises UsageError where the gate refuses.
+    `is_new`: the caller has looked whether there is the same already. Raises UsageError where the gate refuses.
     """
     clean = cleaned(learning, pen)
     for name in (*_FACTS, "session", "agent"):
@@ -46,7 +46,7 @@ def draft_learning(
     whole = replace(clean, session=about.session, confidence=about.confidence, repo=about.repo, evidence=about.evidence)
     verdict = require_passing(judge(whole, categories(memory, pen)))
     require_room(whole)
-    same = same_learning(memory, whole)
+    same = None if is_new else same_learning(memory, whole)
     if same is not None:
         return [], {"id": memory.reader.short_id(same.tag), "quality": learning_of(same).quality, "remarks": []}
     quality = verdict.quality if clean.quality is None else clean.quality

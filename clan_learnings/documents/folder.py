@@ -63,6 +63,7 @@ def export(
     places = {read.id: file for file in found.values() if (read := file.parsed) is not None and read.id}
     going = {text_id(tag) for tag, _ in documents}
     taken: set[str] = set()
+    left: list[str] = []
     for tag, learning in documents:
         record = text_id(tag)
         name = _free_name(learning, record, taken)
@@ -74,8 +75,9 @@ def export(
             done.kept.append((name, why))
         else:
             _put(folder, name, rendered(learning, record).encode(), done)
-            if before is not None and before.name != name:
-                _remove(folder, before.name, done)
+            left += [before.name] if before is not None and before.name != name else []
+    for name in left:  # now: another document may have its name by now
+        _remove(folder, name, done)
     _clear(
         folder,
         [file for record, file in places.items() if record not in going and not is_live(record)],
@@ -196,7 +198,7 @@ def _put(folder: str, name: str, data: bytes, done: Exported) -> None:
 
 
 def _remove(folder: str, name: str, done: Exported) -> None:
-    """Remove a file whose document was written elsewhere, unless another document has its name by now."""
+    """Remove a file whose document was written elsewhere, unless another one was written there."""
     if name not in done.written and name not in done.unchanged and ours.remove(_path(folder, name)):
         done.removed.append(name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from clan_learnings.documents.learning import learning_of
@@ -22,7 +22,7 @@ NEW, CHANGED, UNCHANGED, SKIPPED = "new", "changed", "unchanged", "skipped"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What one file has to tell. `also`: fields that somebody else has changed too, since the file was written."""
+    """What one file has to tell. `also`: what somebody else has made of the same fields since the file was written."""
 
     state: str
     file: File
@@ -31,7 +31,7 @@ class Told:
     has_repo: bool = False  # of a new one: it says where it holds
     record: str = ""  # of one that is there: its whole id
     changes: dict[str, Any] | None = None
-    also: tuple[str, ...] = ()
+    also: dict[str, Any] = field(default_factory=dict)
 
 
 def told_by(
@@ -52,7 +52,11 @@ def told_by(
     changed = sorted(name for name in read.changed() if getattr(read.learning, name) != getattr(now, name))
     if not changed:
         return Told(UNCHANGED, file, record=read.id)
-    also = tuple(name for name in changed if read.base and read.base.get(name) != digits(getattr(now, name)))
+    also = {
+        name: theirs
+        for name in changed
+        if name in read.base and read.base[name] != digits(theirs := getattr(now, name))
+    }
     changes = {name: getattr(read.learning, name) for name in changed}
     return Told(CHANGED, file, record=read.id, changes=changes, also=also)
 

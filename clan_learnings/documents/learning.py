@@ -11,7 +11,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from clan_learnings.context.mark import NAME
-from clan_learnings.records import DOCUMENT, EVIDENCE_CHARS, MEDIUM, SECTIONS, SEVERITIES, TAGS, WORD_CHARS, Note
+from clan_learnings.records import (
+    CONFIDENCE,
+    DOCUMENT,
+    EVIDENCE_CHARS,
+    MEDIUM,
+    SECTIONS,
+    SEVERITIES,
+    TAGS,
+    WORD_CHARS,
+    Note,
+)
 from clan_learnings.redaction.shown import shown
 from mesh.core.errors import UsageError
 from mesh.core.limits import OPERATION_BYTES
@@ -90,19 +100,21 @@ _ORDER = tuple(one.name for one in fields(Learning) if one.name in DOCUMENT)
 
 def learning_of(note: Note) -> Learning:
     """A record read as a document, with suspicion: anybody may have written it."""
-    quality, minutes = note.record.get("quality"), note.record.get("minutes_lost")
-    is_rated = isinstance(quality, int | float) and type(quality) is not bool and 0 <= quality <= 1
-    words = {name: note.word(name) for name in (*SECTIONS, *_WORDS) if name != "severity"}
+    return learning_from_record(note.record, note.at_ms)
+
+
+def learning_from_record(record: Mapping[str, Any], at_ms: int | None) -> Learning:
+    """The same for what a desk tells of a record: its fields, edits applied."""
+    said = {name: value if type(value := record.get(name)) is str else "" for name in (*SECTIONS, *_WORDS, "title")}
+    confidence = _fraction(record.get("confidence"))
     return Learning(
-        title=note.word("title"),
-        related=tuple(_texts(note.record.get("related"))),
-        severity=note.severity,
-        tags=tuple(note.tags),
-        confidence=note.confidence,
-        quality=float(quality) if is_rated and quality is not None else None,
-        minutes_lost=minutes if type(minutes) is int and minutes >= 0 else None,
-        at_ms=note.at_ms,
-        **words,
+        **said | {"severity": severity_of(said["severity"])},
+        related=tuple(_texts(record.get("related"))),
+        tags=tuple(_texts(record.get("tags"))),
+        confidence=CONFIDENCE.get(said["source"], CONFIDENCE["agent"]) if confidence is None else confidence,
+        quality=_fraction(record.get("quality")),
+        minutes_lost=minutes if type(minutes := record.get("minutes_lost")) is int and minutes >= 0 else None,
+        at_ms=at_ms,
     ).tidy()
 
 
@@ -177,6 +189,11 @@ def slug_of(title: str) -> str:
 def severity_of(text: str) -> str:
     """One of the four; the usual one if it is none."""
     return text if text in SEVERITIES else MEDIUM
+
+
+def _fraction(value: Any) -> float | None:
+    is_one = isinstance(value, int | float) and type(value) is not bool and 0 <= value <= 1
+    return float(value) if is_one else None
 
 
 def _each(lines: Iterable[str], limit: int) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.cli import op, page, pattern
+from mesh.cli import learnings, op, page, pattern
 from mesh.cli.main import COMMANDS, run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "COMMANDS.md"
@@ -14,6 +14,7 @@ EVERY = [
     *(f"op {member}" for member in op.MEMBERS),
     *(f"pattern {member}" for member in pattern.MEMBERS),
     *(f"page {member}" for member in page.MEMBERS),
+    *(f"learnings {member}" for member in learnings.MEMBERS),
 ]
 
 

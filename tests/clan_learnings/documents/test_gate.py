@@ -1,6 +1,7 @@
 """The quality gate: what is refused, what costs quality, and that it says why."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,8 @@ def test_a_good_document_passes_with_a_high_figure() -> None:
 @pytest.mark.parametrize("name", ["problem", "solution"])
 def test_problem_and_solution_are_required(name: str) -> None:
     """Whatever else it says."""
-    verdict = judge(replace(GOOD, **{name: ""}))
+    without: dict[str, Any] = {name: ""}
+    verdict = judge(replace(GOOD, **without))
     assert not verdict.passes
     assert f"it has no {name}" in verdict.refusals
 

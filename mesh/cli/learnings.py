@@ -1,0 +1,248 @@
+"""`mesh learnings`: documents with a problem and its solution: written, changed, listed, and exchanged with a folder of Markdown."""
+
+from __future__ import annotations
+
+import sys
+
+from mesh.cli.learnings_files import export_, import_
+from mesh.cli.learnings_writing import SECTIONS, add, edit
+from mesh.cli.main import EXIT_OK, EXIT_USAGE
+from mesh.cli.options import REPO, Given, Option, Shape, Wrong, run
+from mesh.cli.output import plain, print_json, tell
+from mesh.cli.telling import ABOUT, PRIVATE, desk_of, number_of, place_name
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_MOST = 1000
+_ALL = Option("--all", "", "of every repository")
+_FILTERS = (
+    Option("--category", "NAME", "only of this category"),
+    Option("--tag", "TAG", "only with this tag"),
+    Option("--severity", "LEVEL", "only of this severity"),
+    Option("--min-quality", "Q", "only of this quality or better, from 0 to 1"),
+    Option("--since", "TIME", "only from then on: 2026-11-16, or how long ago: 30d"),
+)
+# name: sentence, example
+MEMBERS = {
+    "add": (
+        "Record a document: from options, from a file, or from stdin.",
+        'mesh learnings add --title "Uploads fail after an hour" --problem "..." --solution "..."',
+    ),
+    "edit": (
+        "Change a document: field by field, or in an editor.",
+        'mesh learnings edit 7k3qmzpa --prevention "log in right before the upload"',
+    ),
+    "list": ("List documents, the newest first.", "mesh learnings list --category build-errors --min-quality 0.7"),
+    "show": ("Show a document, as Markdown.", "mesh learnings show 7k3qmzpa"),
+    "stats": (
+        "Say how many there are, how good, how old, and how often they are opened.",
+        "mesh learnings stats --all",
+    ),
+    "export": ("Write documents as Markdown files, by category.", "mesh learnings export docs/solutions"),
+    "import": (
+        "Take in what people wrote or changed in such files.",
+        "mesh learnings import docs/solutions --dry-run",
+    ),
+}
+_TAKES: dict[str, tuple[str, tuple[Option, ...], tuple[int, int], str]] = {  # usage, options, words, more
+    "add": (
+        "[FILE|-]",
+        (*SECTIONS, *ABOUT, PRIVATE),
+        (0, 1),
+        (
+            "FILE is Markdown, as `export` writes it, or a JSON object of the fields; - reads it from stdin. Options come before it.\n"
+            "It needs a problem and a solution, 200 characters in all; an example and how to prevent it make it better."
+        ),
+    ),
+    "edit": (
+        "ID",
+        (
+            *SECTIONS,
+            Option("--topic", "WORD", "what it is about"),
+            Option("--tags", "A,B", "all of its tags, with commas"),
+            Option("--category", "NAME", "one of the mesh's categories"),
+            Option("--severity", "LEVEL", "low, medium, high or critical"),
+            Option("--confidence", "C", "how sure it is, from 0 to 1"),
+            Option("--quality", "Q", "how good it is, from 0 to 1 (default: worked out anew)"),
+            Option("--evidence", "TEXT", "where it can be seen"),
+            Option("--minutes-lost", "N", "what it has cost"),
+            Option("--repo", "REPO", "the repository it holds in; . is where we are"),
+            Option("--global", "", "it holds in every repository"),
+            Option("--file", "FILE", "the whole document from a file; - reads it from stdin"),
+        ),
+        (1, 1),
+        "Without options it opens in VISUAL or EDITOR.",
+    ),
+    "list": (
+        "",
+        (REPO, _ALL, *_FILTERS, Option("-n", "COUNT", f"at most so many, up to {_MOST} (default: 20)")),
+        (0, 0),
+        "",
+    ),
+    "show": ("ID", (), (1, 1), ""),
+    "stats": ("", (REPO, _ALL), (0, 0), ""),
+    "export": (
+        "DIR",
+        (REPO, _ALL, *_FILTERS, Option("--prune", "", "remove untouched files of documents that are no more")),
+        (1, 1),
+        "DIR/<category>/<slug>.md. Files that are not ours, or that were edited and not imported yet, are left alone.",
+    ),
+    "import": (
+        "DIR",
+        (
+            Option("--dry-run", "", "say what would be done, and do nothing"),
+            Option("--no-link", "", "do not write ids into the files of new documents"),
+            Option("--retract-missing", "", "retract documents whose exported files were deleted"),
+        ),
+        (1, 1),
+        "A changed file changes its record, a new one becomes a record, a deleted one changes nothing unless that is asked for.",
+    ),
+}
+
+
+def main(argv: list[str]) -> int:
+    """Run `mesh learnings MEMBER ...`."""
+    if argv[:1] == ["--home"]:  # also before the member, as before the command
+        argv = argv[2:] + argv[:2] if len(argv) > 2 else []
+    if not argv or argv[0] in ("-h", "--help"):
+        width = max(map(len, MEMBERS))
+        lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
+        head = [
+            "usage: mesh learnings MEMBER [options]",
+            "",
+            "Work with documents: a problem, its solution, how to prevent it.",
+            "",
+        ]
+        print("\n".join([*head, *lines, "", "example:", f"  {MEMBERS['list'][1]}"]))
+        return EXIT_OK
+    name = argv[0]
+    if name not in MEMBERS:
+        print(
+            f"mesh learnings: the first word is one of {', '.join(MEMBERS)}, not {name!r}\n  next: mesh learnings --help",
+            file=sys.stderr,
+        )
+        return EXIT_USAGE
+    sentence, example = MEMBERS[name]
+    usage, options, words, more = _TAKES[name]
+    shape = Shape(f"learnings {name}", usage, options, example, words=words, more=more, sentence=sentence)
+    return run(argv[1:], shape, _RUN[name])
+
+
+def _list(given: Given) -> int:
+    from itertools import islice
+
+    from mesh.sidecar.learnings import listed, row
+
+    desk = desk_of(given)
+    scope = _scope(given, desk)
+    count = given.number("n", 20, 1, _MOST) or 20
+    filters = filters_of(given)
+
+    def ask(memory: Any) -> dict[str, Any]:
+        found = islice(listed(memory, scope, **filters), count)
+        return {"repo": scope, "learnings": [row(memory, note, learning) for note, learning in found]}
+
+    answer = desk.ask(ask)
+    if given.as_json:
+        print_json(answer)
+        return EXIT_OK
+    for one in answer["learnings"]:
+        print(
+            f"{one['id']}  {one['at'][:10]}  {plain(one['category'], 40)}  {quality_of(one)}  {_opened(one)}  {plain(one['title'])}"
+        )
+    if not answer["learnings"]:
+        where = "" if scope is None else f" in {place_name(scope)}; --all looks in every repository"
+        tell(f"there are no such learnings{where}")
+    return EXIT_OK
+
+
+def _show(given: Given) -> int:
+    import time
+    from calendar import timegm
+
+    from clan_learnings.documents.learning import learning_from_record
+    from clan_learnings.documents.markdown import rendered
+
+    answer = desk_of(given).show(given.words[0])
+    if answer["log"] != "learnings":
+        raise Wrong(f"{given.words[0]} is a {answer['kind']}, no learning: mesh show {given.words[0]}")
+    if given.as_json:
+        print_json(answer)
+        return EXIT_OK
+    at_ms = timegm(time.strptime(answer["at"], "%Y-%m-%dT%H:%M:%SZ")) * 1000
+    print(rendered(learning_from_record(answer["record"], at_ms), answer["whole_id"]), end="")
+    return EXIT_OK
+
+
+def _stats(given: Given) -> int:
+    from mesh.sidecar.learnings import stats
+
+    desk = desk_of(given)
+    scope = _scope(given, desk)
+    answer = desk.ask(lambda memory: stats(memory, scope))
+    if given.as_json:
+        print_json(answer)
+        return EXIT_OK
+    where = "in every repository" if scope is None else f"in {place_name(scope)}"
+    print(
+        f"{number_of(answer['learnings'], 'learning')} {where}, {_opened(answer)}, quality {quality_of(answer)} on average"
+    )
+    for one in answer["by_category"]:
+        print(
+            f"  {plain(one['category'], 40):<28}{one['learnings']:>5}  quality {quality_of(one)}  {_opened(one)}, newest {one['newest']}"
+        )
+    for title, counts in (("by quality", answer["by_quality"]), ("by age", answer["by_age"])):
+        print(f"{title}: {', '.join(f'{name}: {count}' for name, count in counts.items())}")
+    for one in answer["most_opened"]:
+        print(f"  {one['id']}  {_opened(one)}  {plain(one['title'])}")
+    return EXIT_OK
+
+
+def filters_of(given: Given) -> dict[str, Any]:
+    """What a list or an export is limited to."""
+    import time
+
+    from clan_learnings.records import SEVERITIES, one_of
+    from mesh.core.moment import span
+
+    since = span(given.text("since"), int(time.time() * 1000))[0] if given.has("since") else None
+    return {
+        "category": given.text("category"),
+        "tag": given.text("tag"),
+        "severity": one_of(given.text("severity"), SEVERITIES, "severity"),
+        "min_quality": given.fraction("min_quality") or 0.0,
+        "since_ms": since,
+    }
+
+
+def quality_of(one: dict[str, Any]) -> str:
+    """A figure, or a hyphen."""
+    return "-" if one["quality"] is None else f"{one['quality']:.2f}"
+
+
+def _opened(one: dict[str, Any]) -> str:
+    return f"opened {number_of(one['opened'], 'time')}"
+
+
+def _scope(given: Given, desk: Any) -> str | None:
+    scope: str | None = None if given.has("all") else desk.place.scope(given.maybe("repo"))
+    return scope
+
+
+def _export(given: Given) -> int:
+    desk = desk_of(given)
+    return export_(given, desk, _scope(given, desk), filters_of(given))
+
+
+_RUN: dict[str, Callable[[Given], int]] = {
+    "add": add,
+    "edit": edit,
+    "list": _list,
+    "show": _show,
+    "stats": _stats,
+    "export": _export,
+    "import": import_,
+}

@@ -1,0 +1,225 @@
+"""`mesh learnings add` and `edit`: a document from options, from a file, from stdin, or from somebody's editor."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Option, Wrong
+from mesh.cli.output import plain, print_json, tell
+from mesh.cli.telling import answered, desk_of, said
+from mesh.core.errors import UsageError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clan_learnings.documents.learning import Learning
+    from clan_learnings.documents.markdown import Parsed
+    from mesh.sidecar.desk import Desk
+
+SECTIONS = (
+    Option("--title", "TEXT", "one line (default: the first of the problem)"),
+    Option("--problem", "TEXT", "what happened, with the error; required"),
+    Option("--root-cause", "TEXT", "why it happened"),
+    Option("--solution", "TEXT", "what helps; required"),
+    Option("--example", "TEXT", "how that looks"),
+    Option("--prevention", "TEXT", "how it need not happen again"),
+    Option("--related", "A,B", "links, files, ids of records, with commas"),
+)
+_TEXTS = ("title", "problem", "root_cause", "solution", "example", "prevention")
+_FACTS = ("topic", "category", "severity", "evidence")
+
+
+def add(given: Given) -> int:
+    """Record one."""
+    from dataclasses import replace
+
+    from clan_learnings.documents.learning import Learning
+    from mesh.sidecar import learnings
+
+    about = said(given)
+    learning, has_repo = (_from_file(given.words[0])) if given.words else (Learning(), False)
+    texts: dict[str, Any] = {name: given.text(name) for name in _TEXTS if given.has(name)}
+    if given.has("related"):
+        texts["related"] = tuple(given.words_of("related"))
+    learning = replace(learning, **texts)
+    # What an option says comes before what the file says.
+    options: dict[str, Any] = {
+        name: "" for name in ("category", "severity", "topic", "evidence", "agent", "session") if given.has(name)
+    }
+    options |= {"tags": ()} if given.has("tags") else {}
+    options |= {name: None for name in ("confidence", "minutes_lost") if given.has(name)}
+    learning = replace(learning, **options)
+    if has_repo and not given.has("repo") and not given.has("global"):
+        about |= {"repo": learning.repo or None, "is_global": not learning.repo}
+    answer = learnings.add(desk_of(given), learning, private=given.has("private"), **about)
+    code = answered(given, answer, _print_added)
+    if not given.as_json:
+        for remark in answer["remarks"]:
+            tell(f"  it could be better: {plain(remark)}")
+    return code
+
+
+def _print_added(answer: dict[str, Any]) -> None:
+    if answer["state"] == "known":
+        print(f"{answer['id']}  known already: nothing was added")
+    else:
+        print(
+            f"{answer['id']}  {plain(answer['category'], 64)}  quality {answer['quality']:.2f}  {plain(answer['title'])}"
+        )
+
+
+def edit(given: Given) -> int:
+    """Change one."""
+    from mesh.cli.place import home_path
+    from mesh.sidecar import learnings
+    from mesh.sidecar.desk import Desk
+
+    # `--repo` says what the document is to say, not which of several teams' homes it is in.
+    desk = Desk(given.text("home") or home_path())
+    changes = _changes(given, desk)
+    if given.has("file"):
+        changes = _by_file(given.text("file")) | changes
+        answer = learnings.change(desk, given.words[0], changes)
+    elif changes:
+        answer = learnings.change(desk, given.words[0], changes)
+    else:
+        answer = _in_editor(desk, given.words[0])
+    if given.as_json:
+        print_json(answer)
+    elif answer["fields"]:
+        print(f"{answer['id']}  changed: {', '.join(answer['fields'])}")
+    else:
+        print(f"{answer['id']}  unchanged, nothing was written")
+    if answer["redacted"]:
+        tell(f"mesh: taken out before it was written: {answer['redacted']}")
+    return EXIT_OK
+
+
+def _changes(given: Given, desk: Desk) -> dict[str, Any]:
+    changes: dict[str, Any] = {name: given.text(name) for name in (*_TEXTS, *_FACTS) if given.has(name)}
+    for name in ("tags", "related"):
+        if given.has(name):
+            changes[name] = tuple(given.words_of(name))
+    for name in ("confidence", "quality"):
+        if given.has(name):
+            changes[name] = given.fraction(name)
+    if given.has("minutes_lost"):
+        changes["minutes_lost"] = given.number("minutes_lost", None, 0, 100_000)
+    if given.has("global") and given.has("repo"):
+        raise Wrong("--repo and --global exclude each other")
+    if given.has("global"):
+        changes["repo"] = ""
+    elif given.has("repo"):
+        changes["repo"] = desk.place.scope(given.text("repo"))
+    return changes
+
+
+def _by_file(path: str) -> dict[str, Any]:
+    parsed = _parsed(_read(path), path)
+    return {name: getattr(parsed.learning, name) for name in parsed.changed()}
+
+
+def _in_editor(desk: Desk, text: str) -> dict[str, Any]:
+    """In VISUAL or EDITOR. Whatever happens, what was typed is in the record or in a file that is named."""
+    from clan_learnings.documents.learning import learning_of, slug_of
+    from clan_learnings.documents.markdown import rendered
+    from clan_learnings.records import LEARNINGS
+    from mesh.cli.page_editing import Draft
+    from mesh.core.ids import text_id
+    from mesh.sidecar import learnings
+    from mesh.sidecar.snapshot import memory_with
+
+    with memory_with(desk.home, text) as (memory, tag):
+        note = memory.note(tag)
+        if note is None or note.log != LEARNINGS:
+            raise UsageError(f"{text} is no live learning", "list them: mesh learnings list --all")
+        learning, whole = learning_of(note), text_id(tag)
+    draft = Draft(desk.home, slug_of(learning.title), rendered(learning, whole))
+    try:
+        draft.let_edit(_editor(text))
+        parsed = _parsed(draft.text(), "the text")
+        changes = {name: getattr(parsed.learning, name) for name in parsed.changed()}
+        if changes.get("repo"):
+            changes["repo"] = desk.place.scope(changes["repo"])
+        return learnings.change(desk, whole, changes)
+    except BaseException:
+        draft.rescue()
+        raise
+    finally:
+        draft.remove()
+
+
+def _editor(text: str) -> list[str]:
+    from shlex import split
+
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    if not command.strip():
+        if sys.stdin is None or not sys.stdin.isatty():
+            raise UsageError(
+                "there is no terminal for an editor",
+                f"name what to change: mesh learnings edit {plain(text, 60)} --help",
+            )
+        command = "vi"
+    try:
+        return split(command)
+    except ValueError as error:
+        raise UsageError(f"the editor {command!r} cannot be read: {error}", "set VISUAL or EDITOR anew") from error
+
+
+def _from_file(path: str) -> tuple[Learning, bool]:
+    """A document from a file, and whether that says where it holds."""
+    from clan_learnings.documents.learning import learning_from
+
+    text = _read(path)
+    if text.lstrip().startswith("{"):
+        import json
+
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{_named(path)} is not JSON: {error}", "mend it, or give Markdown") from error
+        return learning_from(value), "repo" in value
+    parsed = _parsed(text, path)
+    return parsed.learning, "repo" in parsed.said
+
+
+def _parsed(text: str, path: str) -> Parsed:
+    from clan_learnings.documents.markdown import parsed
+
+    found = parsed(text)
+    if found is None:
+        raise UsageError(
+            f"{_named(path)} has neither a problem nor a solution",
+            "headings are `## Problem` and `## Solution`; to see one: mesh learnings show ID",
+        )
+    for problem in found.problems:
+        tell(f"mesh: {_named(path)}: {plain(problem)}")
+    return found
+
+
+def _read(path: str) -> str:
+    from clan_learnings.documents.folder import FILE_BYTES
+
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(FILE_BYTES + 1) if sys.stdin is not None else b""
+        else:
+            with open(path, "rb") as file:
+                data = file.read(FILE_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{_named(path)} cannot be read: {error.strerror}", "name a file, or - for stdin") from error
+    if len(data) > FILE_BYTES:
+        raise UsageError(
+            f"{_named(path)} is too long for a learning", "shorten it, or make it a page: mesh page new NAME"
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{_named(path)} is not UTF-8 text", "convert it: iconv -t UTF-8") from error
+
+
+def _named(path: str) -> str:
+    return "stdin" if path == "-" else plain(path, 200)
