@@ -1,6 +1,7 @@
 """The node as a process: composes store, gossip, trust and local API; runs until it is told to stop, and stops cleanly."""
 
 import asyncio
+import gc
 import logging
 import random
 import signal
@@ -150,6 +151,7 @@ class Node:
             stack.enter_context(Keeper(partial(open_study, self.home)))
             name = display_name(self.home.name, self.home.node)
             log.info("up node=%s root=%s listen=%s", name, self.engine.root.hex()[:16], ",".join(self.addresses) or "-")
+            gc.freeze()  # what is there by now stays: the collector need not go through it while somebody waits for an answer
             ready(self)
             await self._until_stopped(author)
         self._is_stuck = self._librarian.is_working
