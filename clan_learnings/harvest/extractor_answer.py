@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from clan_learnings.capture.digest import Digest
 from clan_learnings.capture.events import Event, Kind, Session
+from clan_learnings.capture.own_text import Ours, theirs
 from clan_learnings.context.text import LIMIT
 from clan_learnings.harvest.extractor_question import NEVER_SHOWN, clean
 from clan_learnings.harvest.items import CORRECTION, FIX, KINDS, Item
@@ -42,11 +43,12 @@ class NoArray(Exception):
 def items_in(text: str, digest: Digest, session: Session | None, known: Sequence[Item] = ()) -> Read:
     """The items of an answer. Raises `NoArray`. `known`: what rules found in the same session."""
     elements = array_in(text)
-    places = _places(digest, session)
+    events, ours = theirs(session.events if session is not None else ())
+    places = _places(digest, events)
     items: list[Item] = []
     problems: list[str] = []
     for number, element in enumerate(elements[:MOST], 1):
-        found = _item(element, places, known)
+        found = _item(element, places, known, ours)
         if isinstance(found, str):
             problems.append(f"item {number} of {len(elements)} was left out: {found}")
             continue
@@ -124,13 +126,13 @@ class _Place(NamedTuple):
     signature: str = ""
 
 
-def _places(digest: Digest, session: Session | None) -> dict[int, _Place]:
+def _places(digest: Digest, events: Sequence[Event]) -> dict[int, _Place]:
     places = {line: _Place(words, True) for line, words in digest.corrections}
     for failure in digest.failures:
         if failure.fix_line is not None:
             places.setdefault(failure.fix_line, _Place(failure.fix, True))
         places[failure.line] = _Place(f"{failure.command}\n{failure.error}", True, None, failure.signature)
-    for event in session.events if session is not None else ():
+    for event in events:
         before = places.get(event.line)
         is_real = event.kind not in NEVER_SHOWN or event.kind is Kind.THOUGHT
         text = _text_of(event)
@@ -150,7 +152,7 @@ def _text_of(event: Event) -> str:
     return text if len(text) <= 2 * _LOOK_CHARS else text[:_LOOK_CHARS] + text[-_LOOK_CHARS:]  # more was never shown
 
 
-def _item(element: Any, places: Mapping[int, _Place], known: Sequence[Item]) -> tuple[Item, str] | str:
+def _item(element: Any, places: Mapping[int, _Place], known: Sequence[Item], ours: Ours) -> tuple[Item, str] | str:
     """The item and a remark, or why there is none."""
     if not isinstance(element, dict):
         return "it is no object"
@@ -161,6 +163,8 @@ def _item(element: Any, places: Mapping[int, _Place], known: Sequence[Item]) -> 
     why = _wrong_with(text, element.get("text"))
     if why:
         return why
+    if ours.has(text):
+        return "the session was told so by us"
     line = element.get("line", element.get("evidence_line"))
     if type(line) is not int or line not in places:
         return "the line it cites is not in the session"

@@ -6,11 +6,13 @@ day, then nothing of it is taken for somebody's words.
 """
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 
 from clan_learnings.capture.digest import Digest
 from clan_learnings.capture.events import Event, Kind, Session
+from clan_learnings.capture.home_folders import homeless
+from clan_learnings.capture.own_text import theirs
+from clan_learnings.capture.private import without_private
 from clan_learnings.context.mark import CLOSING, opening, without_ours
 from clan_learnings.harvest.prompts import prompt
 from clan_learnings.redaction import redact, redact_value
@@ -25,7 +27,6 @@ _PLACES = 60  # that are looked at: corrections first, then failures
 _LISTED = 40  # failures, files and errors of a digest that are listed
 
 NEVER_SHOWN = (Kind.INJECTED, Kind.SUMMARY, Kind.THOUGHT)
-_HOME = re.compile(r"/(?:home|Users)/[^/\s\"'`:;,)\]}>]{1,64}|/root(?=/)")
 _WHO = {
     Kind.PROMPT: "person",
     Kind.REPLY: "agent",
@@ -46,8 +47,8 @@ def question_about(digest: Digest, session: Session | None) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that may leave: no secrets, nothing of ours, no names of home folders."""
-    return _HOME.sub("~", redact(without_ours(text)).text)
+    """Text that may leave: nothing private, nothing of ours, no secrets, no names of home folders."""
+    return homeless(redact(without_ours(without_private(text))).text)
 
 
 def _digest_text(digest: Digest) -> str:
@@ -73,7 +74,7 @@ def _cut(value: object) -> object:
 
 def _excerpt(digest: Digest, session: Session) -> Iterator[str]:
     """Lines of the events around the places a digest knows; without such places the beginning and the end."""
-    shown = [event for event in session.events if event.kind not in NEVER_SHOWN]
+    shown = [event for event in theirs(session.events)[0] if event.kind not in NEVER_SHOWN]
     left, last = EXCERPT_CHARS, -1
     for at in sorted(_chosen(digest, shown)):
         text = _told(shown[at])

@@ -287,9 +287,10 @@ def test_nothing_secret_injected_or_ours_is_asked() -> None:
         Event(20, Kind.REFUSAL, f"use the token {KEY} in /home/jane/work/x\nclan-mesh: run tox, says the clan"),
         Event(21, Kind.CALL, "", tool="Write", arguments={"path": "/Users/jane/x", "password": "hunter2hunter2"}),
         Event(22, Kind.SUMMARY, "what was said before"),
+        Event(23, Kind.PROMPT, "go on <private>with the merger of Acme</private> please"),
     ]
     text = question_about(DIGEST._replace(task=f"log in with {KEY}"), SESSION._replace(events=events))
-    for absent in (KEY, "jane", "says the clan", "hunter2", "obey the skill", "what was said before"):
+    for absent in (KEY, "jane", "says the clan", "hunter2", "obey the skill", "what was said before", "merger"):
         assert absent not in text
     assert "L20 person did not allow it: use the token" in text
 
@@ -363,6 +364,23 @@ def test_the_words_of_an_answer_are_cleaned() -> None:
     assert item.text.isprintable()
     assert KEY not in repr(item)
     assert "jane" not in repr(item)
+
+
+def test_what_we_told_the_session_ourselves_does_not_come_back() -> None:
+    """Neither is it asked about, nor can its line be cited, nor is it believed when it is repeated."""
+    rule = "Run the migrations with the admin role before the gateway is started"
+    events = [
+        *EVENTS,
+        Event(30, Kind.CALL, "mesh search migrations", call="m", tool="Bash"),
+        Event(31, Kind.RESULT, f"clan-mesh: {rule} (learnings) [7k3qmzpa]", call="m", tool="Bash", failed=False),
+        Event(32, Kind.REFUSAL, "stop, and read the guide first"),
+    ]
+    session = SESSION._replace(events=events)
+    assert rule not in question_about(DIGEST, session)
+    claims = [GOOD | {"line": 31, "fix_line": None}, GOOD | {"text": f"{rule}.", "fix_line": None}]
+    read = items_in(json.dumps(claims), DIGEST, session)
+    assert read.items == []
+    assert ["cites" in read.problems[0], "told so by us" in read.problems[1]] == [True, True]
 
 
 def test_repeated_and_too_many_items_are_not_kept() -> None:
