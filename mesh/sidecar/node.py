@@ -16,6 +16,7 @@ from mesh import __version__
 from mesh.core.errors import DiskFull, HomeBusy, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.sidecar.api import serving
+from mesh.sidecar.capturing.watcher import Capturing
 from mesh.sidecar.door import FrontDoor
 from mesh.sidecar.gossip import Gossip
 from mesh.sidecar.librarian import Librarian
@@ -148,6 +149,7 @@ class Node:
             stack.enter_context(self.recall)
             stack.enter_context(Openings(self.home))
             stack.enter_context(Renderer(self.home))
+            stack.enter_context(Capturing(self.home))
             stack.enter_context(Keeper(partial(open_study, self.home)))
             name = display_name(self.home.name, self.home.node)
             log.info("up node=%s root=%s listen=%s", name, self.engine.root.hex()[:16], ",".join(self.addresses) or "-")

@@ -18,11 +18,10 @@ _KEY_CHARS = 300
 
 
 class Analysts(NamedTuple):
-    """Who reads, who digests, who looks for what a session taught."""
+    """Who reads transcripts, and who judges a session."""
 
     read: Callable[[bytes, str], Any]  # -> flavour, sessions, skipped
-    digest: Callable[[Session], Any]  # -> something with as_json()
-    items: Callable[[Session], list[Any]]
+    judge: Callable[[Session], tuple[Any, list[Any]]]  # -> its digest, and what it taught; all with as_json()
 
 
 class Analysis(NamedTuple):
@@ -35,11 +34,16 @@ class Analysis(NamedTuple):
 
 def real_analysts() -> Analysts:
     """Those of this program. Imported late: hooks and everyday commands come nowhere near."""
+    from clan_learnings.capture.course import Course
     from clan_learnings.capture.digest import digest_of
     from clan_learnings.capture.recognise import read_transcript
     from clan_learnings.harvest.found import found_in
 
-    return Analysts(read_transcript, digest_of, found_in)
+    def judge(session: Session) -> tuple[Any, list[Any]]:
+        course = Course.of(session)
+        return digest_of(session, course), found_in(session, course)
+
+    return Analysts(read_transcript, judge)
 
 
 def analyse(body: bytes, path: str, analysts: Analysts, breathe: Callable[[], None]) -> Analysis:
@@ -62,8 +66,9 @@ def analyse(body: bytes, path: str, analysts: Analysts, breathe: Callable[[], No
 
 def _told(key: str, session: Session, analysts: Analysts, cleaner: Cleaner) -> Told:
     session = session._replace(folder=_real(session.folder))
-    digest = cleaner.value(analysts.digest(session).as_json())
-    items = [cleaner.value(item.as_json()) for item in analysts.items(session)]
+    judged, taught = analysts.judge(session)
+    digest = cleaner.value(judged.as_json())
+    items = [cleaner.value(item.as_json()) for item in taught]
     facts = {
         "key": key,
         "session": _safe(session.name),

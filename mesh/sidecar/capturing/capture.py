@@ -11,15 +11,12 @@ from clan_learnings.capture.places import Found
 from mesh.sidecar.capturing.analysis import NO_SESSION, RULES, Analysts, analyse
 from mesh.sidecar.capturing.reading import Reading, Refused, read_file
 from mesh.sidecar.capturing.report import Report
+from mesh.sidecar.capturing.stopping import Stopped
 from mesh.store.captured import COPY, FAILED, FORGOTTEN, MOVED_ON, SKIPPED, TAKEN, Known, Look, Taking
 from mesh.store.catalogue import Catalogue
 
 _BATCH_FILES, _BATCH_BYTES, _BATCH_SECONDS = 64, 8 * 1024 * 1024, 2.0
 _FAILURES = 20  # told by name
-
-
-class Stopped(Exception):
-    """The way out of the middle of a run: no error."""
 
 
 def _go_on() -> None:

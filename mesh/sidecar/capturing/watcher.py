@@ -15,12 +15,11 @@ from typing import Self
 from clan_learnings.agents.hooks import FIRED
 from clan_learnings.capture.places import Found, look_at
 from mesh.core.errors import MeshError
-from mesh.sidecar.capturing.analysis import Analysts, real_analysts
-from mesh.sidecar.capturing.capture import Capture, Stopped
 from mesh.sidecar.capturing.discovery import discover
 from mesh.sidecar.capturing.pointers import Pointer, Pointers
 from mesh.sidecar.capturing.retention import keep_within
 from mesh.sidecar.capturing.settings import CaptureSettings, read_settings
+from mesh.sidecar.capturing.stopping import Stopped
 from mesh.store.catalogue import Catalogue
 from mesh.store.home import Home
 
@@ -33,6 +32,10 @@ _LATELY_MS = 7 * 86_400_000  # what the schedule looks back: older sessions are 
 _STOP_SECONDS = 1.0
 _WORK_SECONDS, _REST_SECONDS = 0.003, 0.003
 
+TYPE_CHECKING = False  # what reads transcripts is loaded when there is one to read: the sidecar starts without it
+if TYPE_CHECKING:
+    from mesh.sidecar.capturing.analysis import Analysts
+
 log = logging.getLogger("mesh.sidecar")
 
 
@@ -42,7 +45,7 @@ class Capturing:
     def __init__(
         self,
         home: Home,
-        analysts: Callable[[], Analysts] = real_analysts,
+        analysts: "Callable[[], Analysts] | None" = None,
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
         self._home = home.path
@@ -117,10 +120,13 @@ class Capturing:
         return False
 
     def _run(self, files: Iterable[Found], settings: CaptureSettings) -> None:
+        from mesh.sidecar.capturing.analysis import real_analysts
+        from mesh.sidecar.capturing.capture import Capture
+
         self._resumed = time.monotonic()
         with Catalogue(self._home) as catalogue:
             catalogue.sweep()
-            capture = Capture(catalogue, self._analysts(), self._breathe)
+            capture = Capture(catalogue, (self._analysts or real_analysts)(), self._breathe)
             report = capture.run(files)
             if report.is_cut:
                 raise Stopped

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.capturing.capture import Capture, Stopped
+from mesh.sidecar.capturing.capture import Capture
 from mesh.sidecar.capturing.report import Report
+from mesh.sidecar.capturing.stopping import Stopped
 from mesh.store.catalogue import Catalogue
 from tests.sidecar.capturing.stand_ins import ANALYSTS, found, write
 

@@ -1,0 +1,112 @@
+"""`mesh sample`: which sessions to harvest first, where there are more than can be harvested at once."""
+
+import argparse
+import os
+import time
+
+from mesh.cli.arguments import parser
+from mesh.cli.main import EXIT_OK
+from mesh.cli.output import Progress, plain, print_json, tell, when
+from mesh.core.errors import NoHome, UsageError
+from mesh.core.moment import span
+
+
+def main(argv: list[str]) -> int:
+    """Score all of them, and print the best."""
+    arguments = parser("sample", "mesh sample --count 20 --repo github.com/acme/api")
+    arguments.add_argument(
+        "paths", metavar="PATH", nargs="*", help="files or folders (default: where agents keep sessions)"
+    )
+    arguments.add_argument("--count", metavar="N", type=int, default=100, help="at most so many (default: 100)")
+    arguments.add_argument(
+        "--repo", metavar="R", default="", help="only of this repository: host/owner/name, or its end"
+    )
+    arguments.add_argument(
+        "--since", metavar="TIME", default="", help="only sessions that ended since then: 2026-11-16, 30d"
+    )
+    arguments.add_argument("--min-score", metavar="S", type=int, default=0, help="only with such a score, from 4 to 16")
+    arguments.add_argument(
+        "--top-percent", metavar="P", type=float, default=0, help="so many of a hundred, instead of --count"
+    )
+    arguments.add_argument("--agent", metavar="A", default="", help="only sessions of this agent, like codex")
+    arguments.add_argument(
+        "--format", choices=("table", "json", "paths"), default="table", help="what is printed (default: table)"
+    )
+    given = arguments.parse_args(argv)
+    if given.count < 1 or not 0 <= given.top_percent <= 100:
+        raise UsageError("--count is at least 1, --top-percent from 0 to 100", "mesh sample --help")
+    return _sample(given)
+
+
+def _sample(given: argparse.Namespace) -> int:
+    from clan_learnings.capture.sampling import best, score_all
+    from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
+    from mesh.sidecar.capturing.scanning import scan
+    from mesh.store.catalogue import Catalogue
+
+    began = time.monotonic()
+    refuse_unknown(given.agent)
+    refuse_missing(given.paths)
+    now_ms = int(time.time() * 1000)
+    since_ms = span(given.since, now_ms)[0] if given.since else 0
+    files = list(discover(given.paths, given.agent, 0, os.environ))
+    home = _home(given.home)
+    catalogue = Catalogue(home) if home else None
+    progress = Progress("sessions")
+    try:
+        found = scan(files, catalogue, progress)
+    finally:
+        progress.done()
+        if catalogue is not None:
+            catalogue.close()
+    scored = score_all(found.candidates, now_ms)
+    chosen = best(
+        scored,
+        count=given.count,
+        min_score=given.min_score,
+        top_percent=given.top_percent,
+        repo=given.repo,
+        since_ms=since_ms,
+    )
+    if given.json or given.format == "json":
+        print_json(
+            {
+                "files": len(files),
+                "sessions": len(scored),
+                "remembered": found.remembered,
+                "counted": found.counted,
+                "skipped": found.skipped,
+                "seconds": round(time.monotonic() - began, 3),
+                "sample": [each.as_json() for each in chosen],
+            }
+        )
+        return EXIT_OK
+    if given.format == "paths":
+        for path in dict.fromkeys(each.candidate.path for each in chosen):
+            print(path)
+    elif chosen:
+        print(f"{'SCORE':>5} {'MESSAGES':>8} {'CALLS':>6}  {'OUTCOME':<8} {'ENDED':<10}  {'REPO':<32} SESSION")
+        for each in chosen:
+            one = each.candidate
+            ended = when(one.ended_ms)[:10]
+            repo = plain(one.repo or "-", 32)
+            print(
+                f"{each.score:>5} {one.messages:>8} {one.calls:>6}  {one.outcome:<8} {ended:<10}  {repo:<32} {plain(one.key)}"
+            )
+    for why, number in found.skipped.items():
+        tell(f"skipped {number:,}: {plain(why)}")
+    tell(
+        f"{len(chosen):,} of {len(scored):,} sessions in {len(files):,} files; {found.counted:,} counted, "
+        f"{found.remembered:,} remembered, in {time.monotonic() - began:.1f} s"
+    )
+    return EXIT_OK
+
+
+def _home(given: str) -> str:
+    """The home that remembers counts; none is needed."""
+    from mesh.store.home import open_home
+
+    try:
+        return open_home(given).path
+    except NoHome:
+        return ""

@@ -1,0 +1,145 @@
+"""Sessions as sampling wants them: from the catalogue where it knows a file as it is, else counted from the file, by all processors.
+
+What was counted is remembered, so that the next time nothing but names and sizes is looked at.
+"""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from clan_learnings.capture.digest import repo_of
+from clan_learnings.capture.home_folders import homeless
+from clan_learnings.capture.places import Found
+from clan_learnings.capture.quick.count import count, is_packed
+from clan_learnings.capture.quick.facts import Facts
+from clan_learnings.capture.sampling import Candidate
+from clan_learnings.capture.source import TooLarge, unpacked
+from mesh.sidecar.capturing.analysis import RULES
+from mesh.store.captured import Look
+from mesh.store.catalogue import Catalogue
+
+_FILE_BYTES = 64 * 1024 * 1024
+_CHUNK = 100  # files handed to a process at once
+_ALONE = 400  # files: fewer are not worth another process
+_PROCESSES = 8
+_REMEMBER = 4000
+
+
+class Scan(NamedTuple):
+    """What is known of all files."""
+
+    candidates: list[Candidate]
+    remembered: int  # files that were not opened
+    counted: int
+    skipped: dict[str, int]
+
+
+def scan(files: list[Found], catalogue: Catalogue | None, progress: Callable[[int], None]) -> Scan:
+    """Everything sampling wants to know, of every file."""
+    known: dict[str, tuple[Look, list[dict[str, Any]]]] = {}
+    if catalogue is not None:
+        known = catalogue.scanned(RULES) | catalogue.facts()
+    candidates: list[Candidate] = []
+    unknown: list[Found] = []
+    remembered = 0
+    for found in files:
+        before = known.get(found.path)
+        if before is not None and before[0] == found[1:5]:
+            remembered += 1
+            candidates += [_candidate(found, facts) for facts in before[1]]
+        else:
+            unknown.append(found)
+    progress(remembered)
+    skipped: dict[str, int] = {}
+    scans: list[tuple[str, Look, list[dict[str, Any]]]] = []
+    for found, rows in _counted(unknown):
+        progress(1)
+        if isinstance(rows, str):
+            skipped[rows] = skipped.get(rows, 0) + 1
+            continue
+        candidates += [_candidate(found, facts) for facts in rows]
+        scans.append((found.path, Look(*found[1:5]), rows))
+        if catalogue is not None and len(scans) >= _REMEMBER:  # while others count on
+            catalogue.remember(scans, RULES)
+            scans = []
+    if catalogue is not None and scans:
+        catalogue.remember(scans, RULES)
+    return Scan(candidates, remembered, len(unknown), skipped)
+
+
+def _counted(files: list[Found]) -> Iterator[tuple[Found, "list[dict[str, Any]] | str"]]:
+    processes = min(_processors(), _PROCESSES, len(files) // _ALONE + 1)
+    if processes < 2:
+        for found in files:
+            yield found, _facts(found.path)
+        return
+    paths = [found.path for found in files]
+    with multiprocessing.Pool(processes) as pool:
+        yield from zip(files, pool.imap(_facts, paths, chunksize=_CHUNK), strict=True)
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        return os.cpu_count() or 1
+
+
+def _facts(path: str) -> "list[dict[str, Any]] | str":
+    """What a file says, or why it says nothing."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as file:
+            data = file.read(_FILE_BYTES + 1)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if len(data) > _FILE_BYTES:
+        return f"larger than {_FILE_BYTES // 1024**2} MB"
+    try:
+        sessions = count(unpacked(data) if is_packed(data) else data, path)
+    except TooLarge:
+        return "too large when unpacked"
+    return [_as_facts(session) for session in sessions]
+
+
+def _as_facts(session: Facts) -> dict[str, Any]:
+    """As the catalogue has them of captured sessions too."""
+    key = f"{session.flavour}:{session.id}"
+    return {
+        "key": key,
+        "session": f"{session.flavour}:{session.parent or session.id}",
+        "flavour": session.flavour,
+        "messages": session.messages,
+        "calls": session.calls,
+        "outcome": session.outcome,
+        "repo": _repo(session),
+        "started_ms": session.started_ms,
+        "ended_ms": session.ended_ms,
+        "is_subagent": session.is_subagent,
+    }
+
+
+def _repo(session: Facts) -> str:
+    """A repository's identity. A folder that is gone stands for itself: it was somebody's project."""
+    found = repo_of(session.remote, session.folder)
+    if found or not session.folder or os.path.isdir(session.folder):
+        return found
+    return homeless(session.folder)
+
+
+def _candidate(found: Found, facts: dict[str, Any]) -> Candidate:
+    written_ms = found.mtime_ns // 1_000_000
+    ended_ms = facts.get("ended_ms") or written_ms
+    return Candidate(
+        found.path,
+        facts["key"],
+        facts["session"],
+        facts["flavour"],
+        facts["messages"],
+        facts["calls"],
+        facts["outcome"],
+        facts["repo"],
+        facts.get("started_ms") or ended_ms,
+        ended_ms,
+        facts.get("is_subagent", False),
+    )
