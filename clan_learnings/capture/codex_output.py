@@ -1,6 +1,7 @@
 """What Codex gives to its tools and what they print, in the words of every era. No events here: `flavours.codex` makes them."""
 
 import re
+from itertools import islice
 from json import JSONDecoder
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ _FAILURES = ("failed in sandbox", "execution error", "sandbox ")  # sentences of
 _EXITED = re.compile(r"(?:Process exited with code|[Ee]xit code:?) (-?\d{1,9})\b")
 _RUNNING = re.compile(r"(?:Process running with session ID|Script running with cell ID) (\w{1,40})")
 _SCRIPT_COMMAND = re.compile(r"\b(?:cmd|command)[\"']?\s{0,9}:\s{0,9}(?=[\"'`])")
-_COMMANDS_OF_SCRIPT = 50
+_COMMANDS_OF_SCRIPT = 50  # looked at: to say where a string is torn takes as long as to read all of it
 _string = JSONDecoder(strict=False).raw_decode
 
 
@@ -98,7 +99,7 @@ def command_of(arguments: dict[str, Any]) -> str:
 def _script_commands(script: str) -> str:
     """What a script gives to a shell: the strings that it names `cmd`."""
     found: list[str] = []
-    for match in _SCRIPT_COMMAND.finditer(script):
+    for match in islice(_SCRIPT_COMMAND.finditer(script), _COMMANDS_OF_SCRIPT):
         quote = script[match.end()]
         if quote == '"':
             try:
@@ -108,6 +109,4 @@ def _script_commands(script: str) -> str:
         else:
             end = script.find(quote, match.end() + 1)
             found.append(script[match.end() + 1 : end] if end > 0 else "")
-        if len(found) >= _COMMANDS_OF_SCRIPT:
-            break
     return "\n".join(filter(None, found))

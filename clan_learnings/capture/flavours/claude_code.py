@@ -11,6 +11,7 @@ Decisions that are nobody's but ours:
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -87,7 +88,7 @@ class _Reader:
         self.last_call = ("", "")
         self.answers: set[str] = set()
         self.usage: dict[str, tuple[int, int, int]] = {}
-        self.queued: dict[str, list[int]] = {}
+        self.queued: dict[str, deque[int]] = {}
         self.ids: list[str] = []  # first and last
         self.agent = ""
         self.fork = ""
@@ -195,13 +196,13 @@ class _Reader:
             return
         waiting = self.queued.get(words)
         if waiting:  # the same words, now handed over
-            self.events[waiting.pop(0)] = None
+            self.events[waiting.popleft()] = None
         self._add(Event(line, Kind.PROMPT, words, at_ms))
 
     def _queue(self, line: int, value: dict[str, Any], at_ms: int | None) -> None:
         words = typed(words_of(value.get("content")))
         if value.get("operation") == "enqueue" and words and not _COMMAND.match(words):
-            self.queued.setdefault(words, []).append(len(self.events))
+            self.queued.setdefault(words, deque()).append(len(self.events))
             self._add(Event(line, Kind.PROMPT, words, at_ms))
 
     def _attachment(self, line: int, value: dict[str, Any], at_ms: int | None) -> None:

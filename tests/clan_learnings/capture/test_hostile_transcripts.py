@@ -254,6 +254,7 @@ def test_any_records_are_read_by_every_flavour(flavour: Any, records: list[Any])
         b"\n",
         b" ",
         b'"',
+        b'cmd:"\\x ',
         b"<private>",
         b'"<private>",',
     ],
@@ -263,3 +264,7 @@ def test_much_of_the_same_is_read_in_its_length(unit: bytes) -> None:
     data = unit * (1_000_000 // len(unit))
     assert_whole(read_transcript(b'{"type":"user","sessionId":"s","uuid":"v"}\n' + data))
     assert_whole(read_transcript(data))
+    script = codex("response_item", type="custom_tool_call", name="exec", call_id="c", input=data.decode())
+    assert_whole(read_transcript(lines(script)))
+    prompt = claude("user", message={"role": "user", "content": data.decode()})
+    assert_whole(read_transcript(lines(prompt)))
