@@ -13,6 +13,10 @@ _ASIDES = (
     "new-diagnostics",
     "user-prompt-submit-hook",
     "session-start-hook",
+    "pre-tool-use-hook",
+    "post-tool-use-hook",
+    "stop-hook",
+    "hook_prompt",
     "hook_context",
     "environment_context",
     "environment_details",
@@ -38,6 +42,8 @@ _WHOLE = (
     "<user_shell_command",
     "<subagent_notification",
     "<teammate-message",
+    "<user_action",
+    "<model_switch",
     "<skill>",
     "<INSTRUCTIONS",
     "<permissions instructions",
@@ -50,9 +56,12 @@ _WHOLE = (
     "This session is being continued from a previous conversation",
     "# AGENTS.md instructions",
     "This is the Gemini CLI. We are setting up the context",
+    "Here is the user's editor context",
+    "Here is a summary of changes in the user's editor context",
     "Please continue the conversation from where we left",
 )
 
+_NOTE_OPENS, _NOTE_ENDS = "<user-memory-input>", "</user-memory-input>"  # a note that a person dictates to the agent
 _EDITOR = "# Context from my IDE setup:"
 _REQUEST = "## My request for Codex:"
 _FILES = "--- Content from referenced files ---"
@@ -65,6 +74,8 @@ def typed(text: str) -> str:
     text = _without_asides(text).strip()
     if text.startswith(_WHOLE):
         return ""
+    if text.startswith(_NOTE_OPENS):
+        text, _, _ = text[len(_NOTE_OPENS) :].partition(_NOTE_ENDS)
     if text.startswith(_EDITOR):
         _, _, text = text.partition(_REQUEST)
     if _FILES in text:

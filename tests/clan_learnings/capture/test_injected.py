@@ -31,6 +31,8 @@ def test_what_a_person_typed_stays_as_it_is(text: str) -> None:
         "<user_instructions>use tabs</user_instructions>\n\n<environment_context>x</environment_context>",
         "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>use tabs</INSTRUCTIONS>",
         "<turn_aborted>stopped</turn_aborted>",
+        "<user_action>\n<context>User initiated a review task.</context>\n</user_action>",
+        "Here is the user's editor context as a JSON object. This is for your information only.",
         "[Request interrupted by user]",
         "Stop hook feedback:\nuse tabs",
         "# Context from my IDE setup:\n\n## Open tabs:\n- a.py",
@@ -48,6 +50,7 @@ def test_what_an_agent_wrote_is_nothing_typed(text: str) -> None:
     [
         ("<system-reminder>a</system-reminder>\nuse tabs\n<system-reminder>b</system-reminder>", "use tabs"),
         ("<ide_selection>x = 1</ide_selection>use tabs", "use tabs"),
+        ("<user-memory-input>use tabs</user-memory-input>", "use tabs"),
         ("<hook_context>notes</hook_context>\n\nuse tabs", "use tabs"),
         ("# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nuse tabs", "use tabs"),
         ("use tabs in @a.py\n--- Content from referenced files ---\nspaces", "use tabs in @a.py"),
