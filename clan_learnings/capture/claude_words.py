@@ -46,10 +46,11 @@ _DEPTH = 5
 
 def refusal(text: str, denial: str, detail: Any) -> str | None:
     """What a person gave as the reason, empty if none; None if no person refused."""
+    text = text.lstrip()
     if denial and denial != "user-rejected":
         return None
     said = _SAID.search(text[:_OPENING])
-    if _REFUSED in text[:_OPENING] or (text.startswith(_DENIED) and said):
+    if text.startswith(_REFUSED) or (text.startswith(_DENIED) and said):
         reason = text[said.end() :].partition(_NOTE)[0].strip() if said else ""
         return "" if reason.startswith(_WANTS_TO_CLARIFY) else typed(reason)
     if denial or text.startswith(_REFUSED_OTHERWISE) or detail == "User rejected tool use":

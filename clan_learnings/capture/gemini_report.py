@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 _EXIT_CODE = re.compile(r"(?:^|\n|\\n)Exit Code: (-?\d{1,9})\b")
-_FOLDER = re.compile(r"(?:^|\n|\\n)Directory: (/[^\n\\]{1,400})")
+_FOLDER = re.compile(r"(?:^|\n|\\n)Directory: ([/~][^\n\\]{1,400})")
 _TRAILERS = ("\nError: ", "\nExit Code: ", "\nSignal: ", "\nBackground PIDs: ", "\nProcess Group PGID: ")
 _NEAR = 2000  # from either end: what is said about a command stands before and behind what it printed
 

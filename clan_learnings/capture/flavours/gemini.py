@@ -184,7 +184,7 @@ class _Reader:
         self.call_count += 1
         for key in _PATHS:
             path = text_of(arguments.get(key))
-            if path.startswith("/") and len(self.paths) < _PATHS_LOOKED_AT:
+            if path.startswith(("/", "~/")) and len(self.paths) < _PATHS_LOOKED_AT:
                 self.paths.append(path if key in {"cwd", "directory", "dir_path"} else os.path.dirname(path))
         command = text_of(arguments.get("command")) if tool in _SHELLS else ""
         self._add(

@@ -120,6 +120,7 @@ def test_refusal_has_the_persons_words() -> None:
     of_a_subagent = outcome("Permission for this tool use was denied. It was rejected. The user said:\nnot there")
     assert (of_a_subagent.kind, of_a_subagent.text) == (Kind.REFUSAL, "not there")
     assert outcome("Permission for this tool use was denied. Try a different approach").kind is Kind.RESULT
+    assert outcome("Exit code 1\n" + SAID + "quoted from a log").kind is Kind.RESULT
 
 
 def test_refusal_without_words_has_none() -> None:

@@ -271,6 +271,8 @@ def test_history_of_contents_is_read() -> None:
         ([tool("read_file", arguments={"file_path": "/srv/shop/src/a.py"}, output="x"), tool("read_file", arguments={"absolute_path": "/srv/shop/b.py"}, output="x")], {}, "/srv/shop"),
         ([tool("read_file", arguments={"file_path": "/a/x"}, output="x"), tool("read_file", arguments={"file_path": "/b/y"}, output="x")], {}, ""),
         ([], {"directories": ["/srv/shop"]}, "/srv/shop"),
+        ([shell("ls", "~/shop", "a", "(none)", 0)], {}, "~/shop"),
+        ([tool("read_file", arguments={"file_path": "~/shop/a.py"}, output="x")], {}, "~/shop"),
     ],
 )  # fmt: skip
 def test_folder_is_told_by_what_was_done_there(calls: Any, about: Any, folder: str) -> None:
