@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _ABOUT = (FIX, CORRECTION, PITFALL, TOOL_QUIRK)  # what a document can be about, the best first
 _NEAR = 12  # lines within which two things belong together
+_BESIDE = 60  # lines within which another item may be its reason, or how to prevent it
 _ATTEMPTS = 5
 _WORDS = 3  # of a person, at most so many sayings
 _ERROR_CHARS = 1200
@@ -34,15 +35,18 @@ _QUOTE = "'"
 _MANY = 3  # failed attempts from which on it was expensive
 
 
-def assemble(digest: Digest, items: Sequence[Item]) -> Learning | None:
+def assemble(digest: Digest, items: Sequence[Item], focus: Item | None = None) -> Learning | None:
     """The document that a session is good for; None if it is good for none.
 
-    `items`: what rules (or a model) found in that session, all of one candidate: its own items, or those of its cluster that
-    come from this session. Whoever calls this decides which candidates deserve a document, and whether it may be written:
-    `drafts.draft_learning` makes the record, with `at_ms` of the learning for a backfill. What comes back has passed `gate.judge`,
-    is redacted, and holds nothing that was injected or came from us.
+    `items`: what rules (or a model) found in that session. `focus`: the one it is to be about; without it the surest, and of the
+    others only those near it are told. Whoever calls this decides which candidates deserve a document, and whether it may be
+    written: `drafts.draft_learning` makes the record, with `at_ms` of the learning for a backfill; `mesh.sidecar.documenting` does
+    all of it. What comes back has passed `gate.judge`, is redacted, and holds nothing that was injected or came from us.
     """
-    focus = _focus(items)
+    focus = focus or _focus(items)
+    if focus is not None and focus.kind not in _ABOUT:
+        return None
+    items = [one for one in items if focus is None or abs(one.line - focus.line) <= _BESIDE]
     failure = _failure(digest, focus)
     if focus is None and failure is None:
         return None

@@ -1,0 +1,130 @@
+"""Learning documents for what a harvest has just recorded: one a candidate, from the session that showed it best.
+
+Writes only beside a record: whatever is documented has passed the evidence bar, and its repository is shared. What a document would
+say beyond that is the session's error, commands and a person's words, so nothing with a secret in it is written.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+from clan_learnings.capture.digest import Digest, Failure
+from clan_learnings.documents.assembly import assemble
+from clan_learnings.documents.drafts import draft_learning, learnings
+from clan_learnings.documents.learning import Learning, learning_of
+from clan_learnings.harvest.candidates import Candidate, Signal
+from clan_learnings.harvest.items import item_from
+from clan_learnings.memory import Memory
+from clan_learnings.notebook import Pen
+from clan_learnings.records import HARVESTED, About
+from mesh.core.draft import NewRecord
+from mesh.core.errors import UsageError
+from mesh.store.author import Author
+from mesh.store.captured import Digested
+from mesh.store.reading import Reader
+
+WORTH = 0.6  # quality from which on a document is worth reading beside the one sentence that is recorded anyway
+A_RUN = 20  # the rest of a first harvest has its sentences
+_BY_MODEL = "#"  # behind the key of a transcript: found by a model
+
+
+class Sessions(Protocol):
+    """The catalogue, as far as it is asked."""
+
+    def digests(self, after: int = 0) -> Iterator[Digested]:
+        """Every session's digest."""
+        ...
+
+
+def write_documents(
+    author: Author,
+    catalogue: Sessions,
+    recorded: Iterable[Candidate],
+    now_ms: int,
+    breathe: Callable[[], None] = lambda: None,
+) -> list[dict[str, Any]]:
+    """Documents for candidates that have become records in this run; returns `id`, `title`, `quality`, `candidate` of each.
+
+    Of one candidate, and of one place in a session, there is one at most, however often this runs. Nothing is raised for what
+    a session holds; what makes no good document makes none.
+    """
+    best = {candidate.id: (candidate, signal) for candidate in recorded if (signal := _best(candidate)) is not None}
+    if not best:
+        return []
+    sessions = {signal.key.partition(_BY_MODEL)[0]: None for _, signal in best.values()}
+    found: dict[tuple[str, str], Digested] = {}
+    for one in catalogue.digests():
+        breathe()
+        if one.key in sessions:
+            found[one.key, one.session] = one
+    written: list[dict[str, Any]] = []
+    for candidate, signal in best.values():
+        breathe()
+        session = found.get((signal.key.partition(_BY_MODEL)[0], signal.session))
+        if session is not None and len(written) < A_RUN:
+            written += _write(author, candidate, signal, session, now_ms)
+    return written
+
+
+def _best(candidate: Candidate) -> Signal | None:
+    """The session to tell of: one that is recorded, has a secret nowhere, was put right, and is surest."""
+    usable = [signal for signal in candidate.signals if signal.record and not signal.is_redacted]
+    return max(
+        usable,
+        key=lambda one: (one.item.fix_line is not None, one.item.confidence, one.times, one.session),
+        default=None,
+    )
+
+
+def _write(
+    author: Author, candidate: Candidate, signal: Signal, session: Digested, now_ms: int
+) -> list[dict[str, Any]]:
+    digest = _digest(session.digest)
+    if digest is None:
+        return []
+    items = [item for value in session.items if (item := item_from(value)) is not None]
+    focus = signal.item._replace(text=candidate.text)  # a person may have put it better
+    made = assemble(digest._replace(repo=signal.repo), items, focus)
+    if made is None or made.quality is None or made.quality < WORTH or _has_secret(made):
+        return []
+    memory = Memory(Reader(author.store.database.connection))
+    if _is_told(memory, made):
+        return []
+    pen = Pen()
+    about = About(repo=signal.repo, agent=signal.flavour, session=signal.session, confidence=candidate.confidence)
+    try:
+        drafts, answer = draft_learning(memory, made, about, pen, at_ms=signal.at_ms)
+    except UsageError:  # a name that looks like a secret, a text without end
+        return []
+    if not drafts or pen.found:
+        return []
+    (draft,) = drafts
+    assert isinstance(draft, NewRecord)
+    receipt = author.append([draft._replace(record=draft.record | {HARVESTED: now_ms})])
+    short = Reader(author.store.database.connection).short_id(receipt.tags[0])
+    return [{"id": short, "title": answer["title"], "quality": answer["quality"], "candidate": candidate.id}]
+
+
+def _is_told(memory: Memory, made: Learning) -> bool:
+    """Whether there is a document about the same place of the same session, or one of the same title here."""
+    for note in learnings(memory, made.repo):
+        known = learning_of(note)
+        if known.evidence == made.evidence or (known.title == made.title and known.repo == made.repo):
+            return True
+    return False
+
+
+def _has_secret(made: Learning) -> bool:
+    return any("[redacted: " in text for text in (made.title, *made.sections().values(), *made.related))
+
+
+def _digest(value: dict[str, Any]) -> Digest | None:
+    """A digest that was kept as JSON; None if it is none."""
+    try:
+        failures = [
+            Failure(**{name: one[name] for name in Failure._fields if name in one}) for one in value["failures"]
+        ]
+        corrections = [(line, text) for line, text in value["corrections"]]
+        kept = {name: value[name] for name in Digest._fields if name in value}
+        return Digest(**kept | {"failures": failures, "corrections": corrections})
+    except (KeyError, TypeError, ValueError):
+        return None
