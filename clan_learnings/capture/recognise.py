@@ -78,7 +78,7 @@ def _public(session: Session, source: Source) -> Session:
         session = _changed(session, _encodable, _encodable_values)
     if may_be_private(source.data):
         session = _changed(session, without_private, without_private_values)
-    return session
+    return session._replace(title=without_private(_encodable(session.title)))  # maybe from a file beside it
 
 
 def _name_of(source: Source) -> str:

@@ -15,6 +15,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
+
 from clan_learnings.capture.claude_words import attached, exit_code, fault, is_collateral, refusal
 from clan_learnings.capture.events import Event, Kind, Session, Usage
 from clan_learnings.capture.injected import typed
@@ -324,7 +326,7 @@ class _Reader:
         parent = self.fork or (first if first != last else "")
         title = self.titles.get("custom-title") or self.titles.get("ai-title") or self._summary()
         if is_subagent:
-            title = self.titles.get("task", "")
+            title = self._description() or self.titles.get("task", "")
             last, parent = self._subagent(last)
         used = list(self.usage.values())
         return Session(
@@ -345,6 +347,14 @@ class _Reader:
             calls=self.call_count,
             usage=Usage(sum(one[0] for one in used), sum(one[1] for one in used), sum(one[2] for one in used)),
         )
+
+    def _description(self) -> str:
+        # What the model called the subagent's task stands beside its transcript, if anywhere.
+        data = self.source.beside(f"agent-{self.agent}.meta.json") if self.agent else None
+        try:
+            return text_of(object_of(orjson.loads(data or b"{}")).get("description"))
+        except ValueError:
+            return ""
 
     def _summary(self) -> str:
         return next((text for leaf, text in self.summaries.items() if leaf in self.uuids), "")

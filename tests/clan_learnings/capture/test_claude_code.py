@@ -1,6 +1,7 @@
 """Claude Code's transcripts: who typed what, which calls failed and why, and nothing twice."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -315,6 +316,18 @@ def test_subagents_file_belongs_to_its_parent() -> None:
     assert (found.id, found.parent, found.is_subagent, found.title) == ("a7", "s1", True, "count files")
     assert found.name == "claude-code:s1"
     assert found.messages == 1
+
+
+def test_subagents_title_may_stand_beside_it(tmp_path: Path) -> None:
+    """What is private there is private too, and what is no JSON says nothing."""
+    aside: Any = {"isSidechain": True, "agentId": "a7"}
+    records, path = [user("u1", "count files", **aside)], tmp_path / "agent-a7.jsonl"
+    (tmp_path / "agent-a7.meta.json").write_text(
+        '{"agentType": "Explore", "description": "Count <private>x</private>files"}'
+    )
+    assert session(*records, path=str(path)).title == "Count files"
+    (tmp_path / "agent-a7.meta.json").write_text("torn")
+    assert session(*records, path=str(path)).title == "count files"
 
 
 def test_subagent_that_names_only_itself_has_its_parent_in_the_path() -> None:
