@@ -147,9 +147,7 @@ def _status(home: str, *, as_json: bool) -> int:
         f"capturing  {'on: the sidecar takes in what hooks point at' if settings.is_on else 'off: only by hand, with mesh capture'}"
     )
     budget = settings.budget
-    print(
-        f"budget     {budget.soft_bytes / 1024**3:g} GiB, at most {budget.hard_bytes / 1024**3:g}; {budget.age_days} days"
-    )
+    print(f"budget     {_readable(budget.soft_bytes)}, at most {_readable(budget.hard_bytes)}; {budget.age_days} days")
     if counts is None:
         print("kept       nothing yet")
         return EXIT_OK
@@ -175,6 +173,11 @@ def _forget(home: str, given: argparse.Namespace) -> int:
         print(f"{plain(session)} is forgotten: body, digest and items; it will not be captured again")
     tell("what was made of it before, if anything, is still there; to take that back: mesh retract, mesh erase")
     return EXIT_OK
+
+
+def _readable(size: int) -> str:
+    unit = "G" if size >= 1024**3 else "M"
+    return f"{size / _UNITS[unit.lower()]:.4g}{unit}"
 
 
 def _size(text: str) -> int:

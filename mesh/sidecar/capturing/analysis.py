@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from clan_learnings.capture.cleaning import Cleaner
 from clan_learnings.capture.events import Session
+from mesh.sidecar.capturing.projects import project_of
 from mesh.store.captured import Told
 
 RULES = 1  # raised when adapters or rules changed so that what failed or was skipped is worth another try
@@ -76,7 +77,7 @@ def _told(key: str, session: Session, analysts: Analysts, cleaner: Cleaner) -> T
         "messages": session.messages,
         "calls": session.calls,
         "outcome": digest.get("outcome", "unknown"),
-        "repo": digest.get("repo", ""),
+        "repo": project_of(digest.get("repo", ""), session.folder),
         "started_ms": session.started_ms,
         "ended_ms": session.ended_ms,
         "is_subagent": session.is_subagent,

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from clan_learnings.capture.digest import repo_of
-from clan_learnings.capture.home_folders import homeless
 from clan_learnings.capture.places import Found
 from clan_learnings.capture.quick.count import count, is_packed
 from clan_learnings.capture.quick.facts import Facts
 from clan_learnings.capture.sampling import Candidate
 from clan_learnings.capture.source import TooLarge, unpacked
 from mesh.sidecar.capturing.analysis import RULES
+from mesh.sidecar.capturing.projects import project_of
 from mesh.store.captured import Look
 from mesh.store.catalogue import Catalogue
 
@@ -112,19 +112,11 @@ def _as_facts(session: Facts) -> dict[str, Any]:
         "messages": session.messages,
         "calls": session.calls,
         "outcome": session.outcome,
-        "repo": _repo(session),
+        "repo": project_of(repo_of(session.remote, session.folder), session.folder),
         "started_ms": session.started_ms,
         "ended_ms": session.ended_ms,
         "is_subagent": session.is_subagent,
     }
-
-
-def _repo(session: Facts) -> str:
-    """A repository's identity. A folder that is gone stands for itself: it was somebody's project."""
-    found = repo_of(session.remote, session.folder)
-    if found or not session.folder or os.path.isdir(session.folder):
-        return found
-    return homeless(session.folder)
 
 
 def _candidate(found: Found, facts: dict[str, Any]) -> Candidate:
