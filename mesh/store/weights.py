@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LISTED = 10_000  # mentions of words that are gone through before the more frequent words only weigh
 LISTED_MOST = 400_000  # and if too few of those were in scope
 MEASURED = 600  # records whose length is looked up
-READ = 300  # records that are read at the most, or half as many again as are asked for
+READ = 200  # records that are read at the most, or half as many again as are asked for
 READ_AT_ONCE = 50  # after so many it is seen whether another could still be among the best
 REPEATED = 2.0  # times as often as expected a word may stand in one that is not read
 ENOUGH = 25  # records in scope that have rare words, so that frequent words need not find any
@@ -213,8 +213,10 @@ class Weights:
         ops += self._noted.having.get(stem, ())
         if inside is not None:
             ops = [op for op in ops if op in inside]
-        for op in ops:
-            gains[op] = gains.get(op, 0.0) + gain
+        found = dict.fromkeys(ops, gain)
+        for op in gains.keys() & found.keys():  # few have two rare words: no line of Python may run for the others
+            found[op] += gains[op]
+        gains.update(found)
 
     def _measure(
         self, gains: dict[int, float], scope: Scope, inside: set[int] | None, newest: int | None, most: int
