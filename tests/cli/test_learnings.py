@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from clan_learnings.agents import mcp_answers as answers
 from clan_learnings.context.mark import is_ours
+from mesh.sidecar.desk import Desk
 from tests.cli.test_commands import Shell, alpha, beta, carry
 from tests.cli.test_page_commands import editor
 
@@ -200,6 +202,18 @@ def test_a_learning_turns_up_where_records_do(alpha: Shell) -> None:
     alpha("erase", name, "--reason", "leaked")
     assert listed(alpha) == []
     assert all(SOLUTION.encode() not in path.read_bytes() for path in alpha.home.glob("*.db*"))
+
+
+def test_an_agent_finds_and_opens_a_learning(alpha: Shell) -> None:
+    """As the tools `search` and `fetch` of the MCP server answer: found by its words, opened whole, marked as ours."""
+    name = alpha.json(*ADD, "--example", "step one\n" + "step more\n" * 400)["id"]
+    desk = Desk(str(alpha.home))
+    found = answers.searched(desk.search("403 Forbidden"))
+    assert [(hit.id, hit.log) for hit in found.records] == [(name, "learnings")]
+    opened = answers.opened(desk.show(name))
+    assert opened.story["record"]["solution"] == SOLUTION
+    assert opened.story["record"]["example"].startswith("step one step more")
+    assert is_ours(answers.marked(opened.lines()))
 
 
 # edit
