@@ -64,7 +64,7 @@ def _capture(home: str, given: argparse.Namespace) -> int:
     began = time.monotonic()
     with Catalogue(home) as catalogue:
         catalogue.sweep()
-        capture = Capture(catalogue, real_analysts(), dry_run=given.dry_run)
+        capture = Capture(catalogue, real_analysts(), dry_run=given.dry_run, has_crew=True)
         try:
             report = capture.run(files, bar)
         finally:

@@ -116,7 +116,7 @@ class Catalogue:
                 "INSERT INTO bodies(file, first_line, place, bytes, packed, analysed, at_ms) VALUES(?,?,?,?,?,?,?)",
                 (file, taking.first_line, place, len(taking.segment), packed, 0, taking.look.mtime_ns // 1_000_000),
             )
-        self._run("UPDATE bodies SET analysed=? WHERE file=?", (int(taking.is_analysed), file))
+            self._run("UPDATE bodies SET analysed=? WHERE file=?", (int(taking.is_analysed), file))
         for loser in losers:
             void += self._demote(loser)
         if state:

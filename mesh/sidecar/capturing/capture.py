@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable, Iterable
 
 from clan_learnings.capture.places import Found
-from mesh.sidecar.capturing.analysis import NO_SESSION, RULES, Analysts, analyse
-from mesh.sidecar.capturing.reading import Reading, Refused, read_file
+from mesh.sidecar.capturing.analysis import RULES, Analysts
+from mesh.sidecar.capturing.preparing import by_crew, prepared
 from mesh.sidecar.capturing.report import Report
 from mesh.sidecar.capturing.stopping import Stopped
-from mesh.store.captured import COPY, FAILED, FORGOTTEN, MOVED_ON, SKIPPED, TAKEN, Known, Look, Taking
+from mesh.store.captured import COPY, FAILED, FORGOTTEN, MOVED_ON, SKIPPED, TAKEN, Look, Taking
 from mesh.store.catalogue import Catalogue
 
 _BATCH_FILES, _BATCH_BYTES, _BATCH_SECONDS = 64, 8 * 1024 * 1024, 2.0
+_WORTH_A_CREW = 200  # files
 _FAILURES = 20  # told by name
 
 
@@ -33,13 +34,18 @@ class Capture:
         breathe: Callable[[], None] = _go_on,
         *,
         dry_run: bool = False,
+        has_crew: bool = False,
     ) -> None:
-        """`breathe` is called often; it may sleep, or raise Stopped. Without a catalogue nothing is known, and nothing kept."""
+        """`breathe` is called often; it may sleep, or raise Stopped. Without a catalogue nothing is known, and nothing kept.
+
+        `has_crew`: other processes, with the real analysts, may help where there is much to do.
+        """
         self.report = Report()
         self.report.is_dry = dry_run
         self._catalogue = catalogue
         self._analysts = analysts
         self._breathe = breathe
+        self._has_crew = has_crew
         self._is_dry = dry_run or catalogue is None
         self._batch: list[Taking] = []
         self._batch_bytes = 0
@@ -48,16 +54,22 @@ class Capture:
     def run(self, files: Iterable[Found], progress: Callable[[], None] = _go_on) -> Report:
         """Take in what is new. Stops, with what was done so far kept, when `breathe` says so."""
         looks = self._catalogue.looks() if self._catalogue is not None else {}
+        unread: list[Found] = []
         try:
             for found in files:
                 self._breathe()
                 self.report.discovered += 1
-                look = Look(found.device, found.inode, found.size, found.mtime_ns)
                 before = looks.get(found.path)
-                if before is not None and _is_done(*before, look):
+                if before is not None and _is_done(*before, Look(*found[1:5])):
                     self.report.unchanged += 1
+                elif before is None and self._has_crew:
+                    unread.append(found)
+                    continue
                 else:
                     self._take(found)
+                progress()
+            for found, taking in by_crew(unread) if len(unread) >= _WORTH_A_CREW else map(self._alone, unread):
+                self._note(found, taking)
                 progress()
         except Stopped:
             self.report.is_cut = True
@@ -67,56 +79,24 @@ class Capture:
     def _take(self, found: Found) -> None:
         catalogue = self._catalogue
         known = catalogue.known(found.path) if catalogue is not None else None
-        try:
-            kept = (
-                catalogue.body(found.path) if catalogue is not None and known is not None and known.segments else None
-            )
-        except (OSError, ValueError):  # gone, or damaged: read the whole file again
-            kept = None
-        look = Look(found.device, found.inode, found.size, found.mtime_ns)
-        try:
-            reading = read_file(found.path, known, kept, self._breathe)
-        except Refused as refused:
-            self._keep(_without_body(found.path, look, SKIPPED, str(refused), known))
-            return
-        except OSError as error:
-            self._note_failure(found.path, f"cannot be read: {error.strerror}")
-            return
-        self.report.bytes += reading.look.size
-        self._keep(self._analysed(found.path, reading, known))
+        kept = None
+        if catalogue is not None and known is not None and known.segments:
+            try:
+                kept = catalogue.body(found.path)
+            except (OSError, ValueError):  # gone, or damaged: the whole file is read again
+                kept = None
+        self._note(found, prepared(found, known, kept, self._analysts, self._breathe))
 
-    def _analysed(self, path: str, reading: Reading, known: Known | None) -> Taking:
-        taking = Taking(
-            path,
-            reading.look,
-            reading.cursor,
-            reading.lines,
-            reading.hash,
-            TAKEN,
-            "",
-            "",
-            RULES,
-            reading.segment,
-            reading.first_line,
-            is_analysed=True,
-            is_continued=reading.is_continued,
-            sessions=[],
-            known=known,
-        )
-        try:
-            analysis = analyse(reading.body, path, self._analysts, self._breathe)
-        except Stopped:
-            raise
-        except Exception as error:  # noqa: BLE001 (bytes of strangers, and rules that others write)
-            # Of the error only its sort: its words may be those of the transcript.
-            return taking._replace(state=FAILED, why=f"not analysed: {type(error).__name__}", is_analysed=False)
-        if not analysis.sessions:
-            why = next(iter(analysis.skipped), NO_SESSION) if not analysis.flavour else NO_SESSION
-            return taking._replace(state=SKIPPED, why=why, flavour=analysis.flavour, segment=None, cursor=0, lines=0)
-        if reading.shortened:
-            for told in analysis.sessions:
-                told.digest.setdefault("skipped", {})["a text too long to be kept whole"] = reading.shortened
-        return taking._replace(flavour=analysis.flavour, sessions=analysis.sessions)
+    def _alone(self, found: Found) -> tuple[Found, Taking | str]:
+        return found, prepared(found, None, None, self._analysts, self._breathe)
+
+    def _note(self, found: Found, taking: Taking | str) -> None:
+        if isinstance(taking, str):
+            self._note_failure(found.path, taking)
+            return
+        if taking.hash:
+            self.report.bytes += taking.look.size
+        self._keep(taking)
 
     def _keep(self, taking: Taking) -> None:
         self._batch.append(taking)
@@ -166,23 +146,3 @@ class Capture:
 def _is_done(before: Look, state: str, rules: int, look: Look) -> bool:
     """Whether a file is as it was. What failed or was skipped by older rules is tried once more."""
     return before == look and (rules == RULES or state not in (FAILED, SKIPPED))
-
-
-def _without_body(path: str, look: Look, state: str, why: str, known: Known | None) -> Taking:
-    return Taking(
-        path,
-        look,
-        0,
-        0,
-        b"",
-        state,
-        why,
-        "",
-        RULES,
-        None,
-        1,
-        is_analysed=False,
-        is_continued=True,
-        sessions=[],
-        known=known,
-    )

@@ -15,6 +15,7 @@ from clan_learnings.capture.quick.facts import Facts
 from clan_learnings.capture.sampling import Candidate
 from clan_learnings.capture.source import TooLarge, unpacked
 from mesh.sidecar.capturing.analysis import RULES
+from mesh.sidecar.capturing.preparing import processors
 from mesh.sidecar.capturing.projects import project_of
 from mesh.store.captured import Look
 from mesh.store.catalogue import Catalogue
@@ -69,7 +70,7 @@ def scan(files: list[Found], catalogue: Catalogue | None, progress: Callable[[in
 
 
 def _counted(files: list[Found]) -> Iterator[tuple[Found, "list[dict[str, Any]] | str"]]:
-    processes = min(_processors(), _PROCESSES, len(files) // _ALONE + 1)
+    processes = min(processors(), _PROCESSES, len(files) // _ALONE + 1)
     if processes < 2:
         for found in files:
             yield found, _facts(found.path)
@@ -77,13 +78,6 @@ def _counted(files: list[Found]) -> Iterator[tuple[Found, "list[dict[str, Any]] 
     paths = [found.path for found in files]
     with multiprocessing.Pool(processes) as pool:
         yield from zip(files, pool.imap(_facts, paths, chunksize=_CHUNK), strict=True)
-
-
-def _processors() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS
-        return os.cpu_count() or 1
 
 
 def _facts(path: str) -> "list[dict[str, Any]] | str":
