@@ -9,8 +9,8 @@ import sys
 import termios
 import textwrap
 import tty
-from collections.abc import Callable
 from select import select
+from typing import Self
 
 from clan_learnings.harvest.candidates import Candidate
 from mesh.cli.curate import decided
@@ -24,7 +24,7 @@ _KEYS = {"a": "accept", "e": "edit", "r": "reject", "m": "merge", "s": "skip", "
 _HELP = "   ".join(f"{key} {word}" for key, word in _KEYS.items())
 _EVIDENCE = 4
 _END = "\x04"  # Ctrl-D
-_INTERRUPT, _ESCAPE = "\x03", "\x1b"
+_ESCAPE = "\x1b"
 _SEQUENCE_SECONDS = 0.05  # in which the rest of a key arrives
 
 
@@ -33,12 +33,13 @@ def review(curator: Curator) -> int:
     queue = curator.queue()
     counts: dict[str, int] = {}
     left = len(queue)
-    for number, candidate in enumerate(queue, 1):
-        action = _decide(curator, candidate, f"{number} of {len(queue)}")
-        if action == "quit":
-            break
-        left -= 1
-        counts[action] = counts.get(action, 0) + 1
+    with _Keyboard() as keyboard:
+        for number, candidate in enumerate(queue, 1):
+            action = _decide(curator, keyboard, candidate, f"{number} of {len(queue)}")
+            if action == "quit":
+                break
+            left -= 1
+            counts[action] = counts.get(action, 0) + 1
     _clear()
     done = ", ".join(f"{count} {_PAST[action]}" for action, count in counts.items()) or "nothing was decided"
     print(f"{done}; {number_of(left, 'candidate')} left" if queue else "nothing waits for a person")
@@ -48,7 +49,7 @@ def review(curator: Curator) -> int:
 _PAST = {"accept": "accepted", "edit": "edited", "reject": "rejected", "merge": "merged", "skip": "skipped"}
 
 
-def _decide(curator: Curator, candidate: Candidate, place: str) -> str:
+def _decide(curator: Curator, keyboard: "_Keyboard", candidate: Candidate, place: str) -> str:
     """One screen, until something was decided about it."""
     said = ""
     while True:
@@ -58,7 +59,7 @@ def _decide(curator: Curator, candidate: Candidate, place: str) -> str:
         if said:
             print(f"\n{said}")
         print(f"\n{_HELP}", flush=True)
-        action = _KEYS.get(_key(), "")
+        action = _KEYS.get(keyboard.key(), "")
         try:
             if action in ("skip", "quit"):
                 return action
@@ -66,25 +67,25 @@ def _decide(curator: Curator, candidate: Candidate, place: str) -> str:
                 tell(decided(curator.accept(candidate.id), "accept"))
                 return action
             if action == "reject":
-                curator.reject(candidate.id, _line("why (may be empty): "))
+                curator.reject(candidate.id, keyboard.line("why (may be empty): "))
                 return action
             if action == "merge":
-                into = _chosen(_line("into which candidate (number above, or an id): "), linked)
+                into = _chosen(keyboard.line("into which candidate (number above, or an id): "), linked)
                 if into:
                     curator.merge(candidate.id, into)
                     return action
                 said = "nothing was merged"
             elif action == "edit":
-                candidate, said = _edited(curator, candidate)
+                candidate, said = _edited(curator, keyboard, candidate)
         except MeshError as error:
             said = plain(f"{error}; next: {error.next_step}")
 
 
-def _edited(curator: Curator, candidate: Candidate) -> tuple[Candidate, str]:
+def _edited(curator: Curator, keyboard: "_Keyboard", candidate: Candidate) -> tuple[Candidate, str]:
     """Other words; the same screen once more, to accept them."""
-    text = _line("new sentence (empty: as it is): ")
-    wrong = _line("what is wrong (empty: as it is): ") if candidate.wrong else ""
-    right = _line("what is right (empty: as it is): ") if candidate.right else ""
+    text = keyboard.line("new sentence (empty: as it is): ")
+    wrong = keyboard.line("what is wrong (empty: as it is): ") if candidate.wrong else ""
+    right = keyboard.line("what is right (empty: as it is): ") if candidate.right else ""
     if not (text or wrong or right):
         return candidate, "nothing was changed"
     curator.edit(candidate.id, text, wrong, right)
@@ -113,7 +114,8 @@ def screen(candidate: Candidate, linked: list[Candidate], place: str, width: int
         f" {', '.join(candidate.flavours)}{across}; in {', '.join(map(place_name, candidate.repos))}", "  ", width,
     )]  # fmt: skip
     lines += _wrapped(f"waits because: {_because(candidate)}", "  ", width)
-    lines += [line for problem in candidate.problems for line in _wrapped(problem, "  problem: ", width)]
+    more = [problem for problem in candidate.problems if problem not in candidate.why]
+    lines += [line for problem in more for line in _wrapped(problem, "  problem: ", width)]
     for signal in candidate.signals[:_EVIDENCE]:
         quote = f": {signal.item.quote}" if signal.item.quote else ""
         lines += _wrapped(f"{signal.session}, line {signal.item.line}{quote}", "  shown by ", width)[:3]
@@ -143,24 +145,33 @@ def _clear() -> None:
         print("\x1b[H\x1b[2J\x1b[3J", end="")
 
 
-def _key() -> str:
-    """One key, without waiting for the end of a line. Nothing more to read, or Ctrl-D, means quit."""
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    try:
-        tty.setcbreak(descriptor)
-        pressed = os.read(descriptor, 1).decode("ascii", "replace").lower()
-        while pressed == _ESCAPE and select([descriptor], [], [], _SEQUENCE_SECONDS)[0]:
-            os.read(descriptor, 32)  # an arrow key ends in a letter, which means nothing here
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-    if pressed == _INTERRUPT:
-        raise KeyboardInterrupt
-    return "q" if pressed in ("", _END) else pressed
+class _Keyboard:
+    """The terminal in a mode that gives single keys, for a `with`; in between, lines as usual."""
 
+    def __init__(self) -> None:
+        self._descriptor = sys.stdin.fileno()
+        self._usual = termios.tcgetattr(self._descriptor)
 
-def _line(question: str, read: Callable[[str], str] = input) -> str:
-    try:
-        return read(question).strip()
-    except EOFError:
-        return ""
+    def __enter__(self) -> Self:
+        tty.setcbreak(self._descriptor, termios.TCSADRAIN)  # before the first screen: whoever is quick loses no key
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._usual)
+
+    def key(self) -> str:
+        """One key, without waiting for the end of a line. Nothing more to read, or Ctrl-D, means quit."""
+        pressed = os.read(self._descriptor, 1).decode("ascii", "replace").lower()
+        while pressed == _ESCAPE and select([self._descriptor], [], [], _SEQUENCE_SECONDS)[0]:
+            os.read(self._descriptor, 32)  # an arrow key ends in a letter, which means nothing here
+        return "q" if pressed in ("", _END) else pressed
+
+    def line(self, question: str) -> str:
+        """A line, which can be corrected while typing; empty at the end of input."""
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._usual)
+        try:
+            return input(question).strip()
+        except EOFError:
+            return ""
+        finally:
+            tty.setcbreak(self._descriptor, termios.TCSADRAIN)

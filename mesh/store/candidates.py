@@ -23,6 +23,10 @@ CREATE INDEX candidates_by_state ON candidates(state, waits);
 CREATE TABLE words(word TEXT NOT NULL, candidate INTEGER NOT NULL, PRIMARY KEY(word, candidate)) WITHOUT ROWID;
 CREATE INDEX words_by_candidate ON words(candidate);
 CREATE TABLE transcripts(key TEXT NOT NULL, candidate INTEGER NOT NULL, PRIMARY KEY(key, candidate)) WITHOUT ROWID;
+CREATE TABLE errors(
+    signature TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY(signature, session)
+    ) WITHOUT ROWID;
+CREATE INDEX errors_by_key ON errors(key);
 CREATE TABLE progress(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """,
 )
@@ -133,8 +137,11 @@ class Candidates:
 
     def of_forgotten(self, is_there: Callable[[str], bool]) -> list[tuple[str, str]]:
         """Candidates of transcripts that are not there any more: key and id."""
-        keys = [row[0] for row in self._run("SELECT DISTINCT key FROM transcripts")]
-        gone = json.dumps([key for key in keys if not is_there(key)])
+        keys = [row[0] for row in self._run("SELECT key FROM transcripts UNION SELECT key FROM errors")]
+        lost = [key for key in keys if not is_there(key)]
+        for key in lost:
+            self.forget_errors(key)
+        gone = json.dumps(lost)
         rows = self._run(
             "SELECT key, id FROM transcripts JOIN candidates USING(candidate)"
             " WHERE key IN (SELECT value FROM json_each(?)) ORDER BY id",
@@ -147,6 +154,19 @@ class Candidates:
         number = self._run("SELECT candidate FROM candidates WHERE id=?", (name,)).get
         self._run("DELETE FROM transcripts WHERE key=? AND candidate=?", (_storable(key), number))
         return self._run("SELECT 1 FROM transcripts WHERE candidate=? LIMIT 1", (number,)).get is not None
+
+    # Errors, until a second session has the same
+
+    def note_error(self, signature: str, session: str, key: str, body: dict[str, Any]) -> list[dict[str, Any]]:
+        """A session had an error. Returns what all sessions with the same have said of it, if there are several."""
+        row = (_storable(signature), _storable(session), _storable(key), json.dumps(body, separators=(",", ":")))
+        self._run("INSERT OR REPLACE INTO errors VALUES(?,?,?,?)", row)
+        rows = self._run("SELECT body FROM errors WHERE signature=? ORDER BY session", row[:1]).fetchall()
+        return [_read(each[0]) for each in rows] if len(rows) > 1 else []
+
+    def forget_errors(self, key: str) -> None:
+        """A transcript tells of no error any more."""
+        self._run("DELETE FROM errors WHERE key=?", (_storable(key),))
 
     def rewrite(self) -> None:
         """Leave nothing in the file of what was removed."""

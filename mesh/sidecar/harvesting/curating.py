@@ -107,8 +107,9 @@ class Curator:
             raise UsageError(
                 f"{one.id} is a record already", "join the patterns instead: mesh pattern alias NAME OTHER"
             )
+        words = {name: getattr(other, name) for name in ("kind", "text", "wrong", "right")}
         for signal in one.signals:
-            other = with_signal(other, signal)
+            other = with_signal(other, signal)._replace(**words)  # the person chose those
         if other.state in (NOTICED, PROVISIONAL, APPROVED):
             other = other._replace(state=NOTICED if not other.is_accepted else other.state)
         self._keep(other)

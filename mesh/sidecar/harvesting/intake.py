@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from clan_learnings.harvest.candidates import MERGED, REJECTED, Candidate, Signal
+from clan_learnings.harvest.candidates import MERGED, REJECTED, Candidate, Signal, signal_from
 from clan_learnings.harvest.clusters import place, signals_of
 from clan_learnings.harvest.evidence_bar import Bar, judged
 from clan_learnings.harvest.gate import is_redacted, problems
 from clan_learnings.harvest.items import Item, item_from
+from clan_learnings.harvest.recurring_errors import recurring
 from clan_learnings.redaction import redact_value
 from clan_learnings.repository import find
 from mesh.sidecar.harvesting.shelf import KeptShelf
@@ -72,7 +73,23 @@ class Intake:
         """One session. What an earlier reading of the same transcript said is void."""
         self._void(found.key, found.session)
         items = [item for value in found.items[:_ITEMS] if (item := item_from(value)) is not None]
-        return self._add(found, items)._replace(sessions=1)
+        return _sum(self._add(found, items)._replace(sessions=1), self._recurring(found, items))
+
+    def _recurring(self, found: Digested, items: Sequence[Item]) -> Taken:
+        """Errors that no rule has made anything of: one that a second session has too is a signal of both."""
+        told = {item.signature for item in items}
+        total = Taken()
+        for item in recurring(found.digest.get("failures")):
+            if item.signature in told:
+                continue
+            told.add(item.signature)
+            own = self.signal(found, item)
+            again = self._shelf.kept.note_error(item.signature, found.session, found.key, own.as_json())
+            for body in again:
+                signal = signal_from(body)
+                if signal is not None:
+                    total = _sum(total, self._place(signal, signal.key))
+        return total
 
     def add(self, found: Digested, items: Sequence[Item]) -> Taken:
         """What somebody else has found in a session that was read before."""
@@ -80,17 +97,19 @@ class Intake:
             return self._add(found._replace(key=found.key + BY_MODEL), items)
 
     def _add(self, found: Digested, items: Sequence[Item]) -> Taken:
-        signals = signals_of(items, lambda item: self.signal(found, item))
-        founded = joined = again = 0
-        for signal in signals:
-            placed, is_new = place(self._shelf, signal)
-            self._shelf.kept.found_in(placed.id, found.key)
-            if is_new:
-                founded += len(placed.signals) == 1
-                joined += len(placed.signals) > 1
-                again += placed.state == REJECTED
-                self.judge(placed)
-        return Taken(0, len(items), founded, joined, again)
+        total = Taken(items=len(items))
+        for signal in signals_of(items, lambda item: self.signal(found, item)):
+            total = _sum(total, self._place(signal, found.key))
+        return total
+
+    def _place(self, signal: Signal, key: str) -> Taken:
+        placed, is_new = place(self._shelf, signal)
+        self._shelf.kept.found_in(placed.id, key)
+        if not is_new:
+            return Taken()
+        self.judge(placed)
+        is_first = len(placed.signals) == 1
+        return Taken(founded=is_first, joined=not is_first, again=placed.state == REJECTED)
 
     def signal(self, found: Digested, item: Item) -> Signal:
         """What a session says, without its secrets."""
@@ -124,17 +143,17 @@ class Intake:
     def _forget(self, catalogue: Catalogue) -> int:
         """What a person has taken out of the catalogue goes from here too; what is a record by now stays one."""
         there = catalogue.keys()
-        gone = self._shelf.kept.of_forgotten(lambda key: key.removesuffix(BY_MODEL) in there)
-        if not gone:
-            return 0
         with self._shelf.kept.writing():
+            gone = self._shelf.kept.of_forgotten(lambda key: key.removesuffix(BY_MODEL) in there)
             for key, name in gone:
                 self._shelf.kept.forget(key, name)
                 self._without(name, key)
-        self._shelf.kept.rewrite()
+        if gone:
+            self._shelf.kept.rewrite()
         return len(gone)
 
     def _void(self, key: str, session: str) -> None:
+        self._shelf.kept.forget_errors(key)
         for name in self._shelf.kept.told_by(key):
             found = self._shelf.get(name)
             if found is not None and any(

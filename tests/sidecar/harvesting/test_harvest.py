@@ -173,6 +173,35 @@ def test_the_repository_is_found_by_its_folder_where_the_transcript_does_not_tel
     assert farm.only().repos == [WEB]
 
 
+FAILURE = {
+    "line": 9,
+    "command": "make deploy",
+    "error": "ssh: connect to host bastion port 22: Connection refused",
+    "signature": "ssh connect to host port connection refused",
+    "tool": "Bash",
+    "fix_line": None,
+    "fix": "",
+}
+
+
+def test_an_error_that_recurs_in_another_session_is_a_candidate(farm: Farm) -> None:
+    """One alone is no signal at all; what a rule has made an item of is not told twice."""
+    farm.session("codex:1", failures=[FAILURE])
+    farm.harvest()
+    assert farm.candidates() == []
+    farm.session("claude-code:2", failures=[FAILURE | {"line": 30}])
+    farm.harvest()
+    found = farm.only()
+    assert (found.kind, found.sessions, found.state) == ("pitfall", 2, PROVISIONAL)
+    assert found.is_cross_flavour
+    assert found.text == "`make deploy` fails with “ssh: connect to host bastion port 22: Connection refused”"
+    assert [signal.item.line for signal in found.signals] == [30, 9]
+    known = fact("ssh to the bastion host needs the VPN.", kind="pitfall", signature=FAILURE["signature"])
+    farm.session("codex:3", known, failures=[FAILURE])
+    farm.harvest()
+    assert farm.only().sessions == 3
+
+
 def test_what_a_grown_file_does_not_say_any_more_is_no_signal(farm: Farm) -> None:
     """Read again, judged again; what nobody speaks for is gone."""
     path = farm.session("codex:1", correction(), fact())
