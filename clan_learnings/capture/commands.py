@@ -93,6 +93,27 @@ _FILTERS = frozenset(
 )
 # Words after which the next one says what is run.
 _RUNNERS = frozenset(("run", "exec", "x", "dlx", "task", "compose", "tool", "-m"))
+# Programs that do another thing with each subcommand or script, whatever options come first.
+_MANY_SIDED = frozenset(
+    (
+        "git",
+        "gh",
+        "docker",
+        "kubectl",
+        "npm",
+        "pnpm",
+        "yarn",
+        "cargo",
+        "go",
+        "make",
+        "python",
+        "python3",
+        "node",
+        "ruby",
+        "bash",
+        "sh",
+    )
+)
 _KEY_WORDS, _SHORT_OPTION = 3, 2
 _NAME = re.compile(r"^[A-Za-z@][\w:.@-]*$")
 
@@ -123,6 +144,13 @@ class Command(NamedTuple):
                 if word not in _RUNNERS or parts[-2] in _RUNNERS:
                     break
         return " ".join(parts)
+
+    @property
+    def sort(self) -> str:
+        """The key of a program that does many things, the bare name of one that does one."""
+        first = self.words[0] if self.words else ""
+        has_subcommand = self.program in _MANY_SIDED or (first.isalpha() and first.islower())
+        return self.key if has_subcommand else self.program
 
     @property
     def targets(self) -> frozenset[str]:

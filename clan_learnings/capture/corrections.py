@@ -42,6 +42,7 @@ _NO = re.compile(r"^(?:no|nope|nah)\b")
 _RETYPED = 0.6  # shared words of a prompt that was typed again
 _LEAST = 2  # weight
 _STEM = 4  # letters by which two words are related
+_FEW, _MANY = 3, 60  # words of a remark about what was just made
 _BACK = 60  # events
 
 
@@ -93,7 +94,7 @@ def _prompted(events: list[Event], at: int) -> Correction | None:
     weight = _weighed(events, at, sound, before)
     if weight < _LEAST or (sound.is_agreement and not sound.against + sound.complaint):
         return None
-    sureness = 0.8 if weight >= 2 * _LEAST else 0.7 if weight > _LEAST else 0.6
+    sureness = 0.6 if weight == _LEAST else 0.8 if sound.against and weight >= 2 * _LEAST else 0.7
     return Correction(prompt.line, text, Manner.OBJECTED, sureness, done, _acted(events, at), prompt.at_ms)
 
 
@@ -122,16 +123,20 @@ def _weighed(events: list[Event], at: int, sound: Words, before: list[Event]) ->
     last = next((event for event in reversed(before) if event.kind is Kind.REPLY), None)
     if _NO.match(said) and last is not None and _ASKED.search(last.text.rstrip()[-200:]):
         return 0  # an answer
-    if sound.is_agreement and sound.is_question:
+    if sound.is_agreement and sound.asks:
         return 0  # asks whether both mean the same
-    has_changed = any(is_edit(event) for event in _turn_before(events, at, 2))
-    weight = sound.against + (sound.weak if sound.against or any(is_edit(event) for event in before) else 0)
-    weight += sound.complaint if has_changed or sound.against else 0
+    weight = sound.against
+    if not sound.is_new:
+        has_just_changed = any(is_edit(event) for event in before)
+        has_changed = has_just_changed or any(is_edit(event) for event in _turn_before(events, at, 2))
+        weight += sound.weak if sound.against or has_just_changed else 0
+        weight += has_just_changed and not sound.asks and not sound.is_agreement and _FEW <= sound.size <= _MANY
+        weight += sound.complaint if sound.against or has_changed else 0
     answer = _answer(events, at)
     if answer is not None and concedes(answer.text) and sound.size > 2 and (weight or not sound.is_new):
         weight += _LEAST
     if sound.against < 2 * _LEAST:
-        weight -= sound.is_question + (2 + sound.weak) * sound.is_new
+        weight -= sound.is_question + 2 * sound.is_new
     return weight - 2 * is_long(sound)
 
 

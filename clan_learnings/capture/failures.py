@@ -45,6 +45,7 @@ _FAR, _NEAR = 80, 8  # attempts ahead that are looked at: for the same check, fo
 _ALIKE = 0.34  # shared words of two ways to do one thing
 _ALIKE_BY_SHELL = 0.25  # where only quoting was wrong, the rest of a line may change with it
 _SUBSTITUTE = 0.4
+_SAME_PROGRAM = 0.1  # where the subcommand is what was wrong
 _CLEARLY = 0.5
 _SAME_ERROR = 0.6  # shared words of two lines that are one error
 _EVERYTHING = frozenset((".", "./...", "...", "*", "--all"))
@@ -59,6 +60,10 @@ _INTERPRETERS = frozenset(
 _USAGE = re.compile(
     r"unknown (?:option|flag|command|argument|subcommand)|unrecogni[sz]ed|unexpected (?:argument|option|token|eof)|invalid (?:option|argument|flag|usage|value)|usage:|"
     r"illegal option|requires? (?:an? |the )?(?:argument|value)|parse error|no matches found|syntax error|bad substitution|not found|not recognized|ambiguous argument|accepts \d+ arg",
+    re.IGNORECASE,
+)
+_NO_SUBCOMMAND = re.compile(
+    r"missing script|unknown (?:command|subcommand|task)|no such (?:command|subcommand|task)|is not an? [\w-]+ command|unrecogni[sz]ed (?:command|subcommand)|no task|task not found|no rule to make target|command .{1,40} not found",
     re.IGNORECASE,
 )
 _ASSIGNMENT = re.compile(r"\b[A-Za-z_]\w*=\S+")
@@ -141,9 +146,23 @@ def _chain(attempts: list[Attempt], number: int) -> tuple[list[int], int | None]
             continue
         if has_failed and _are_alike(before.output, attempt.output):
             chain.append(place)
-        elif has_failed or attempt.state is State.WORKED:
+        elif has_failed or (attempt.state is State.WORKED and _settles(attempts, chain[-1], place)):
             return chain, place
     return chain, None
+
+
+def _settles(attempts: list[Attempt], failed: int, passed: int) -> bool:
+    """Whether a success says something about the failure: of all that had failed, or after an edit, or of how it was called."""
+    failure, success = attempts[failed], attempts[passed]
+    if is_by_shell(failure.output) or _USAGE.search(telling_line(failure.output)):
+        return True
+    last = last_of(failure.call.text)
+    left = last.targets - _EVERYTHING if last else frozenset()
+    for command in commands_in(success.call.text):
+        right = command.targets - _EVERYTHING
+        if last is not None and command.key == last.key and (right >= left if left else not right):
+            return True
+    return any(is_edit(attempt.call) and attempt.state is State.WORKED for attempt in attempts[failed + 1 : passed])
 
 
 def _may_answer(failed: Attempt, attempt: Attempt) -> bool:
@@ -220,7 +239,7 @@ def _is_another_way(failure: Attempt, success: Attempt) -> bool:
     before, after = plain(line), plain(other)
     if before != after and not before.endswith(after):
         return True
-    if is_by_shell(failure.output):
+    if is_by_shell(failure.output) or ("sudo " in other and "sudo " not in line):
         return True
     return bool(set(_ASSIGNMENT.findall(other[:_CHARS])) - set(_ASSIGNMENT.findall(line[:_CHARS])))
 
@@ -239,6 +258,8 @@ def _other_way(attempts: list[Attempt], number: int, prompts: list[int]) -> tupl
             continue
         if attempt.state is not State.WORKED and not _is_past(failed, attempt):
             continue
+        if attempt.state is State.WORKED and _is_same(line, attempt.call.text):
+            continue  # which did not settle it
         way, least = _way(line, attempt.call.text, failed.output, is_shells=is_shells)
         share = likeness(line, attempt.call.text) + (0.1 if attempt.output.strip() else 0.0)
         if way is not Way.NOT and share >= least and (best is None or share > best[0]):
@@ -259,8 +280,10 @@ def _way(line: str, other: str, output: str, *, is_shells: bool) -> tuple[Way, f
         return Way.INSTEAD, 0.0
     if is_shells:
         return (Way.OTHERWISE, _ALIKE_BY_SHELL) if mine & its else (Way.NOT, 1.0)
-    if one.key in {command.key for command in commands_in(other)}:
+    if one.sort in {command.sort for command in commands_in(other)}:
         return Way.OTHERWISE, _ALIKE
+    if one.program == last.program and _NO_SUBCOMMAND.search(telling_line(output)):
+        return Way.OTHERWISE, _SAME_PROGRAM
     return (Way.INSTEAD, _SUBSTITUTE) if _is_unknown(line, output) else (Way.NOT, 1.0)
 
 

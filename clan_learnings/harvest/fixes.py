@@ -83,7 +83,7 @@ def _teaches(mended: Mended) -> bool:
         return False
     if mended.way is not Way.EDITED and _ONCE.search(error) and not _MISSING_PROGRAM.search(error):
         return False
-    if mended.way is Way.EDITED and is_assertion(mended):
+    if is_assertion(mended) and not _has_other_variables(mended):
         return False
     if mended.way is Way.PREPARED and mended.fix is not None and mended.fix.at - mended.attempt.at > 4 * _FAR:
         return False
@@ -98,6 +98,14 @@ def is_assertion(mended: Mended) -> bool:
     return bool(_ASSERTED.search(error)) or bool(
         _TESTS.search(mended.attempt.call.text[:2000]) and _ASSERTED.search(output[-4000:])
     )
+
+
+def _has_other_variables(mended: Mended) -> bool:
+    """Whether the environment was what a test had missed."""
+    if mended.way is not Way.OTHERWISE or mended.passed is None:
+        return False
+    before, after = (set(_ASSIGNED.findall(attempt.call.text)) for attempt in (mended.attempt, mended.passed))
+    return bool(after - before)
 
 
 def _is_sure(mended: Mended) -> bool:

@@ -90,7 +90,7 @@ def test_thanks_at_the_end_are_success() -> None:
     made.says("write it")
     made.edits("/src/a.py")
     made.replies("Done.")
-    made.says("ok, works. great")
+    made.says("ok, that works, great")
     assert outcome(made) == "success"
 
 

@@ -42,7 +42,7 @@ def test_an_interruption_counts_with_the_words_that_follow() -> None:
     made.says("fix tests")
     made.is_refused("Edit", "", file_path="/src/reset.py", old_string="a", new_string="b")
     made.stops()
-    line = made.says("fix the test, the code is right")
+    line = made.says("change the test, the reset itself is fine")
     assert [(item.line, item.confidence) for item in corrections(made)] == [(line, 0.7)]
 
 
@@ -50,7 +50,7 @@ def test_an_interruption_counts_with_the_words_that_follow() -> None:
     "words",
     [
         "continue",
-        "sorry, continue",
+        "sorry, go on",
         "go ahead",
         "i'll take it from here",
         "Implement the following plan: A better panel",
@@ -89,7 +89,7 @@ def test_questions_that_want_to_be_clarified_are_none() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "no, the block should stay as is",
+        "no, the table should stay where it is",
         "that's not the file i meant",
         "not that box, but the outer one",
         "the list is only showing two rows, it should show all of them",
@@ -100,7 +100,7 @@ def test_questions_that_want_to_be_clarified_are_none() -> None:
         "you forgot the footer",
         "I said use tabs instead of spaces",
         "please don't touch the lock file",
-        "That's too verbose, make a simple list",
+        "That's too wordy, give me bullet points",
         "tests are failing now",
     ],
 )
@@ -113,7 +113,7 @@ def test_pushback_after_a_change_is_a_correction(words: str) -> None:
     "words",
     [
         "great, thanks",
-        "ok, works. great",
+        "ok, that works, great",
         "now add a second panel",
         "can you also add a test for this?",
         "do we also want to check for an empty name?",
@@ -137,7 +137,7 @@ def test_no_as_an_answer_to_a_question_is_none() -> None:
     made.says("why does it fail?")
     made.edits("/src/a.py")
     made.replies("It is the cache. Want me to switch it off?")
-    made.says("no don't, let's see if it keeps happening")
+    made.says("no don't, let's wait and see")
     assert corrections(made) == []
 
 

@@ -204,14 +204,49 @@ def test_reading_the_manual_is_no_fix() -> None:
     assert found_in(made.session()) == []
 
 
+def test_a_subcommand_that_is_called_otherwise() -> None:
+    """The program is right, the name of what it shall do is not."""
+    made = Made()
+    line = made.runs("npm test", 'npm ERR! Missing script: "test"', 1)
+    made.runs("npm run test:unit", "12 passed")
+    assert [item.line for item in fixes(made)] == [line]
+
+
+def test_a_program_that_does_one_thing_is_the_same_with_any_options() -> None:
+    """Options come first, so its first word is no subcommand."""
+    made = Made()
+    line = made.runs("sed -i 's/a/b/' notes.txt", "sed: 1: invalid command code n", 1)
+    made.runs("sed -i '' 's/a/b/' notes.txt", "")
+    assert [(item.line, item.fix_line) for item in fixes(made)] == [(line, line + 1)]
+
+
+def test_rights_that_were_missing_are_a_fix() -> None:
+    """The same line as somebody else."""
+    made = Made()
+    made.runs("systemctl restart web", "Failed to restart web.service: Access denied", 1)
+    made.runs("sudo systemctl restart web", "")
+    (item,) = fixes(made)
+    assert "`sudo systemctl restart web` works" in item.text
+
+
+def test_less_of_the_same_that_passes_is_no_fix() -> None:
+    """One package is fine; that says nothing about all of them."""
+    made = Made()
+    made.runs("go vet ./...", "b/b.go:3:2: unreachable code", 1)
+    made.runs("go vet ./a", "")
+    assert fixes(made) == []
+
+
 def test_what_the_model_names_as_wrong_and_swaps_is_a_fix() -> None:
     """The answer says A instead of B, the next edit of a file it had changed before does just that."""
     made = Made()
-    made.edits("/src/release.yaml", "brews: []", "brews:\n  folder: Formula")
-    line = made.replies("There is a schema error: the key should be `directory` instead of `folder`. Let me fix that.")
-    fix = made.edits("/src/release.yaml", "    folder: Formula", "    directory: Formula")
+    made.edits("/src/release.yaml", "jobs: []", "jobs:\n  timeout: 5")
+    line = made.replies(
+        "There is a schema error: the key should be `timeout_minutes` instead of `timeout:`. Let me fix that."
+    )
+    fix = made.edits("/src/release.yaml", "    timeout: 5", "    timeout_minutes: 5")
     (item,) = fixes(made)
-    assert (item.line, item.fix_line, item.wrong, item.right) == (line, fix, "folder", "directory")
+    assert (item.line, item.fix_line, item.wrong, item.right) == (line, fix, "timeout:", "timeout_minutes")
 
 
 def test_a_check_that_failed_elsewhere_and_was_mended_here() -> None:
@@ -219,7 +254,7 @@ def test_a_check_that_failed_elsewhere_and_was_mended_here() -> None:
     made = Made("codex")
     made.says("why is this failing? https://example.com/run/1")
     made.runs("gh run view 1 --log", "lots of text")
-    line = made.replies("Got it: the job is failing on two `version-mismatch` findings.")
+    line = made.replies("The nightly build is failing because of two `unpinned-image` warnings.")
     fix = made.edits("/src/.github/ci.yml", "# v1", "# v1.4.3")
     made.runs("docker run audit .", "No findings")
     assert [(item.line, item.fix_line) for item in fixes(made)] == [(line, fix)]

@@ -107,7 +107,7 @@ def test_an_error_that_comes_back_is_a_pitfall() -> None:
         "From now on use pnpm for everything here.",
         "Always run the linter before you commit.",
         "Never edit the generated files by hand.",
-        "update the docs, don't ever touch the component file",
+        "fix the docs, don't ever touch the vendored files",
     ],
 )
 def test_what_a_person_states_for_ever_is_a_fact(words: str) -> None:
