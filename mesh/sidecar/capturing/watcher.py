@@ -14,7 +14,7 @@ from typing import Self
 
 from clan_learnings.agents.hooks import FIRED
 from clan_learnings.capture.places import Found, look_at
-from mesh.core.errors import MeshError
+from mesh.core.errors import HomeBusy, MeshError
 from mesh.sidecar.capturing.discovery import discover
 from mesh.sidecar.capturing.pointers import Pointer, Pointers
 from mesh.sidecar.capturing.retention import keep_within
@@ -135,6 +135,21 @@ class Capturing:
             log.info("captured %d transcripts, %d sessions", report.ingested, report.sessions)
         for why, count in report.failed.items():
             self._say(f"{count} transcripts could not be captured: {why}; next: mesh capture")
+        self._harvest()
+
+    def _harvest(self) -> None:
+        """What was captured is judged, and written where its repository is shared."""
+        from mesh.sidecar.harvesting.harvest import harvest_new
+
+        try:
+            summary = harvest_new(self._home, self._breathe)
+        except HomeBusy:
+            return  # `mesh harvest` or `mesh curate` is at it; what is new stays new
+        except MeshError as error:
+            self._complain(error)
+            return
+        if summary.written.records:
+            log.info("harvested %d records of %d sessions", len(summary.written.records), summary.taken.sessions)
 
     def _breathe(self) -> None:
         if time.monotonic() - self._resumed > _WORK_SECONDS:

@@ -135,12 +135,14 @@ class Harvest:
 
 
 @contextmanager
-def harvesting(home: str, environ: dict[str, str] | None = None) -> Iterator[Harvest]:
-    """The harvester of a home, alone with it."""
+def harvesting(
+    home: str, environ: dict[str, str] | None = None, wait_seconds: float = _WAIT_SECONDS
+) -> Iterator[Harvest]:
+    """The harvester of a home, alone with it: raises HomeBusy if another one is at work for so long."""
     opened = open_home(home)
     folder = os.path.join(opened.path, FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    with FileLock(os.path.join(folder, _LOCK)).held(_WAIT_SECONDS):
+    with FileLock(os.path.join(folder, _LOCK)).held(wait_seconds):
         author = opened.author()
         try:
             with Candidates(opened.path) as kept:
@@ -153,9 +155,9 @@ def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> Summar
     """Harvest what was captured since the last time: for the sidecar, after it has captured. Blocking.
 
     What waits is only counted, by the first thing that each candidate waits for. `breathe` is called often; what it raises ends
-    the run, and nothing that was done is lost.
+    the run, and nothing that was done is lost. Raises HomeBusy if somebody harvests right now: what is new waits for the next time.
     """
-    with harvesting(home) as harvest:
+    with harvesting(home, wait_seconds=0.0) as harvest:
         with Catalogue(harvest.home) as catalogue:
             taken = harvest.intake.run(catalogue, breathe=breathe)
         written = harvest.writer().run(lambda _: breathe())
