@@ -17,11 +17,12 @@ from clan_learnings.harvest.extractor_question import clean
 from clan_learnings.harvest.items import CORRECTION, FACT, FIX, PATTERN, PITFALL, TOOL_QUIRK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from clan_learnings.capture.digest import Digest, Failure
     from clan_learnings.harvest.items import Item
 
+WORKED = "What worked:"  # before the command that mended it
 _ABOUT = (FIX, CORRECTION, PITFALL, TOOL_QUIRK)  # what a document can be about, the best first
 _NEAR = 12  # lines within which two things belong together
 _BESIDE = 60  # lines within which another item may be its reason, or how to prevent it
@@ -31,6 +32,7 @@ _ERROR_CHARS = 1200
 _COMMAND_CHARS = 600
 _SAYING_CHARS = 400
 _RELATED = 8
+_NO_TASK_CHARS = 12  # `go on`, `/model`: says nothing of what was done
 _QUOTE = "'"
 _MANY = 3  # failed attempts from which on it was expensive
 
@@ -46,21 +48,20 @@ def assemble(digest: Digest, items: Sequence[Item], focus: Item | None = None) -
     focus = focus or _focus(items)
     if focus is not None and focus.kind not in _ABOUT:
         return None
-    items = [one for one in items if focus is None or abs(one.line - focus.line) <= _BESIDE]
+    items = [one for one in items if focus is None or _is_beside(one, focus)]
     failure = _failure(digest, focus)
     if focus is None and failure is None:
         return None
     tries = _attempts(digest, failure)
     saying = _sayings(digest, focus, failure)
-    said = " ".join(one.text for one in items)
     made = Learning(
         title=_title(focus, failure),
         problem=_problem(digest, focus, failure, tries, saying),
-        root_cause=_paragraphs(one.text for one in items if one is not focus and one.kind in (FACT, TOOL_QUIRK)),
+        root_cause=_paragraphs(one.text for one in items if one.kind in (FACT, TOOL_QUIRK)),
         solution=_solution(focus, failure, saying),
         example=_example(focus, failure),
-        prevention=_paragraphs(one.text for one in items if one is not focus and one.kind in (PATTERN, PITFALL)),
-        related=tuple(digest.files[:_RELATED]),
+        prevention=_paragraphs(one.text for one in items if one.kind in (PATTERN, PITFALL)),
+        related=tuple(_named(digest.files, focus, failure))[:_RELATED],
         severity="high" if len(tries) >= _MANY else "medium",
         repo=digest.repo,
         session=digest.session,
@@ -69,11 +70,24 @@ def assemble(digest: Digest, items: Sequence[Item], focus: Item | None = None) -
         confidence=focus.confidence if focus is not None else 0.5,
         at_ms=_when(digest, focus),
     ).tidy()
-    category = category_of(f"{made.title} {made.problem} {said}")
+    error = f"{failure.command} {failure.error} {failure.fix}" if failure is not None else ""
+    category = category_of(f"{made.title} {error} {' '.join(one.text for one in items)}")
     verdict = judge(made, (category,))
     if not verdict.passes:
         return None
     return replace(made, category=category, quality=verdict.quality)
+
+
+def is_mended(failure: Failure) -> bool:
+    """Whether a failure shows what to do instead: another command. A tool that is called again with other arguments does not."""
+    words, instead = failure.command.split(), failure.fix.split()
+    return len(words) > 1 and len(instead) > 1 and words != instead
+
+
+def _is_beside(one: Item, focus: Item) -> bool:
+    """Whether an item tells more about what the focus tells: near it, and not the same once more."""
+    is_same = one.kind == focus.kind and (one.line == focus.line or one.text == focus.text)
+    return not is_same and one.text != focus.text and abs(one.line - focus.line) <= _BESIDE
 
 
 def _focus(items: Sequence[Item]) -> Item | None:
@@ -85,11 +99,11 @@ def _focus(items: Sequence[Item]) -> Item | None:
 def _failure(digest: Digest, focus: Item | None) -> Failure | None:
     """The failure that belongs to it: of the same error, else the nearest before it; without an item, the costliest that was mended."""
     if focus is None:
-        mended = [one for one in digest.failures if one.fix]
+        mended = [one for one in digest.failures if is_mended(one)]
         return max(mended, key=lambda one: (digest.errors.get(one.signature, 0), -one.line), default=None)
     same = [one for one in digest.failures if focus.signature and one.signature == focus.signature]
     near = [one for one in digest.failures if abs(one.line - focus.line) <= _NEAR]
-    return next((one for one in (*same, *near) if one.fix), next(iter((*same, *near)), None))
+    return next((one for one in (*same, *near) if is_mended(one)), next(iter((*same, *near)), None))
 
 
 def _attempts(digest: Digest, failure: Failure | None) -> list[Failure]:
@@ -101,10 +115,10 @@ def _attempts(digest: Digest, failure: Failure | None) -> list[Failure]:
 
 
 def _sayings(digest: Digest, focus: Item | None, failure: Failure | None) -> list[str]:
-    """A person's words about it."""
-    lines = {one.line for one in (focus, failure) if one is not None}
-    lines |= {one.fix_line for one in (focus, failure) if one is not None and one.fix_line is not None}
-    near = [text for at, text in digest.corrections if any(abs(at - line) <= _NEAR for line in lines)]
+    """A person's words about it: said between what went wrong and what put it right."""
+    lines = [one.line for one in (focus, failure) if one is not None]
+    lines += [one.fix_line for one in (focus, failure) if one is not None and one.fix_line is not None]
+    near = [text for at, text in digest.corrections if min(lines) - 1 <= at <= max(lines) + 1]
     if focus is not None and focus.source == "human" and focus.quote:
         near.insert(0, focus.quote)
     told: list[str] = []
@@ -138,7 +152,7 @@ def _problem(
         parts.append(f"The error came {digest.errors[failure.signature]} times in the session.")
     if saying:
         parts.append("\n".join(f"> {line}" for line in saying))
-    if parts and digest.task:
+    if parts and len(digest.task) > _NO_TASK_CHARS:
         parts.append(f"It came up while working on: {one_line(_safe(digest.task), 200)}")
     return "\n\n".join(parts)
 
@@ -157,21 +171,28 @@ def _solution(focus: Item | None, failure: Failure | None, saying: list[str]) ->
         right = one_line(_safe(focus.right), _COMMAND_CHARS)
         if right and right not in parts[0]:
             parts.append(f"What is right: {right}")
-    if failure is not None and failure.fix:
-        parts += ["What worked:", _fenced(failure.fix, _COMMAND_CHARS)]
+    if failure is not None and is_mended(failure):
+        parts += [WORKED, _fenced(failure.fix, _COMMAND_CHARS)]
     elif saying and focus is not None and focus.kind == CORRECTION:
         parts.append(f"In the words of the person who corrected it: {saying[0]}")
     return "\n\n".join(parts)
 
 
 def _example(focus: Item | None, failure: Failure | None) -> str:
-    wrong, right = (failure.command, failure.fix) if failure is not None and failure.fix else ("", "")
+    wrong, right = (failure.command, failure.fix) if failure is not None and is_mended(failure) else ("", "")
     if not right and focus is not None:
         wrong, right = focus.wrong, focus.right
     if not wrong or not right:
         return ""
     parts = ["Not:", _fenced(wrong, _COMMAND_CHARS), "But:", _fenced(right, _COMMAND_CHARS)]
     return "\n\n".join(parts)
+
+
+def _named(files: Iterable[str], focus: Item | None, failure: Failure | None) -> Iterator[str]:
+    """The files of a session that are spoken of: most of what a session changes has to do with something else."""
+    spoken = " ".join((focus.text, focus.wrong, focus.right) if focus is not None else ())
+    spoken += f" {failure.command} {failure.error} {failure.fix}" if failure is not None else ""
+    return (_safe(path) for path in files if (name := path.rsplit("/", 1)[-1]) and name in spoken)
 
 
 def _evidence(digest: Digest, focus: Item | None, failure: Failure | None) -> str:

@@ -133,7 +133,7 @@ def with_id(text: str, record: str, learning: Learning) -> str:
     """A file that a person wrote, and that has become a record: it says so from now on. All the rest of it stays as it is."""
     lines = text.removeprefix("\ufeff").split("\n")
     end = "\r" if lines[0].endswith("\r") else ""
-    said = [f"id: {record}{end}", f"base: {base_of(learning)}{end}"]
+    said = [line + end for line in front_matter.written({"id": record, "base": base_of(learning)})[1:-1]]
     front = front_matter.read([line.rstrip("\r") for line in lines])
     if not front.end:
         fence = front_matter.FENCE + end

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from clan_learnings.capture.digest import Digest, Failure
-from clan_learnings.documents.assembly import assemble
+from clan_learnings.documents.assembly import WORKED, assemble
 from clan_learnings.documents.drafts import draft_learning, learnings
 from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.harvest.candidates import Candidate, Signal
@@ -84,7 +84,7 @@ def _write(
     items = [item for value in session.items if (item := item_from(value)) is not None]
     focus = signal.item._replace(text=candidate.text)  # a person may have put it better
     made = assemble(digest._replace(repo=signal.repo), items, focus)
-    if made is None or made.quality is None or made.quality < WORTH or _has_secret(made):
+    if made is None or not _is_worth(candidate, made) or _has_secret(made):
         return []
     memory = Memory(Reader(author.store.database.connection))
     if _is_told(memory, made):
@@ -102,6 +102,11 @@ def _write(
     receipt = author.append([draft._replace(record=draft.record | {HARVESTED: now_ms})])
     short = Reader(author.store.database.connection).short_id(receipt.tags[0])
     return [{"id": short, "title": answer["title"], "quality": answer["quality"], "candidate": candidate.id}]
+
+
+def _is_worth(candidate: Candidate, made: Learning) -> bool:
+    """Whether a document says more than its sentence: what failed and what worked, or what came up in several sessions."""
+    return (made.quality or 0.0) >= WORTH and (WORKED in made.solution or candidate.sessions > 1)
 
 
 def _is_told(memory: Memory, made: Learning) -> bool:

@@ -104,6 +104,14 @@ def test_what_makes_no_good_document_makes_none(book: Notebook) -> None:
     )
 
 
+def test_a_sentence_of_one_session_is_enough_where_nothing_failed(book: Notebook) -> None:
+    """A document would only repeat it; what several sessions say is worth one."""
+    calm = SESSION._replace(digest=DIGEST._replace(failures=[]).as_json())
+    assert documented(book, session=calm) == []
+    second = SIGNAL._replace(session="codex:s2", record="")
+    assert documented(book, CANDIDATE._replace(signals=(SIGNAL, second)), calm) == [FIX.text]
+
+
 def test_a_run_writes_so_many_and_no_more(book: Notebook) -> None:
     """A first harvest of years does not fill the mesh with documents."""
     sessions, candidates = [], []

@@ -68,7 +68,7 @@ def test_a_document_tells_the_whole_story() -> None:
     assert "```\ninstaller lock && installer ci\n```" in made.solution
     assert made.example.startswith("Not:\n\n```\ninstaller ci --retry 3\n```\n\nBut:")
     assert made.prevention == RULE.text
-    assert made.related == ("pipeline.yml", "lockfile")
+    assert made.related == ("lockfile",)
     assert (made.session, made.repo, made.severity, made.at_ms) == ("codex:s1", "github.com/acme/api", "high", 5_000)
     assert made.evidence == "codex:s1, line 18"
     assert made.category == "build-errors"
@@ -113,6 +113,19 @@ def test_a_session_that_taught_nothing_makes_no_document() -> None:
     assert assemble(empty, [RULE]) is None
     assert assemble(empty, [FIX._replace(text="Use it.", wrong="", right="", signature="")]) is None
     assert assemble(DIGEST._replace(failures=FAILURES[:2]), []) is None
+
+
+def test_a_tool_that_is_called_again_is_no_way_to_do_it() -> None:
+    """What worked is told only if it is another command; a person's words only if they fell in between."""
+    again = Failure(18, "Edit", "the file was not read yet " * 9, "not read", "Edit", 22, "Edit main.py")
+    digest = DIGEST._replace(failures=[again], corrections=[(30, "and now something else")], task="/mode")
+    assert assemble(digest, []) is None
+    made = assemble(digest, [FIX._replace(kind="tool-quirk", signature="not read", wrong="", right="")])
+    assert made is not None
+    assert (made.example, made.root_cause) == ("", "")
+    assert "What worked" not in made.solution
+    assert "something else" not in made.problem
+    assert "/mode" not in made.problem
 
 
 def test_no_secret_home_folder_or_text_of_ours_is_in_it() -> None:
