@@ -86,6 +86,14 @@ _ASKING = frozenset(
         "git branch",
         "gofmt",
         "command",
+        "pkill",
+        "lsof",
+        "systemctl status",
+        "systemctl is-active",
+        "npm ls",
+        "npm outdated",
+        "pip show",
+        "brew list",
     )
 )
 # Programs that only look.
@@ -148,9 +156,12 @@ _ABSENT = re.compile(
     r"no such file or directory|file does not exist|path does not exist|file not found|not found: /|cannot find the (?:path|file)|does not exist|cannot access|is a directory|eisdir|enoent|path not found|no files? found",
     re.IGNORECASE,
 )
-_ERRORS = re.compile(
-    r"(?:^|\n)\W{0,4}(?:[\w./-]{1,60}: )?(?:error|fatal|usage|panic|exception|traceback)\b", re.IGNORECASE
+# How programs say that they were called in a way they do not take, or could not work at all.
+_MISUSED = re.compile(
+    r"(?:^|\n)\W{0,4}(?:[\w./-]{1,60}: )?(?:usage:|error: |fatal: |regex parse error|unrecogni[sz]ed|unknown option|invalid option|illegal option|unexpected argument|option requires)",
+    re.IGNORECASE,
 )
+_SOME_LINES = 4
 _VISIBLE = re.compile(
     r"Traceback \(most recent call last\)|(?:^|\n)(?:error|fatal): |npm ERR!|\[?ELIFECYCLE\]?|[Cc]ommand failed with exit code [1-9]|exited with (?:code|status) [1-9]|"
     r"Exit Code: [1-9]|(?:^|\n)FAIL(?:ED)?\b|(?:^|\n)panic: |error\[E\d+\]|BUILD FAILED|(?:^|\n)E   \w|externally-managed-environment|\bTask failed\b|: error TS\d+"
@@ -218,8 +229,11 @@ def _of_failed(call: Event, result: Event, text: str) -> State:
     commands = commands_in(call.text)
     if all(_is_of(command, _LOOKING) or _is_of(command, _ASKING) for command in commands) and _ABSENT.search(text):
         return State.GUESSED
-    if _is_of(last, _ASKING) and (result.exit_code in (None, 1) or not _ERRORS.search(text) or _says_little(text)):
-        return State.ANSWERED if not _ERRORS.search(text) or _DIFF.search(text) else State.FAILED
+    if _is_of(last, _ASKING):
+        is_misused = len(text) < _HEAD and _MISUSED.search(text) and not _DIFF.search(text)
+        return State.FAILED if is_misused else State.ANSWERED
+    if _is_of(last, _LOOKING) and text.count("\n") > _SOME_LINES and not _MISUSED.search(text[:_HEAD]):
+        return State.ANSWERED  # most of it was there
     if (
         result.exit_code == 1
         and _says_little(text)

@@ -241,6 +241,8 @@ def _parts(line: str) -> list[tuple[str, bool]]:
 
 def _read(part: str) -> list[Command]:
     words = _words(part)
+    if words[:2] in (["command", "-v"], ["command", "-V"]):  # asks whether there is such a program
+        return [Command("command", tuple(words[1:]))]
     while words and (words[0] in _WRAPPERS or _ASSIGNED.match(words[0]) or words[0] == "timeout"):
         if words.pop(0) == "timeout" and words and not words[0].startswith("-"):
             words.pop(0)

@@ -35,12 +35,14 @@ class Correction(NamedTuple):
 
 
 _CLARIFIES = re.compile(r"^\s*the user wants to clarify", re.IGNORECASE)
+_PLAIN_QUESTION = re.compile(r"^\s*(?:what|how|where|who|which|when)\b", re.IGNORECASE)
 _PLAN = re.compile(r"^\s*implement the following plan", re.IGNORECASE)
 _COMMAND = re.compile(r"^\s*[/!$#][\w-]+\s*$|^\s*(?:cd|ls|python3?|npm|git|conda|code) \S+\s*$")
 _ASKED = re.compile(r"\?\W{0,3}$")
 _NO = re.compile(r"^(?:no|nope|nah)\b")
 _RETYPED = 0.6  # shared words of a prompt that was typed again
 _LEAST = 2  # weight
+_LATER_MS = 4 * 3600 * 1000
 _STEM = 4  # letters by which two words are related
 _FEW, _MANY = 3, 60  # words of a remark about what was just made
 _BACK = 60  # events
@@ -69,6 +71,8 @@ def _refused(events: list[Event], at: int) -> Correction | None:
     if not words or _CLARIFIES.match(words) or _is_about_questions(refusal.tool):
         return None
     sound = heard(words)
+    if sound.asks and _PLAIN_QUESTION.match(words) and not sound.against + sound.complaint:
+        return None
     if sound.is_farewell or (sound.is_agreement and not sound.against and sound.size < 4):
         return None
     call = next(
@@ -109,12 +113,21 @@ def _stopped(events: list[Event], at: int, sound: Words, done: Event | None) -> 
         return None
     if weight == 0 and sound.is_question:
         return None
+    if _is_much_later(events, at):
+        return None
     if weight < _LEAST and not _is_related(prompt.text, events, at):
         return None
     sureness = 0.8 if weight >= _LEAST else 0.7
     return Correction(
         prompt.line, prompt.text.strip(), Manner.STOPPED, sureness, done, _acted(events, at), prompt.at_ms
     )
+
+
+def _is_much_later(events: list[Event], at: int) -> bool:
+    """Whether somebody came back to it another time: what is said then need not be about what was stopped."""
+    before = next((event.at_ms for event in reversed(events[max(0, at - _BACK) : at]) if event.at_ms is not None), None)
+    now = events[at].at_ms
+    return before is not None and now is not None and now - before > _LATER_MS
 
 
 def _weighed(events: list[Event], at: int, sound: Words, before: list[Event]) -> int:

@@ -31,7 +31,7 @@ _COMPILED = re.compile(
 # Not there, or only for a moment: nothing to know for the next time.
 _ONCE = re.compile(
     r"no such file|does not exist|file not found|bad object|unknown revision|not a valid (?:object|ref)|nothing to commit|already exists|timed? ?out|connection (?:reset|refused|closed)|socket hang up|rate limit|\b50[0-9]\b|"
-    r"could not resolve host|temporar|no pull requests|no upstream|not found on|404|could not get object|unable to access|nothing added to commit|already up to date|did not match any file|pathspec",
+    r"could not resolve host|temporar|no pull requests|no upstream|not found on|404|could not get object|unable to access|nothing added to commit|already up to date|did not match any file|pathspec|no such (?:container|image|process|volume|network|service|keg|package)|file exists|branch .{1,80} not found|no stash entries|no matching (?:pods?|processes)",
     re.IGNORECASE,
 )
 _MISSING_PROGRAM = re.compile(
