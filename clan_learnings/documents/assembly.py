@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clan_learnings.capture.own_text import words_of
 from clan_learnings.categories import category_of
 from clan_learnings.context.mark import without_ours
 from clan_learnings.documents.gate import judge
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 WORKED = "What worked:"  # before the command that mended it
 _ABOUT = (FIX, CORRECTION, PITFALL, TOOL_QUIRK)  # what a document can be about, the best first
-_NEAR = 12  # lines within which two things belong together
+_NEAR = 4  # lines within which two things belong together
 _BESIDE = 60  # lines within which another item may be its reason, or how to prevent it
 _ATTEMPTS = 5
 _WORDS = 3  # of a person, at most so many sayings
@@ -102,7 +103,9 @@ def _failure(digest: Digest, focus: Item | None) -> Failure | None:
         mended = [one for one in digest.failures if is_mended(one)]
         return max(mended, key=lambda one: (digest.errors.get(one.signature, 0), -one.line), default=None)
     same = [one for one in digest.failures if focus.signature and one.signature == focus.signature]
-    near = [one for one in digest.failures if abs(one.line - focus.line) <= _NEAR]
+    # What a person corrects may be the very thing that worked: of that, only the same error belongs to it.
+    is_open = focus.kind != CORRECTION
+    near = [one for one in digest.failures if is_open and abs(one.line - focus.line) <= _NEAR]
     return next((one for one in (*same, *near) if is_mended(one)), next(iter((*same, *near)), None))
 
 
@@ -119,6 +122,9 @@ def _sayings(digest: Digest, focus: Item | None, failure: Failure | None) -> lis
     lines = [one.line for one in (focus, failure) if one is not None]
     lines += [one.fix_line for one in (focus, failure) if one is not None and one.fix_line is not None]
     near = [text for at, text in digest.corrections if min(lines) - 1 <= at <= max(lines) + 1]
+    if focus is None or focus.source != "human":  # a person may have spoken of something else meanwhile
+        told_of = words_of(f"{focus.text if focus else ''} {failure.command} {failure.error}" if failure else "")
+        near = [text for text in near if told_of & words_of(text)]
     if focus is not None and focus.source == "human" and focus.quote:
         near.insert(0, focus.quote)
     told: list[str] = []

@@ -106,6 +106,25 @@ def test_a_correction_is_told_in_the_words_of_the_person() -> None:
     assert made.source == "human"
 
 
+def test_what_a_person_corrects_is_not_told_as_what_worked() -> None:
+    """The agent had found a way, and the person wants another."""
+    item = Item(
+        "correction",
+        "Do not regenerate the lockfile on this machine: the pipeline has a job for it.",
+        24,
+        0.9,
+        wrong="installer lock && installer ci",
+        right="start the job lockfile, and pull what it has committed, before anything else is done",
+        source="human",
+        quote="no, do not regenerate the lockfile here, there is a job for it in the pipeline: use that one, always",
+    )
+    made = assemble(DIGEST, [item])
+    assert made is not None
+    assert "What worked" not in made.solution
+    assert "start the job lockfile" in made.solution
+    assert made.example.startswith("Not:\n\n```\ninstaller lock && installer ci\n```\n\nBut:\n\n```\nstart the job")
+
+
 def test_a_session_that_taught_nothing_makes_no_document() -> None:
     """Nothing failed and was mended, nobody corrected anything, or there is too little to tell."""
     empty = DIGEST._replace(failures=[], corrections=[])
