@@ -13,6 +13,7 @@ from pathlib import Path
 from bench import (
     append,
     bootstrap,
+    capture,
     cli,
     converge,
     correct,
@@ -75,6 +76,10 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
     "harvest": (
         lambda _, __: harvest.run(),
         "what is found in labelled sessions: precision and recall by kind and flavour, of a set beside the checkout, or --root and --labels",
+    ),
+    "capture": (
+        lambda work, given: capture.run(work, given.sessions, given.sampler, given.scale),
+        "`mesh sample` and `mesh capture` over 20,000 sessions, killed on the way, beside a sampler that guesses",
     ),
     "recall_vectors": (
         lambda work, given: _recall_vectors(work, _with_small(given.records)),
@@ -155,6 +160,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--embedder", default="auto", metavar="NAME", help="for recall: as `mesh index use` takes it (default: auto)"
     )
+    parser.add_argument("--sessions", type=int, default=20_000, metavar="N", help="for capture (default: 20000)")
+    parser.add_argument(
+        "--scale", type=float, default=0.1, metavar="X", help="for capture: sizes, times those of real ones (default: 0.1)"
+    )
+    parser.add_argument("--sampler", default="", metavar="FILE", help="for capture: another sampler, to be run beside")
     parser.add_argument("--quality", action="store_true", help="for recall: how good, not how fast")
     parser.add_argument("--root", metavar="DIR", help="for harvest: the folder of another set of transcripts")
     parser.add_argument("--labels", metavar="FILE", help="and its labels, JSON (default: labels.json in that folder)")

@@ -20,8 +20,9 @@ _PIECE_CHARS = 32 * 1024  # looked at at once: whoever shares the interpreter wi
 _CACHE_CHARS = 4 * 1024 * 1024
 _DEPTH = 4  # of JSON in strings in JSON
 _SHORT_CHARS = 64
+_NAMES = 10_000
 _NESTED = 50  # of values; what lies deeper is dropped, not kept unseen
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?$)')  # the last of a line may be cut off
+_STRING = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?$))([ \t]{0,8}:)?')  # the last of a line may be cut off
 _PLAIN = re.compile(
     r"[\s\d{}\[\],:.+\-]*+(?:(?:true|false|null|[eE][+-]?\d)[\s\d{}\[\],:.+\-]*+)*+"
 )  # JSON without its strings
@@ -48,6 +49,7 @@ class Cleaner:
         self._cache: dict[tuple[str, str], str] = {}
         self._cached_chars = 0
         self._name = ""  # that the next value stands under
+        self._names: dict[str, tuple[str, str]] = {}  # of members: cleaned, and as they read
 
     def clean(self, data: bytes) -> bytes:
         """Some lines, the last with or without its end. Exactly as many come back."""
@@ -68,9 +70,10 @@ class Cleaner:
         between: list[str] = []
         at = 0
         for match in _STRING.finditer(text):
-            start, end = match.span()
+            start, end = match.span(1)
             between.append(text[at:start])
-            parts += text[at:start], self._token(match.group(), is_name=text[end : end + 8].lstrip()[:1] == ":")
+            parts.append(between[-1])
+            parts.append(self._name_of(match[1]) if match[2] else self._token(match[1]))
             at = end
         between.append(text[at:])
         parts.append(text[at:])
@@ -79,15 +82,22 @@ class Cleaner:
             cleaned = self.text(cleaned)
         return cleaned.replace("\n", " ").encode("utf-8", "replace")
 
-    def _token(self, token: str, *, is_name: bool) -> str:
+    def _name_of(self, token: str) -> str:
+        """A member's name as it stands in JSON, in quotes; what follows stands under it."""
+        known = self._names.get(token)
+        if known is None:
+            text = _decoded(token)
+            clean = self.text(text)
+            known = (token if clean == text else json.dumps(clean, ensure_ascii=False), text[:200])
+            if len(self._names) < _NAMES:
+                self._names[token] = known
+        self._name = known[1]
+        return known[0]
+
+    def _token(self, token: str) -> str:
         """A string as it stands in JSON, in quotes."""
-        try:
-            text = json.loads(token, strict=False) if "\\" in token else token[1:-1] if token[-1:] == '"' else token[1:]
-        except ValueError:  # cut off in the middle of an escape
-            text = token[1:]
-        clean = self.text(text, "" if is_name else self._name)
-        if is_name:
-            self._name = text[:200]
+        text = _decoded(token)
+        clean = self.text(text, self._name)
         return token if clean is text or clean == text else json.dumps(clean, ensure_ascii=False)
 
     def text(self, text: str, name: str = "", depth: int = 0) -> str:
@@ -157,16 +167,15 @@ class Cleaner:
         return text if clean == bare else clean
 
     def _inner(self, found: "re.Match[str]", depth: int) -> str:
-        token, text = found.group(), found.string
-        is_name = text[found.end() : found.end() + 8].lstrip()[:1] == ":"
+        token, colon = found[1], found[2] or ""
         try:
             value = json.loads(token, strict=False)
         except ValueError:
-            return token
-        clean = self.text(value, "" if is_name else self._name, depth + 1)
-        if is_name:
+            return token + colon
+        clean = self.text(value, "" if colon else self._name, depth + 1)
+        if colon:
             self._name = value[:200]
-        return token if clean == value else json.dumps(clean, ensure_ascii=False)
+        return (token if clean == value else json.dumps(clean, ensure_ascii=False)) + colon
 
     def _without_secrets(self, text: str) -> str:
         if len(text) <= _PIECE_CHARS or "PRIVATE KEY" in text or "Private-" in text:
@@ -193,6 +202,15 @@ class Cleaner:
             return f"[{len(text)} characters left out]"
         left_out = first.start() - last.end()
         return f"{text[: last.end()]}[{left_out} characters left out]{text[first.start() :]}"
+
+
+def _decoded(token: str) -> str:
+    try:
+        if "\\" in token:
+            return str(json.loads(token, strict=False))
+    except ValueError:  # cut off in the middle of an escape
+        return token[1:]
+    return token[1:-1] if token[-1:] == '"' else token[1:]
 
 
 def _bare(text: str) -> str:

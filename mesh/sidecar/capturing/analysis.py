@@ -19,10 +19,11 @@ _KEY_CHARS = 300
 
 
 class Analysts(NamedTuple):
-    """Who reads transcripts, and who judges a session."""
+    """Who reads, who digests, who looks for what a session taught."""
 
     read: Callable[[bytes, str], Any]  # -> flavour, sessions, skipped
-    judge: Callable[[Session], tuple[Any, list[Any]]]  # -> its digest, and what it taught; all with as_json()
+    digest: Callable[[Session], Any]  # -> something with as_json()
+    items: Callable[[Session], list[Any]]  # of the same sort
 
 
 class Analysis(NamedTuple):
@@ -40,11 +41,18 @@ def real_analysts() -> Analysts:
     from clan_learnings.capture.recognise import read_transcript
     from clan_learnings.harvest.found import found_in
 
-    def judge(session: Session) -> tuple[Any, list[Any]]:
-        course = Course.of(session)
-        return digest_of(session, course), found_in(session, course)
+    last: list[Any] = [None, None]  # a session and its course, which both of them need
 
-    return Analysts(read_transcript, judge)
+    def course_of(session: Session) -> Course:
+        if last[0] is not session:
+            last[:] = session, Course.of(session)
+        return last[1]  # type: ignore[no-any-return]
+
+    return Analysts(
+        read_transcript,
+        lambda session: digest_of(session, course_of(session)),
+        lambda session: found_in(session, course_of(session)),
+    )
 
 
 def analyse(body: bytes, path: str, analysts: Analysts, breathe: Callable[[], None]) -> Analysis:
@@ -67,9 +75,8 @@ def analyse(body: bytes, path: str, analysts: Analysts, breathe: Callable[[], No
 
 def _told(key: str, session: Session, analysts: Analysts, cleaner: Cleaner) -> Told:
     session = session._replace(folder=_real(session.folder))
-    judged, taught = analysts.judge(session)
-    digest = cleaner.value(judged.as_json())
-    items = [cleaner.value(item.as_json()) for item in taught]
+    digest = cleaner.value(analysts.digest(session).as_json())
+    items = [cleaner.value(item.as_json()) for item in analysts.items(session)]
     facts = {
         "key": key,
         "session": _safe(session.name),

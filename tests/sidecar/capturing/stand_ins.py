@@ -53,7 +53,7 @@ def items(session: Session) -> list[Value]:
     return [Value({"kind": "fact", "text": event.text, "line": event.line}) for event in session.events]
 
 
-ANALYSTS = Analysts(read, lambda session: (digest(session), items(session)))
+ANALYSTS = Analysts(read, digest, items)
 
 
 def write(path: Path, *texts: str, name: str = "s1", mode: str = "w") -> Path:
