@@ -43,6 +43,8 @@ _NO = re.compile(r"^(?:no|nope|nah)\b")
 _RETYPED = 0.6  # shared words of a prompt that was typed again
 _LEAST = 2  # weight
 _LATER_MS = 4 * 3600 * 1000
+_SHORT = 8  # words that say something, of a remark for which one word is enough to be about the same
+_AROUND = 12  # events before
 _STEM = 4  # letters by which two words are related
 _FEW, _MANY = 3, 60  # words of a remark about what was just made
 _BACK = 60  # events
@@ -221,12 +223,15 @@ def _is_retyped(one: str, other: str) -> bool:
 def _is_related(text: str, events: list[Event], at: int) -> bool:
     """Whether a prompt shares a word with what was stopped and what had been asked."""
     words = {word[:_STEM] for word in words_of(text[:2000])}
+    turn = _turn_before(events, at)
+    earlier = next((event for event in reversed(events[:at]) if event.kind is Kind.PROMPT), None)
     around = " ".join(
         f"{event.text[:2000]} {_argument_text(event)}"
-        for event in events[max(0, at - 12) : at]
+        for event in (*(turn[-_AROUND:]), *([earlier] if earlier else []))
         if event.kind is not Kind.RESULT
     )
-    return bool(words & {word[:_STEM] for word in words_of(around)})
+    shared = words & {word[:_STEM] for word in words_of(around)}
+    return len(shared) >= (1 if len(words) <= _SHORT else 2)
 
 
 def _argument_text(event: Event) -> str:

@@ -49,7 +49,9 @@ def is_edit(call: Event) -> bool:
         return True
     if not _TOOL.search(call.tool) or _NO_TOOL.search(call.tool):
         return False
-    return bool(files_of(call))
+    if not files_of(call):
+        return False
+    return bool(changes_of(call)) or "delete" in call.tool.lower()  # an editor may also only show
 
 
 def files_of(call: Event) -> list[str]:
