@@ -27,6 +27,7 @@ WORKED = "What worked:"  # before the command that mended it
 _ABOUT = (FIX, CORRECTION, PITFALL, TOOL_QUIRK)  # what a document can be about, the best first
 _NEAR = 4  # lines within which two things belong together
 _BESIDE = 60  # lines within which another item may be its reason, or how to prevent it
+_SHARED = 2  # words of two things that are about the same
 _ATTEMPTS = 5
 _WORDS = 3  # of a person, at most so many sayings
 _ERROR_CHARS = 1200
@@ -49,16 +50,16 @@ def assemble(digest: Digest, items: Sequence[Item], focus: Item | None = None) -
     focus = focus or _focus(items)
     if focus is not None and focus.kind not in _ABOUT:
         return None
-    items = [one for one in items if focus is None or _is_beside(one, focus)]
     failure = _failure(digest, focus)
     if focus is None and failure is None:
         return None
+    items = [one for one in items if focus is None or _is_beside(one, focus, failure)]
     tries = _attempts(digest, failure)
     saying = _sayings(digest, focus, failure)
     made = Learning(
         title=_title(focus, failure),
         problem=_problem(digest, focus, failure, tries, saying),
-        root_cause=_paragraphs(one.text for one in items if one.kind in (FACT, TOOL_QUIRK)),
+        root_cause=_paragraphs(one.text for one in items if one.kind == FACT),
         solution=_solution(focus, failure, saying),
         example=_example(focus, failure),
         prevention=_paragraphs(one.text for one in items if one.kind in (PATTERN, PITFALL)),
@@ -85,10 +86,12 @@ def is_mended(failure: Failure) -> bool:
     return len(words) > 1 and len(instead) > 1 and words != instead
 
 
-def _is_beside(one: Item, focus: Item) -> bool:
-    """Whether an item tells more about what the focus tells: near it, and not the same once more."""
-    is_same = one.kind == focus.kind and (one.line == focus.line or one.text == focus.text)
-    return not is_same and one.text != focus.text and abs(one.line - focus.line) <= _BESIDE
+def _is_beside(one: Item, focus: Item, failure: Failure | None) -> bool:
+    """Whether an item tells more about what the focus tells: near it, of the same things, and not the same once more."""
+    if one.text == focus.text or (one.kind, one.line) == (focus.kind, focus.line):
+        return False
+    said = f"{focus.text} {failure.command} {failure.error} {failure.fix}" if failure is not None else focus.text
+    return abs(one.line - focus.line) <= _BESIDE and _shares(one.text, words_of(said))
 
 
 def _focus(items: Sequence[Item]) -> Item | None:
@@ -102,11 +105,25 @@ def _failure(digest: Digest, focus: Item | None) -> Failure | None:
     if focus is None:
         mended = [one for one in digest.failures if is_mended(one)]
         return max(mended, key=lambda one: (digest.errors.get(one.signature, 0), -one.line), default=None)
-    same = [one for one in digest.failures if focus.signature and one.signature == focus.signature]
-    # What a person corrects may be the very thing that worked: of that, only the same error belongs to it.
-    is_open = focus.kind != CORRECTION
-    near = [one for one in digest.failures if is_open and abs(one.line - focus.line) <= _NEAR]
-    return next((one for one in (*same, *near) if is_mended(one)), next(iter((*same, *near)), None))
+    # What a person corrects, or what was given up, may be the very thing that worked: there only the same error belongs to it.
+    is_open = focus.kind not in (CORRECTION, PITFALL)
+    found = [
+        one
+        for one in digest.failures
+        if (focus.signature and one.signature == focus.signature) or (is_open and _is_of(one, focus))
+    ]
+    found.sort(key=lambda one: abs(one.line - focus.line))
+    return next((one for one in found if is_mended(one)), next(iter(found), None))
+
+
+def _is_of(failure: Failure, focus: Item) -> bool:
+    """Whether an item seems to tell of a failure: of the same place, or near it and in its words."""
+    apart = abs(failure.line - focus.line)
+    return apart <= 1 or (apart <= _NEAR and _shares(f"{failure.command} {failure.error}", words_of(focus.text)))
+
+
+def _shares(text: str, words: frozenset[str]) -> bool:
+    return len(words_of(text) & words) >= _SHARED
 
 
 def _attempts(digest: Digest, failure: Failure | None) -> list[Failure]:
@@ -177,17 +194,19 @@ def _solution(focus: Item | None, failure: Failure | None, saying: list[str]) ->
         right = one_line(_safe(focus.right), _COMMAND_CHARS)
         if right and right not in parts[0]:
             parts.append(f"What is right: {right}")
-    if failure is not None and is_mended(failure):
-        parts += [WORKED, _fenced(failure.fix, _COMMAND_CHARS)]
+    if failure is not None and is_mended(failure) and (focus is None or focus.kind not in (CORRECTION, PITFALL)):
+        changed = _changed_file(failure.fix, focus)
+        parts += [f"{WORKED} a change of `{changed}`."] if changed else [WORKED, _fenced(failure.fix, _COMMAND_CHARS)]
     elif saying and focus is not None and focus.kind == CORRECTION:
         parts.append(f"In the words of the person who corrected it: {saying[0]}")
     return "\n\n".join(parts)
 
 
 def _example(focus: Item | None, failure: Failure | None) -> str:
-    wrong, right = (failure.command, failure.fix) if failure is not None and is_mended(failure) else ("", "")
-    if not right and focus is not None:
-        wrong, right = focus.wrong, focus.right
+    wrong, right = (focus.wrong.strip("` "), focus.right.strip("` ")) if focus is not None else ("", "")
+    is_open = focus is None or focus.kind not in (CORRECTION, PITFALL)
+    if failure is not None and is_open and is_mended(failure) and not _changed_file(failure.fix, focus):
+        wrong, right = failure.command, failure.fix  # all of both
     if not wrong or not right:
         return ""
     parts = ["Not:", _fenced(wrong, _COMMAND_CHARS), "But:", _fenced(right, _COMMAND_CHARS)]
@@ -199,6 +218,14 @@ def _named(files: Iterable[str], focus: Item | None, failure: Failure | None) ->
     spoken = " ".join((focus.text, focus.wrong, focus.right) if focus is not None else ())
     spoken += f" {failure.command} {failure.error} {failure.fix}" if failure is not None else ""
     return (_safe(path) for path in files if (name := path.rsplit("/", 1)[-1]) and name in spoken)
+
+
+def _changed_file(fix: str, focus: Item | None) -> str:
+    """The file whose change put something right, if the item says so; empty if a command did."""
+    words = fix.split()
+    name = words[1].rsplit("/", 1)[-1] if len(words) == 2 else ""
+    is_changed = focus is not None and (focus.right.startswith(f"{name}:") or f"in {name}" in focus.text)
+    return one_line(_safe(name), 100) if name and is_changed else ""
 
 
 def _evidence(digest: Digest, focus: Item | None, failure: Failure | None) -> str:

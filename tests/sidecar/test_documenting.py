@@ -10,10 +10,12 @@ from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.harvest.candidates import Candidate, Signal
 from mesh.sidecar.documenting import A_RUN, write_documents
 from mesh.store.captured import Digested
-from tests.clan_learnings.documents.test_assembly import DIGEST, FAILURES, FIX, KEY, QUIRK, RULE
+from tests.clan_learnings.documents.test_assembly import DIGEST, FAILURES, FIX, KEY, REASON, RULE
 from tests.clan_learnings.notebooks import Notebook
 
-SESSION = Digested(1, "codex:s1", DIGEST.as_json(), [one.as_json() for one in (QUIRK, FIX, RULE)], "key1", "/t/1.jsonl")
+SESSION = Digested(
+    1, "codex:s1", DIGEST.as_json(), [one.as_json() for one in (REASON, FIX, RULE)], "key1", "/t/1.jsonl"
+)
 SIGNAL = Signal("codex:s1", "codex", "github.com/acme/api", FIX, at_ms=5_000, record="a" * 52, key="key1")
 CANDIDATE = Candidate("c1", "fix", "build-errors", FIX.text, FIX.wrong, FIX.right, "recorded", signals=(SIGNAL,))
 
@@ -56,7 +58,7 @@ def test_what_was_recorded_gets_a_document(book: Notebook) -> None:
         "codex:s1",
         "codex",
     )
-    assert (made.root_cause, made.prevention) == (QUIRK.text, RULE.text)
+    assert (made.root_cause, made.prevention) == (REASON.text, RULE.text)
 
 
 def test_there_is_one_document_however_often_it_is_asked_for(book: Notebook) -> None:

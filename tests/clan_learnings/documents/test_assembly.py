@@ -48,13 +48,13 @@ FIX = Item(
     signature=SIGNATURE,
     at_ms=5_000,
 )
-QUIRK = Item("tool-quirk", "The installer does not say which entry of the lockfile is out of date.", 16, 0.6)
+REASON = Item("fact", "The installer does not say which entry of the lockfile is out of date.", 16, 0.6)
 RULE = Item("pattern", "Regenerate the lockfile in the same change as the manifest.", 20, 0.9, is_stated=True)
 
 
 def test_a_document_tells_the_whole_story() -> None:
     """The error and the attempts, why, what helped, how that looks, how to prevent it, and where it was learned."""
-    made = assemble(DIGEST, [QUIRK, FIX, RULE])
+    made = assemble(DIGEST, [REASON, FIX, RULE])
     assert made is not None
     assert made.title == FIX.text
     assert "`installer ci --retry 3` fails:" in made.problem
@@ -63,10 +63,10 @@ def test_a_document_tells_the_whole_story() -> None:
     assert "- `installer ci --force`" in made.problem
     assert "> no, the lockfile has to be made anew first" in made.problem
     assert "readme" not in made.problem
-    assert made.root_cause == QUIRK.text
+    assert made.root_cause == REASON.text
     assert made.solution.startswith(FIX.text)
     assert "```\ninstaller lock && installer ci\n```" in made.solution
-    assert made.example.startswith("Not:\n\n```\ninstaller ci --retry 3\n```\n\nBut:")
+    assert made.example.startswith("Not:\n\n```\ninstaller ci --retry 3\n```\n\nBut:\n\n```\ninstaller lock &&")
     assert made.prevention == RULE.text
     assert made.related == ("lockfile",)
     assert (made.session, made.repo, made.severity, made.at_ms) == ("codex:s1", "github.com/acme/api", "high", 5_000)
@@ -132,6 +132,27 @@ def test_a_session_that_taught_nothing_makes_no_document() -> None:
     assert assemble(empty, [RULE]) is None
     assert assemble(empty, [FIX._replace(text="Use it.", wrong="", right="", signature="")]) is None
     assert assemble(DIGEST._replace(failures=FAILURES[:2]), []) is None
+
+
+def test_the_failure_that_is_told_is_the_one_of_the_item() -> None:
+    """Of several with the same error the nearest, not the first."""
+    first = FAILURES[2]._replace(line=2, fix_line=4, fix="something quite different")
+    made = assemble(DIGEST._replace(failures=[first, *FAILURES]), [FIX])
+    assert made is not None
+    assert "installer lock && installer ci" in made.example
+    assert "different" not in made.solution
+
+
+def test_a_change_of_a_file_is_told_as_one() -> None:
+    """It is no command that somebody could type."""
+    failure = FAILURES[2]._replace(fix="Edit pipeline.yml")
+    item = FIX._replace(
+        text="installer ci says that the lockfile is out of date; mended in pipeline.yml", wrong="", right=""
+    )
+    made = assemble(DIGEST._replace(failures=[failure]), [item])
+    assert made is not None
+    assert "What worked: a change of `pipeline.yml`." in made.solution
+    assert made.example == ""
 
 
 def test_a_tool_that_is_called_again_is_no_way_to_do_it() -> None:
