@@ -40,11 +40,15 @@ _PLAN = re.compile(r"^\s*implement the following plan", re.IGNORECASE)
 _COMMAND = re.compile(r"^\s*[/!$#][\w-]+\s*$|^\s*(?:cd|ls|python3?|npm|git|conda|code) \S+\s*$")
 _ASKED = re.compile(r"\?\W{0,3}$")
 _NO = re.compile(r"^(?:no|nope|nah)\b")
+_ANSWERS = re.compile(r"^(?:actually|it'?s|the)\b")
+_OFFERS = re.compile(r"\b(?:want me|would you like|shall i|should i|do you want|ready to|let me know)\b", re.IGNORECASE)
+_TAKES_AWAY = re.compile(r"^(?:please )?(?:remove|delete|close|open)\b", re.IGNORECASE)
 _RETYPED = 0.6  # shared words of a prompt that was typed again
 _LEAST = 2  # weight
 _LATER_MS = 4 * 3600 * 1000
 _SHORT = 8  # words that say something, of a remark for which one word is enough to be about the same
 _AROUND = 12  # events before
+_QUESTION = 300  # characters at the end of an answer that may be one
 _STEM = 4  # letters by which two words are related
 _FEW, _MANY = 3, 60  # words of a remark about what was just made
 _BACK = 60  # events
@@ -113,7 +117,7 @@ def _stopped(events: list[Event], at: int, sound: Words, done: Event | None) -> 
     earlier = next((event for event in reversed(events[:at]) if event.kind is Kind.PROMPT), None)
     if earlier is not None and _is_retyped(earlier.text, prompt.text):
         return None
-    if weight == 0 and sound.is_question:
+    if (weight == 0 and sound.is_question) or (weight < _LEAST and _TAKES_AWAY.match(prompt.text)):
         return None
     if _is_much_later(events, at):
         return None
@@ -136,8 +140,8 @@ def _weighed(events: list[Event], at: int, sound: Words, before: list[Event]) ->
     """How much speaks for an objection, the turn before and the answer considered."""
     said = spoken(events[at].text).lower()
     last = next((event for event in reversed(before) if event.kind is Kind.REPLY), None)
-    if _NO.match(said) and last is not None and _ASKED.search(last.text.rstrip()[-200:]):
-        return 0  # an answer
+    if last is not None and _is_answer(said, last.text.rstrip()[-_QUESTION:]) and not sound.complaint:
+        return 0
     if sound.is_agreement and sound.asks:
         return 0  # asks whether both mean the same
     weight = sound.against
@@ -153,6 +157,13 @@ def _weighed(events: list[Event], at: int, sound: Words, before: list[Event]) ->
     if sound.against < 2 * _LEAST:
         weight -= sound.is_question + 2 * sound.is_new
     return weight - 2 * is_long(sound)
+
+
+def _is_answer(said: str, question: str) -> bool:
+    """Whether words begin as an answer to what the model asked last: no to an offer, or what it is to a question."""
+    if not _ASKED.search(question):
+        return False
+    return bool(_NO.match(said)) or (bool(_ANSWERS.match(said)) and not _OFFERS.search(question))
 
 
 def _turn_before(events: list[Event], at: int, turns: int = 1) -> list[Event]:
