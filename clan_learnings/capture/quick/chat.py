@@ -9,13 +9,12 @@ from clan_learnings.capture.channel import said_in_channel, without_name
 from clan_learnings.capture.draft import opening_id
 from clan_learnings.capture.flavours import hermes
 from clan_learnings.capture.injected import typed
-from clan_learnings.capture.quick.facts import Facts, Unusual, outcome_by
+from clan_learnings.capture.quick.facts import Facts, Unusual, exit_code_in, outcome_by
 from clan_learnings.capture.values import instant_ms, list_of, object_of, text_of, words_of
 
 _ROLES = frozenset({"user", "assistant", "tool", "system", "developer", "session_meta"})
 _HEAD = 40
 _OF_HERMES = frozenset({"finish_reason", "reasoning", "codex_reasoning_items", "reasoning_details"})
-_CODE = re.compile(rb'\\*"exit_code\\*":\s?(-?\d{1,9})|[Ee]xit(?:ed with)? code:? (-?\d{1,9})')
 _ALONE = ("cli", "local", "tui")
 _FILE = re.compile(r"(\d{8}_\d{6}_[0-9A-Za-z]{4,16})\.jsonl$")
 _TOOL = (b'"role":"tool"', b'"role": "tool"')
@@ -99,7 +98,7 @@ def _is_traced(value: dict[str, Any]) -> bool:
 def _failed(lines: list[bytes]) -> bool | None:
     for line in reversed(lines[-30:]):
         if _TOOL[0] in line or _TOOL[1] in line:
-            found = _CODE.search(line[:4000]) or _CODE.search(line[-1000:])
-            if found:
-                return bool(next(filter(None, found.groups())) != b"0")
+            code = exit_code_in(line)
+            if code is not None:
+                return code != 0
     return None

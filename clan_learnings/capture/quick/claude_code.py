@@ -24,6 +24,9 @@ _BEFORE = frozenset(
 )
 _HEAD = 30
 _NOT_ASIDE = b'"isSidechain":false'
+_USER = b'"type":"user"'
+_RESULT = b'"type":"tool_result"'
+_NEAR = 1000
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _INTERRUPTED = "[Request interrupted"
 
@@ -50,11 +53,13 @@ def count(lines: list[bytes], first: dict[str, Any]) -> Facts:  # noqa: PLR0915 
     prompts = 0
     is_all_aside = True
     for line in lines:
+        # A result, as nearly all are written: what stands in its beginning is enough, unless there is text beside it.
+        is_result = line.find(_RESULT, 0, _NEAR) > 0 and line.find(_USER, 0, _NEAR) > 0
+        if is_result and line.find(_NOT_ASIDE, 0, _NEAR) > 0 and line.find(own, 0, _NEAR) > 0 and b'"text"' not in line:
+            is_all_aside = False
+            continue
         is_answer = b'"assistant"' in line
         if not is_answer:
-            if b'"tool_result"' in line and b'"text"' not in line and _NOT_ASIDE in line and own in line:
-                is_all_aside = False
-                continue
             if b'"tool_use"' in line:
                 raise Unusual
             if b'"user"' not in line and b'"queue' not in line:

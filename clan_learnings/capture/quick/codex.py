@@ -1,12 +1,11 @@
 """Counts of Codex' rollouts, those in envelopes. What commands printed does not count, and it is most of the bytes."""
 
-import re
 from typing import Any
 
 import orjson
 
 from clan_learnings.capture.injected import typed
-from clan_learnings.capture.quick.facts import Facts, Unusual, outcome_by
+from clan_learnings.capture.quick.facts import Facts, Unusual, exit_code_in, outcome_by
 from clan_learnings.capture.values import instant_ms, list_of, object_of, text_of, words_of
 
 _ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
@@ -21,7 +20,6 @@ _CALLS = frozenset(
         "image_generation_call",
     }
 )
-_CODE = re.compile(rb'exited with code (-?\d{1,9})|\\?"exit_code\\?":\s?(-?\d{1,9})|[Ee]xit code: (-?\d{1,9})')
 
 
 def is_one(first: dict[str, Any]) -> bool:
@@ -138,7 +136,7 @@ def _failed(lines: list[bytes]) -> bool | None:
     """Whether the last command that says how it ended failed."""
     for line in reversed(lines[-60:]):
         if b'_output"' in line or b'"exec_command_end"' in line:
-            found = _CODE.search(line[:6000]) or _CODE.search(line[-1000:])
-            if found:
-                return bool(next(filter(None, found.groups())) != b"0")
+            code = exit_code_in(line)
+            if code is not None:
+                return code != 0
     return None

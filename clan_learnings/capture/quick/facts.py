@@ -1,6 +1,11 @@
 """What sampling wants to know of a session. Plain values."""
 
-from typing import Any, NamedTuple
+import re
+from typing import NamedTuple
+
+_SAID = (b"exited with code", b"exit_code", b"xit code")
+_NUMBER = re.compile(rb'[\\":\s]{0,8}(-?\d{1,9})')
+_NEAR = 6000
 
 FAILURE, SUCCESS, UNKNOWN = "failure", "success", "unknown"
 
@@ -32,6 +37,14 @@ def outcome_by(failed: bool | None, *, has_answer: bool) -> str:  # noqa: FBT001
     return FAILURE if failed else SUCCESS if has_answer else UNKNOWN
 
 
-def texts(value: Any) -> str:
-    """A string, or nothing."""
-    return value if isinstance(value, str) else ""
+def exit_code_in(line: bytes) -> int | None:
+    """What a command ended with, as agents write that down, whatever the escapes; None if it is not said near either end."""
+    for said in _SAID:
+        at = line.find(said, 0, _NEAR)
+        if at < 0:
+            at = line.rfind(said, max(0, len(line) - _NEAR))
+        if at >= 0:
+            found = _NUMBER.match(line, at + len(said))
+            if found:
+                return int(found[1])
+    return None

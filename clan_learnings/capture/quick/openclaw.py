@@ -9,6 +9,9 @@ from clan_learnings.capture.injected import typed
 from clan_learnings.capture.quick.facts import Facts, Unusual, outcome_by
 from clan_learnings.capture.values import instant_ms, list_of, object_of, text_of, words_of
 
+_RESULT = b'"role":"toolResult"'
+_NEAR = 400
+
 
 def is_one(first: dict[str, Any]) -> bool:
     """Whether a first record is of this agent."""
@@ -22,6 +25,8 @@ def count(lines: list[bytes], first: dict[str, Any]) -> Facts:
     answers: set[str] = set()
     prompts = count = 0
     for number, line in enumerate(lines):
+        if line.find(_RESULT, 0, _NEAR) > 0:
+            continue
         if b"openclaw" in line or b"model-snapshot" in line:
             raise Unusual
         if b'"assistant"' not in line and b'"user"' not in line:

@@ -84,11 +84,11 @@ def _facts(path: str) -> "list[dict[str, Any]] | str":
     """What a file says, or why it says nothing."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as file:
-            data = file.read(_FILE_BYTES + 1)
+            if os.fstat(file.fileno()).st_size > _FILE_BYTES:
+                return f"larger than {_FILE_BYTES // 1024**2} MB"
+            data = file.read()
     except OSError as error:
         return f"cannot be read: {error.strerror}"
-    if len(data) > _FILE_BYTES:
-        return f"larger than {_FILE_BYTES // 1024**2} MB"
     try:
         sessions = count(unpacked(data) if is_packed(data) else data, path)
     except TooLarge:

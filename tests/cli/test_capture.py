@@ -1,0 +1,124 @@
+"""`mesh capture` and `mesh sample` as a person runs them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.capture_sessions import make
+from mesh.cli.main import run
+from mesh.store.home import create_home
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> str:
+    return create_home(str(tmp_path / "home"), "n").path
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    folder = tmp_path / "sessions"
+    make(str(folder), 8, 0.02)
+    return folder
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert run([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_capture_takes_in_and_a_second_run_does_nothing(
+    home: str, sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All flavours; the second time everything is unchanged."""
+    first = told(capsys, "capture", str(sessions), "--home", home)
+    assert (first["discovered"], first["ingested"], first["failed"]) == (8, 8, {})
+    assert first["flavours"] == {"claude-code": 2, "codex": 2, "hermes": 2, "pi": 2}
+    second = told(capsys, "capture", str(sessions), "--home", home)
+    assert (second["ingested"], second["unchanged"]) == (0, 8)
+
+
+def test_a_dry_run_says_what_would_be_and_keeps_nothing(
+    home: str, sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The next real run still finds all of it new."""
+    assert told(capsys, "capture", str(sessions), "--dry-run", "--home", home)["ingested"] == 8
+    assert told(capsys, "capture", str(sessions), "--home", home)["ingested"] == 8
+
+
+def test_sampling_says_the_same_before_and_after_capturing(
+    home: str, sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Counts from files, remembered counts and the catalogue's counts are equal; the outcome is the digest's once there is one."""
+    cold = told(capsys, "sample", str(sessions), "--home", home)
+    again = told(capsys, "sample", str(sessions), "--home", home)
+    assert (cold["counted"], cold["remembered"]) == (8, 0)
+    assert (again["counted"], again["remembered"]) == (0, 8)
+    assert again["sample"] == cold["sample"]
+    told(capsys, "capture", str(sessions), "--home", home)
+    after = told(capsys, "sample", str(sessions), "--home", home)
+
+    def counts(answer: Any) -> set[tuple[Any, ...]]:
+        names = ("path", "key", "session", "flavour", "messages", "calls", "repo", "ended_ms")
+        return {tuple(each[name] for name in names) for each in answer["sample"]}
+
+    assert counts(after) == counts(cold)
+    assert after["remembered"] == 8
+
+
+def test_what_is_asked_for_is_what_is_printed(home: str, sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As paths, best first, and no more than asked."""
+    best = told(capsys, "sample", str(sessions), "--count", "3", "--home", home)["sample"]
+    assert run(["sample", str(sessions), "--count", "3", "--format", "paths", "--home", home]) == 0
+    assert capsys.readouterr().out.split() == [each["path"] for each in best]
+    assert [each["score"] for each in best] == sorted((each["score"] for each in best), reverse=True)
+    assert len(told(capsys, "sample", str(sessions), "--top-percent", "50", "--home", home)["sample"]) == 4
+
+
+def test_sampling_needs_no_home(sessions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It only remembers nothing then."""
+    answer = told(capsys, "sample", str(sessions), "--home", str(tmp_path / "nowhere"))
+    assert (answer["sessions"], answer["remembered"]) == (8, 0)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_forgotten_session_stays_away(home: str, sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not captured again, and not sampled."""
+    told(capsys, "capture", str(sessions), "--home", home)
+    best = told(capsys, "sample", str(sessions), "--count", "1", "--home", home)["sample"][0]
+    assert told(capsys, "capture", "--forget", best["session"], "--home", home)["forgotten"] == [best["key"]]
+    Path(best["path"]).touch()
+    assert told(capsys, "capture", str(sessions), "--home", home)["forgotten"] == 1
+    assert best["key"] not in {each["key"] for each in told(capsys, "sample", str(sessions), "--home", home)["sample"]}
+
+
+def test_the_switch_and_the_budget_are_kept(home: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As they were set, until they are set otherwise."""
+    assert told(capsys, "capture", "--off", "--budget", "10M", "--max-age", "30", "--home", home)["on"] is False
+    status = told(capsys, "capture", "--status", "--home", home)
+    assert (status["on"], status["soft_bytes"], status["hard_bytes"], status["age_days"]) == (
+        False,
+        10 * 1024**2,
+        20 * 1024**2,
+        30,
+    )
+    assert told(capsys, "capture", "--on", "--home", home)["on"] is True
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["capture", "--on", "--off"],
+        ["capture", "--budget", "lots"],
+        ["capture", "--budget", "4G,2G"],
+        ["capture", "--agent", "nobody"],
+        ["capture", "/no/such/path"],
+        ["sample", "--count", "0"],
+        ["sample", "--since", "whenever"],
+    ],
+)
+def test_what_cannot_be_names_the_next_step(home: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence, and what to do."""
+    assert run([*words, "--home", home]) == 1
+    assert "\n  next: " in capsys.readouterr().err
