@@ -1,5 +1,6 @@
 """A candidate: what the signals of several sessions say alike, on its way to a record. Plain values and their JSON; no files here."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from clan_learnings.harvest.items import CORRECTION, FIX, QUESTION, Item, item_from
@@ -163,6 +164,7 @@ def family_of(kind: str, right: str) -> str:
     return RULES if kind == CORRECTION or (kind == FIX and right) else NOTES
 
 
+@lru_cache(8192)
 def reading_of(kind: str, text: str, wrong: str, right: str) -> Reading:
     """What is compared of an item or a candidate: of a rule what is wrong and what is right, else the sentence."""
     return Reading(wrong, right or text) if family_of(kind, right) == RULES else Reading("", text)

@@ -21,7 +21,7 @@ from clan_learnings.harvest.items import PITFALL, Item
 from clan_learnings.matching import Reading
 from clan_learnings.recall.likeness import LINK, MERGE, likeness
 
-_COMPARED = 40  # candidates that share the most words
+_COMPARED = 24  # candidates that share the most words
 _WORDS = 24  # of an item that candidates are found by
 _LINKED = 8
 _HOPS = 16  # from one that was merged to the one it was merged into

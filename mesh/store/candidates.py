@@ -76,8 +76,9 @@ class Candidates:
         """Those of a family that share the most of these words, most first."""
         rows = self._run(
             "SELECT body FROM (SELECT candidate, count(*) AS shared FROM words WHERE word IN (SELECT value FROM json_each(?))"
-            " GROUP BY candidate) JOIN candidates USING(candidate) WHERE family=? ORDER BY shared DESC, id LIMIT ?",
-            (json.dumps(list(words)), family, most),
+            " GROUP BY candidate ORDER BY shared DESC, candidate LIMIT ?) JOIN candidates USING(candidate)"
+            " ORDER BY shared DESC, candidate",
+            (json.dumps([_word(family, word) for word in words]), most),
         ).fetchall()
         return [_read(row[0]) for row in rows]
 
@@ -89,7 +90,7 @@ class Candidates:
             (body["id"], family, state, waits, json.dumps(body, separators=(",", ":"))),
         ).get
         self._database.connection.executemany(
-            "INSERT OR IGNORE INTO words VALUES(?,?)", [(_storable(word), number) for word in words]
+            "INSERT OR IGNORE INTO words VALUES(?,?)", [(_word(family, word), number) for word in words]
         )
 
     def remove(self, name: str) -> None:
@@ -186,6 +187,11 @@ class Candidates:
 def _read(body: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(body)
     return found
+
+
+def _word(family: str, word: str) -> str:
+    """A word of one family: those of others need not be gone through."""
+    return _storable(f"{family}\t{word}")
 
 
 def _storable(text: str) -> str:

@@ -1,9 +1,8 @@
-"""The candidates of a home as values: reads and keeps them as JSON in the database beside the catalogue. Redacted before it is written."""
+"""The candidates of a home as values: reads and keeps them as JSON in the database beside the catalogue."""
 
 from collections.abc import Iterable, Iterator
 
 from clan_learnings.harvest.candidates import Candidate, candidate_from
-from clan_learnings.redaction import redact_value
 from mesh.core.errors import AmbiguousId, UnknownId
 from mesh.store.candidates import Candidates
 
@@ -25,9 +24,8 @@ class KeptShelf:
         return _read(self.kept.near(family, words, most))
 
     def put(self, candidate: Candidate, words: list[str]) -> None:
-        """Keep one."""
-        body, _ = redact_value(candidate.as_json())
-        self.kept.put(body, candidate.family, candidate.state, candidate.waits_for, words)
+        """Keep one. Its texts were cleaned where they came in: what a session says in `intake`, what a person says in `curating`."""
+        self.kept.put(candidate.as_json(), candidate.family, candidate.state, candidate.waits_for, words)
         self.changed[candidate.id] = None
 
     def every(self, *states: str, waits: Iterable[str] | None = None) -> Iterator[Candidate]:
