@@ -29,8 +29,8 @@ _ACTIONS = word_set(
 )
 _ENDINGS = ("ing", "ied", "ies", "ed", "es", "s", "d", "n't")
 # A person's words to an agent that are no rule: what such an answer begins with, reports of what happened, swearing.
-_YIELDING = word_set("no nope not but and so well please actually just")
-_TALK = word_set("hm hmm sorry yeah yep yes ok okay wait dude omg omfg wtf lol thanks nice great cool stop undo")
+_YIELDING = word_set("no nope not but and so well please actually just hm hmm ok okay yes yeah yep sorry wait oh ah")
+_TALK = word_set("dude omg omfg wtf lol thanks nice great cool stop undo")
 _FIRST = word_set("i i'm i've i'd i'll me my")
 _WISHES = word_set("want wanted need prefer said told meant use like")
 _SYMPTOMS = word_set("still failing broken crashed exploded")
@@ -85,7 +85,7 @@ def _talk(told: str) -> list[str]:
         found.append(f"what is right takes {len(told)} characters; a rule has at most {_TOLD_CHARS}")
     opening = next((word for word in words if word not in _YIELDING), "")
     is_report = opening in _FIRST and not any(word in _WISHES for word in words[:4])
-    if opening in _TALK or is_report or not _SYMPTOMS.isdisjoint(words):
+    if opening in _TALK or opening in _POINTING or is_report or not _SYMPTOMS.isdisjoint(words):
         found.append("it is talk of its own session: a rule says what to do or what is so")
     if not _COARSE.isdisjoint(words) or any(word.startswith(_COARSER) for word in words):
         found.append("it is not in words to hand on")

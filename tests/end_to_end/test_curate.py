@@ -68,10 +68,10 @@ def home(tmp_path: Path) -> Path:
     done(made, "share", REPO)
     for number, reason in enumerate(
         (
-            "hm, the alpha service is started with make alpha",
-            "hm, the beta service is started with make beta",
-            "hm, the gamma service is started with make gamma",
-            "hm, the delta service is started with make delta",
+            "lol, the alpha service is started with make alpha",
+            "lol, the beta service is started with make beta",
+            "lol, the gamma service is started with make gamma",
+            "lol, the delta service is started with make delta",
         )
     ):
         session = ClaudeSession(f"s{number}", clone).prompt("Please start the service.").reply("Starting it.")
@@ -134,7 +134,7 @@ def test_a_person_decides_with_single_keys(home: Path) -> None:
         assert terminal.end() == 0
     records = [json.loads(line)["record"] for line in done(home, "op", "list", "--json").splitlines()]
     assert sorted(record["right"] for record in records) == sorted(
-        [f"make {edited}", f"hm, the {accepted} service is started with make {accepted}"]
+        [f"make {edited}", f"lol, the {accepted} service is started with make {accepted}"]
     )
     assert rejected not in names(home)
     states = {each["state"]: each["why"] for each in asked(home, "curate", "--list", "--all")["candidates"]}

@@ -53,6 +53,7 @@ def test_of_a_rule_the_right_way_is_the_action() -> None:
     [
         "do not call the venv directly, use `uv run pytest`",
         "no, use pnpm here, we never use npm",
+        "ok so please use ruff format in billing",
         "I want the formula to be called homebrew-tap",
         "setTheme should return an error that the caller can display",
         "we deploy from the branch release, it is protected",

@@ -25,7 +25,7 @@ def farm(tmp_path: Path) -> Farm:
 def curator(farm: Farm) -> Iterator[Curator]:
     """A person before two candidates that wait: a statement, and a rule that needs better words."""
     farm.session(
-        "codex:1", fact(is_stated=True), correction("a change of setup.cfg", "hm, that belongs in pyproject.toml")
+        "codex:1", fact(is_stated=True), correction("a change of setup.cfg", "lol, that belongs in pyproject.toml")
     )
     farm.harvest()
     with harvesting(farm.home) as harvest:
