@@ -6,6 +6,7 @@ be kept comes back. The sidecar has no crew: it has time.
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 
 from clan_learnings.capture.places import Found
@@ -85,6 +86,7 @@ def by_crew(files: Iterable[Found]) -> Iterator[tuple[Found, Taking | str]]:
 
 
 def _join_crew() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever leads, who then ends us
     _analysts.append(real_analysts())
 
 

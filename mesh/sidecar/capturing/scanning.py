@@ -5,6 +5,7 @@ What was counted is remembered, so that the next time nothing but names and size
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -76,7 +77,7 @@ def _counted(files: list[Found]) -> Iterator[tuple[Found, "list[dict[str, Any]] 
             yield found, _facts(found.path)
         return
     paths = [found.path for found in files]
-    with multiprocessing.Pool(processes) as pool:
+    with multiprocessing.Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         yield from zip(files, pool.imap(_facts, paths, chunksize=_CHUNK), strict=True)
 
 
