@@ -1,6 +1,6 @@
 """Whether words of a person object to what was just done. Looks at the words alone; who said what before is `corrections`' business.
 
-English words, since that is what the rules were tried on. Each sign has a weight; with 2 of them words object. Some signs count
+English words, since that is what the rules were tried on; of other languages only how they say no. Each sign has a weight; with 2 of them words object. Some signs count
 by themselves, some only if the model had just changed something: else they describe the world, or a wish.
 """
 
@@ -8,6 +8,7 @@ import re
 from typing import NamedTuple
 
 _CHARS = 700
+_PASTED, _ABOVE, _BELOW = 10, 4, 2  # lines of a prompt
 _EARLY = 40  # characters within which an objection says what a prompt is
 _BEFORE = 80  # characters before a complaint that may make it a condition
 _FENCE = re.compile(r"```.{0,4000}?(?:```|$)", re.DOTALL)
@@ -18,6 +19,7 @@ _LITERAL = re.compile(r"\"[^\"\n]{1,300}\"|`[^`\n]{1,300}`")  # names and texts 
 
 # By itself: against the model, or what it said.
 _AGAINST = re.compile(
+    r"^(?:nein|falsch|das stimmt nicht|non\b|c'est faux|pas ça|não|incorrecto|está mal|nie\b|hay\u0131r|yanl\u0131ş|нет\b|неправильно|не так|不是|不对|不要|错了|違う|違います|いや|아니)|"
     r"^(?:no|nope|nah|wrong|stop|wait|hold on|hmm+,? no|ugh|wtf|dude|omfg|omg)\b"
     r"(?!,? (?:problem|worries|rush|need to worry|questions?|more\b|idea|thanks|thank you|that'?s (?:all|fine|it\b|ok|good)|it'?s (?:all|fine|ok|good)|all good))"
     r"|^not (?:that|this|the|as|in|on|like|what|my|our|quite|really|exactly|correct|right|sure (?:that|this|it|about)|an?)\b"
@@ -140,7 +142,10 @@ def spoken(text: str) -> str:
     """What of a prompt is a person's sentence: no code, no quoted lines, no pasted output."""
     text = text.replace("\u2019", "'")[: 4 * _CHARS]
     text = _FILE.sub(" ", _QUOTED_LINE.sub(" ", _FENCE.sub(" ", text)))
-    return " ".join(text.split())[:_CHARS]
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > _PASTED:  # most of it is what a program printed; people write above it, or below
+        lines = lines[:_ABOVE] + lines[-_BELOW:]
+    return " ".join(" ".join(lines).split())[:_CHARS]
 
 
 def concedes(reply: str) -> bool:

@@ -102,6 +102,8 @@ def test_questions_that_want_to_be_clarified_are_none() -> None:
         "please don't touch the lock file",
         "That's too wordy, give me bullet points",
         "tests are failing now",
+        "nein, das gehört in die andere Datei",
+        "不对 应该用另一个文件",
     ],
 )
 def test_pushback_after_a_change_is_a_correction(words: str) -> None:
@@ -129,6 +131,13 @@ def test_pushback_after_a_change_is_a_correction(words: str) -> None:
 def test_praise_new_work_and_questions_are_none(words: str) -> None:
     """What does not object."""
     assert after_a_change(words) == []
+
+
+def test_words_above_a_pasted_log_are_heard_and_the_log_is_not() -> None:
+    """What a program printed objects to nothing."""
+    log = "\n".join(f"{number} worker does not exist, wrong state, should be idle" for number in range(30))
+    assert after_a_change(f"here is the log of last night\n{log}\nend of log\nthanks") == []
+    assert len(after_a_change(f"that's not it\n{log}")) == 1
 
 
 def test_no_as_an_answer_to_a_question_is_none() -> None:
