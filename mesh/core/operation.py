@@ -33,7 +33,7 @@ _LOG_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 
 class Add(NamedTuple):
-    """OR-Set: one more element. `at` is when it was first written, also after re-publication."""
+    """OR-Set: one more element. `at` is when it was first written, also after re-publication, or when what it tells of happened."""
 
     at: int
     log: str
