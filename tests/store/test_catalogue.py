@@ -209,3 +209,40 @@ def test_paths_of_any_bytes_are_kept(catalogue: Catalogue) -> None:
     catalogue.take([taking(path, "body\n")])
     assert catalogue.body(path) == b"body\n"
     assert next(catalogue.digests()).path == path
+
+
+def test_a_process_that_dies_between_a_row_and_its_file_breaks_nothing(
+    catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dropped: the row is gone first, the digest stays, the file is swept. Replaced: the new body counts, the old one is swept."""
+    catalogue.take([taking("/t/a.jsonl", "one\n"), taking("/t/b.jsonl", "two\n", [told("codex:2")])])
+    with monkeypatch.context() as patch:
+        patch.setattr("mesh.store.bodies.os.unlink", _die)
+        with pytest.raises(KeyboardInterrupt):
+            catalogue.drop([kept.file for kept in catalogue.kept()][:1])
+        with pytest.raises(KeyboardInterrupt):
+            known = catalogue.known("/t/b.jsonl")
+            catalogue.take([taking("/t/b.jsonl", "two\nand three\n", [told("codex:2")], known=known)])
+    assert catalogue.body("/t/a.jsonl") is None
+    assert catalogue.body("/t/b.jsonl") == b"two\nand three\n"
+    assert {found.path for found in catalogue.digests()} == {"/t/a.jsonl", "/t/b.jsonl"}
+    assert catalogue.sweep() == 2
+    assert catalogue.body("/t/b.jsonl") == b"two\nand three\n"
+
+
+def test_a_process_that_dies_before_the_row_leaves_the_file_unread(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The body that was written is swept, and the next run takes the file as if nothing had been."""
+    with monkeypatch.context() as patch:
+        patch.setattr("mesh.store.bodies.os.fsync", _die)
+        with pytest.raises(KeyboardInterrupt):
+            catalogue.take([taking("/t/a.jsonl", "one\n")])
+    assert catalogue.known("/t/a.jsonl") is None
+    assert catalogue.sweep() == 1
+    assert catalogue.take([taking("/t/a.jsonl", "one\n")]) == [TAKEN]
+    assert catalogue.body("/t/a.jsonl") == b"one\n"
+
+
+def _die(*_: object) -> None:
+    raise KeyboardInterrupt

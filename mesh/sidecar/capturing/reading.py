@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Any, BinaryIO, NamedTuple
 
 from clan_learnings.capture.cleaning import Cleaner
+from clan_learnings.capture.opencode_storage import assembled
 from clan_learnings.capture.source import ZSTD
 from mesh.store.captured import Known, Look
 
@@ -52,6 +53,9 @@ def read_file(path: str, known: Known | None, kept: bytes | None, breathe: Calla
             raise Refused(f"larger than {FILE_BYTES // _MIB} MB")
         if file.read(4) == ZSTD:
             return _read_packed(file, look, breathe)
+        whole = assembled(path)
+        if whole is not None:
+            return _read_whole(whole, look, breathe)
         file.seek(0)
         return _read(file, look, known, kept, breathe)
 
@@ -86,6 +90,15 @@ def _read(file: BinaryIO, look: Look, known: Known | None, kept: bytes | None, b
     is_continued = is_same or (known is not None and known.look == look)
     body = before + segment if before else segment
     return Reading(look, cursor, lines, hasher.digest(), body, segment, first_line, is_continued, cleaner.shortened)
+
+
+def _read_whole(data: bytes, look: Look, breathe: Callable[[], None]) -> Reading:
+    """A session that lies in many files, put together. It is made anew each time."""
+    cleaner = Cleaner(breathe)
+    body = cleaner.clean(data)
+    _refuse_more(len(body))
+    digest = blake2b(data, digest_size=32).digest()
+    return Reading(look, look.size, body.count(b"\n"), digest, body, body, 1, False, cleaner.shortened)
 
 
 def _read_packed(file: BinaryIO, look: Look, breathe: Callable[[], None]) -> Reading:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from clan_learnings.capture.digest import repo_of
+from clan_learnings.capture.opencode_storage import assembled
 from clan_learnings.capture.places import Found
 from clan_learnings.capture.quick.count import count, is_packed
 from clan_learnings.capture.quick.facts import Facts
@@ -91,7 +92,7 @@ def _facts(path: str) -> "list[dict[str, Any]] | str":
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     try:
-        sessions = count(unpacked(data) if is_packed(data) else data, path)
+        sessions = count(unpacked(data) if is_packed(data) else assembled(path) or data, path)
     except TooLarge:
         return "too large when unpacked"
     return [_as_facts(session) for session in sessions]

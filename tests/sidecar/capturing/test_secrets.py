@@ -80,3 +80,33 @@ def test_no_planted_secret_is_in_bodies_catalogue_or_logs(
     assert [example.group for example in planted if example.secret in left] == []
     assert PRIVATE not in left
     assert "/home/ada" not in left
+
+
+def test_a_session_that_lies_in_many_files_is_cleaned_before_it_is_read(tmp_path: Path) -> None:
+    """OpenCode keeps a file a message and a file a part: the secret is in none of what is kept, the rest is there."""
+    example = next(each for each in secrets() if each.secret not in redact(each.text).text)
+    storage = tmp_path / "storage"
+
+    def put(name: str, value: dict[str, Any]) -> Path:
+        path = storage / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value))
+        return path
+
+    head = put("session/p1/ses_1.json", {"id": "ses_1", "projectID": "p1", "directory": "/home/ada/w", "title": "t"})
+    put(
+        "message/ses_1/msg_1.json",
+        {"id": "msg_1", "role": "user", "sessionID": "ses_1", "time": {"created": 1790000000000}},
+    )
+    put(
+        "part/msg_1/prt_1.json",
+        {"id": "prt_1", "type": "text", "text": f"please look at {example.text}", "messageID": "msg_1"},
+    )
+    with Catalogue(str(tmp_path / "home")) as catalogue:
+        report = Capture(catalogue, real_analysts()).run(found(head))
+        assert report.flavours == {"opencode": 1}
+        (kept,) = catalogue.digests()
+    assert kept.digest["task"].startswith("please look at")
+    left = everything_in(tmp_path / "home").decode("utf-8", "replace")
+    assert example.secret not in left
+    assert "/home/ada" not in left
