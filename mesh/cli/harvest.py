@@ -113,6 +113,8 @@ def _print(report: Report, told: dict[str, Any]) -> None:
     print(f"recorded   {number_of(len(told['recorded']), 'record')}{known}")
     for record in told["recorded"][:_SHOWN]:
         print(f"           {record['id']}  {record['kind']:<10}  {plain(record['text'], 200)}")
+    for document in told["documents"][:_SHOWN]:
+        print(f"document   {document['id']}  {plain(document['title'], 200)}")
     for slug in told["hot"]:
         print(f"HOT        {plain(slug, 100)}: every session is told from now on")
     _print_waiting(told)

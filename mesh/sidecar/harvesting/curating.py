@@ -67,7 +67,9 @@ class Curator:
 
     def auto(self) -> Written:
         """Write what passes the bar by itself."""
-        return self._harvest.writer().run()
+        written = self._harvest.writer().run()
+        self._harvest.document(written)
+        return written
 
     def reject(self, name: str, reason: str) -> dict[str, Any]:
         """Never again, also when the same comes again."""
@@ -121,7 +123,8 @@ class Curator:
         writer = self._harvest.writer()
         done = writer.write(candidate)
         written = writer.written()
-        return told(done) | {"recorded": written.records, "known": written.known, "trouble": list(written.problems)}
+        answer = told(done) | {"recorded": written.records, "known": written.known, "trouble": list(written.problems)}
+        return answer | {"documents": self._harvest.document(written)}
 
     def _unmerged(self, name: str) -> Candidate:
         found = self._shelf.find(name)

@@ -24,6 +24,7 @@ from clan_learnings.harvest.candidates import (
 from clan_learnings.harvest.evidence_bar import Bar, bar_of
 from clan_learnings.memory import Memory
 from clan_learnings.settings import KEY as SETTINGS
+from mesh.sidecar.documenting import write_documents
 from mesh.sidecar.harvesting.asked import Asked
 from mesh.sidecar.harvesting.intake import READ, Intake, Taken
 from mesh.sidecar.harvesting.shelf import KeptShelf
@@ -45,6 +46,7 @@ class Summary(NamedTuple):
 
     taken: Taken
     written: Written
+    documents: list[dict[str, Any]]  # learning documents beside the records
     waiting: dict[str, int]  # by what it waits for
     share: dict[str, int]  # repositories that `mesh share` would let go, and how many candidates each
     learned: list[dict[str, Any]]  # new candidates that are kept, the best first
@@ -63,6 +65,7 @@ class Summary(NamedTuple):
             "learned": self.learned,
             "recorded": self.written.records,
             "known": self.written.known,
+            "documents": self.documents,
             "hot": list(self.written.hot),
             "waiting": self.waiting,
             "share": self.share,
@@ -106,9 +109,19 @@ class Harvest:
                         self.intake.add(found, asked.items(catalogue, found))
         fresh = list(self.shelf.changed)
         written = self.writer().run(writing)
-        return self.summary(taken, written, fresh, [] if asked is None else asked.problems())
+        documents = self.document(written)
+        return self.summary(taken, written, documents, fresh, [] if asked is None else asked.problems())
 
-    def summary(self, taken: Taken, written: Written, fresh: list[str], problems: list[str]) -> Summary:
+    def document(self, written: Written, breathe: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
+        """Learning documents for what has become records: longer, beside the sentence."""
+        if not written.candidates:
+            return []
+        with Catalogue(self.home) as catalogue:
+            return write_documents(self._author, catalogue, written.candidates, self._author.store.clock(), breathe)
+
+    def summary(
+        self, taken: Taken, written: Written, documents: list[dict[str, Any]], fresh: list[str], problems: list[str]
+    ) -> Summary:
         """How things stand now."""
         waiting: Counter[str] = Counter()
         share: Counter[str] = Counter()
@@ -126,6 +139,7 @@ class Harvest:
         return Summary(
             taken,
             written,
+            documents,
             {name: waiting[name] for name in (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED)},
             dict(share.most_common()),
             learned[:_SHOWN],
@@ -161,11 +175,12 @@ def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> Summar
         with Catalogue(harvest.home) as catalogue:
             taken = harvest.intake.run(catalogue, breathe=breathe)
         written = harvest.writer().run(lambda _: breathe())
+        documents = harvest.document(written, breathe)
         waiting: Counter[str] = Counter()
         for (_, waits), count in harvest.shelf.kept.counts().items():
             waiting[waits] += count
         reasons = (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED)
-        return Summary(taken, written, {name: waiting[name] for name in reasons}, {}, [], [], [])
+        return Summary(taken, written, documents, {name: waiting[name] for name in reasons}, {}, [], [], [])
 
 
 def told(candidate: Candidate) -> dict[str, Any]:

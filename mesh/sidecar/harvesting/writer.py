@@ -42,6 +42,7 @@ class Written(NamedTuple):
     hot: tuple[str, ...] = ()  # patterns that became HOT by it
     held_hot: int = 0  # signals that would have made more of them HOT
     problems: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()  # of which something was written
 
 
 class RecordWriter:
@@ -69,6 +70,7 @@ class RecordWriter:
         self._hot: list[str] = []
         self._held_hot = 0
         self._problems: list[str] = []
+        self._candidates: list[Candidate] = []
 
     def run(self, progress: Callable[[int], None] = lambda _: None) -> Written:
         """Everything that may be written now."""
@@ -84,11 +86,15 @@ class RecordWriter:
 
     def written(self) -> Written:
         """What this run has done so far."""
-        return Written(self._records, self._known, tuple(self._hot), self._held_hot, tuple(self._problems))
+        told = tuple(self._hot), self._held_hot, tuple(self._problems), tuple(self._candidates)
+        return Written(self._records, self._known, *told)
 
     def write(self, candidate: Candidate) -> Candidate:
         """One candidate: every signal that may be a record becomes one."""
+        before = len(self._records)
         done = self._rules(candidate) if candidate.family == RULES else self._note(candidate)
+        if len(self._records) > before:
+            self._candidates.append(done)
         if done != candidate:
             with self._shelf.kept.writing():
                 self._shelf.put(done, [])
