@@ -67,6 +67,8 @@ def _capture(home: str, given: argparse.Namespace) -> int:
         capture = Capture(catalogue, real_analysts(), dry_run=given.dry_run, has_crew=True)
         try:
             report = capture.run(files, bar)
+            if not given.paths and not given.agent and not given.since:
+                capture.renew()
         finally:
             bar.done()
         if not given.dry_run:

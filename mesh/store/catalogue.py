@@ -15,6 +15,7 @@ from mesh.store.bodies import FOLDER as BODIES
 from mesh.store.bodies import Bodies
 from mesh.store.captured import (
     COPY,
+    FAILED,
     FORGOTTEN,
     MOVED_ON,
     TAKEN,
@@ -74,6 +75,14 @@ class Catalogue:
         rows = self._run("SELECT path, device, inode, size, mtime_ns, state, rules FROM files")
         return {os.fsdecode(row[0]): (Look(*row[1:5]), row[5], row[6]) for row in rows}
 
+    def stale(self, rules: int) -> list[str]:
+        """Files whose body is kept and was analysed by older rules, or could not be."""
+        rows = self._run(
+            "SELECT path FROM files WHERE rules<? AND state IN (?,?) AND file IN (SELECT file FROM bodies) ORDER BY file",
+            (rules, TAKEN, FAILED),
+        )
+        return [os.fsdecode(row[0]) for row in rows]
+
     def take(self, takings: Sequence[Taking]) -> list[str]:
         """Keep what was read: bodies on disk first, then all rows in one transaction. Says what became of each file."""
         now_ms = int(time.time() * 1000)
@@ -116,6 +125,7 @@ class Catalogue:
                 "INSERT INTO bodies(file, first_line, place, bytes, packed, analysed, at_ms) VALUES(?,?,?,?,?,?,?)",
                 (file, taking.first_line, place, len(taking.segment), packed, 0, taking.look.mtime_ns // 1_000_000),
             )
+        if taking.segment is not None or taking.state == TAKEN:
             self._run("UPDATE bodies SET analysed=? WHERE file=?", (int(taking.is_analysed), file))
         for loser in losers:
             void += self._demote(loser)

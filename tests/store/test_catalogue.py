@@ -220,8 +220,8 @@ def test_a_process_that_dies_between_a_row_and_its_file_breaks_nothing(
         patch.setattr("mesh.store.bodies.os.unlink", _die)
         with pytest.raises(KeyboardInterrupt):
             catalogue.drop([kept.file for kept in catalogue.kept()][:1])
+        known = catalogue.known("/t/b.jsonl")
         with pytest.raises(KeyboardInterrupt):
-            known = catalogue.known("/t/b.jsonl")
             catalogue.take([taking("/t/b.jsonl", "two\nand three\n", [told("codex:2")], known=known)])
     assert catalogue.body("/t/a.jsonl") is None
     assert catalogue.body("/t/b.jsonl") == b"two\nand three\n"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from clan_learnings.capture.places import Found
 from mesh.sidecar.capturing.analysis import RULES, Analysts
-from mesh.sidecar.capturing.preparing import by_crew, prepared
+from mesh.sidecar.capturing.preparing import analysed_again, by_crew, prepared
 from mesh.sidecar.capturing.report import Report
 from mesh.sidecar.capturing.stopping import Stopped
 from mesh.store.captured import COPY, FAILED, FORGOTTEN, MOVED_ON, SKIPPED, TAKEN, Look, Taking
@@ -75,6 +75,23 @@ class Capture:
             self.report.is_cut = True
         self._flush()
         return self.report
+
+    def renew(self) -> int:
+        """Analyse kept bodies again that older rules have judged, or failed at. The file itself may be long gone."""
+        catalogue = self._catalogue
+        if catalogue is None or self._is_dry:
+            return 0
+        stale = catalogue.stale(RULES)
+        for path in stale:
+            known = catalogue.known(path)
+            try:
+                body = catalogue.body(path)
+            except (OSError, ValueError):
+                continue
+            if known is not None and body is not None:
+                self._keep(analysed_again(path, known, body, self._analysts, self._breathe))
+        self._flush()
+        return len(stale)
 
     def _take(self, found: Found) -> None:
         catalogue = self._catalogue
@@ -144,5 +161,5 @@ class Capture:
 
 
 def _is_done(before: Look, state: str, rules: int, look: Look) -> bool:
-    """Whether a file is as it was. What failed or was skipped by older rules is tried once more."""
-    return before == look and (rules == RULES or state not in (FAILED, SKIPPED))
+    """Whether a file is as it was. What older rules have judged is judged once more."""
+    return before == look and (rules == RULES or state == FORGOTTEN)

@@ -34,6 +34,13 @@ def prepared(
     return _analysed(found.path, reading, known, analysts, breathe)
 
 
+def analysed_again(path: str, known: Known, body: bytes, analysts: Analysts, breathe: Callable[[], None]) -> Taking:
+    """The same of a body that is kept already."""
+    reading = Reading(known.look, known.cursor, known.lines, known.hash, body, b"", 1, True, 0)
+    taking = _analysed(path, reading, known, analysts, breathe)
+    return taking._replace(segment=None, cursor=known.cursor, lines=known.lines)
+
+
 def _analysed(
     path: str, reading: Reading, known: Known | None, analysts: Analysts, breathe: Callable[[], None]
 ) -> Taking:

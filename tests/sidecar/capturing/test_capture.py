@@ -9,7 +9,7 @@ from mesh.sidecar.capturing.capture import Capture
 from mesh.sidecar.capturing.report import Report
 from mesh.sidecar.capturing.stopping import Stopped
 from mesh.store.catalogue import Catalogue
-from tests.sidecar.capturing.stand_ins import ANALYSTS, found, write
+from tests.sidecar.capturing.stand_ins import ANALYSTS, Value, found, write
 
 
 @pytest.fixture
@@ -184,3 +184,26 @@ def test_a_pipe_or_a_link_is_never_opened(catalogue: Catalogue, tmp_path: Path) 
     path.symlink_to("/etc/passwd")
     report = Capture(None, ANALYSTS).run(files)
     assert list(report.failed) == ["cannot be read: Too many levels of symbolic links"]
+
+
+def test_newer_rules_judge_kept_bodies_again(
+    catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what an older rule failed at, and what is no longer where it was found; bodies stay as they are."""
+    gone = write(tmp_path / "gone.jsonl", "one", name="gone")
+    bad = write(tmp_path / "bad.jsonl", "fail", name="bad")
+    capture(catalogue, gone, bad)
+    kept = gone.read_bytes()
+    gone.unlink()
+    for module in ("capture", "preparing"):
+        monkeypatch.setattr(f"mesh.sidecar.capturing.{module}.RULES", 99)
+    newer = ANALYSTS._replace(digest=lambda session: Value({"session": session.name, "task": "judged anew"}))
+    again = Capture(catalogue, newer)
+    assert again.renew() == 2
+    assert {each.key: each.digest["task"] for each in catalogue.digests()} == {
+        "small:gone": "judged anew",
+        "small:bad": "judged anew",
+    }
+    assert catalogue.body(str(gone)) == kept
+    assert catalogue.counts().unanalysed == 0
+    assert again.renew() == 0
