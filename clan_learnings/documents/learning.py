@@ -37,6 +37,7 @@ BYTES = OPERATION_BYTES - 6 * 1024  # of all texts together: names, tags and sta
 _BLANK = dict.fromkeys((0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x1F, 0x85, 0x2028, 0x2029), " ")
 _MARK, _NO_MARK = f"{NAME} rendered", f"{NAME}, rendered"  # only our files say where our text begins and ends
 _SLUG_CHARS = 60
+_LATEST_MS = 1 << 47  # as far as stamps go; transcripts may say anything
 _OTHERS = re.compile(r"[^a-z0-9]+")
 
 
@@ -84,6 +85,7 @@ class Learning:
             title=title or one_line((texts["problem"] or texts["solution"]).partition("\n")[0], TITLE_CHARS),
             related=_each(self.related, RELATED_CHARS)[:RELATED],
             tags=_each(self.tags, WORD_CHARS)[:TAGS],
+            at_ms=self.at_ms if self.at_ms is not None and 0 <= self.at_ms < _LATEST_MS else None,
             **texts,
         )
 

@@ -92,7 +92,7 @@ def _write(
     pen = Pen()
     about = About(repo=signal.repo, agent=signal.flavour, session=signal.session, confidence=candidate.confidence)
     try:
-        drafts, answer = draft_learning(memory, made, about, pen, at_ms=signal.at_ms)
+        drafts, answer = draft_learning(memory, made, about, pen, at_ms=max(0, min(signal.at_ms, now_ms)))
     except UsageError:  # a name that looks like a secret, a text without end
         return []
     if not drafts or pen.found:

@@ -193,6 +193,7 @@ ITEMS = st.builds(
     source=st.sampled_from(["human", "agent", "build", "self"]),
     signature=st.sampled_from(["", SIGNATURE]),
     quote=st.text(max_size=80),
+    at_ms=st.none() | st.integers(),
 )
 
 
