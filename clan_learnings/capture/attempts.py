@@ -150,8 +150,9 @@ _QUOTING = frozenset(
     )
 )
 _BY_SHELL = re.compile(
-    r"(?:^|\n|stderr: )(?:Output: )?(?:\(eval\):\d+: |(?:[\w/.-]{0,40}sh: )?(?:-c: )?(?:line \d+: |\d+: )?)(?:parse error|no matches found|syntax error|bad substitution|unexpected (?:EOF|token)|unknown file attribute|bad pattern|event not found|.{1,80}: unbound variable|.{1,80}: command not found|command not found: |.{1,80}: event not found)|is not recognized as (?:an internal|the name)|CommandNotFoundException|(?:^|\n)(?:Output: )?[\w/.-]{0,40}sh: (?:\d+: )?[^\n:]{1,80}: not found"
+    r"(?:^|\n|stderr: )(?:Output: )?(?:\(eval\):\d+: |(?:[\w/.-]{0,40}sh: ?)?(?:-c: )?(?:line \d+: |\d+: )?)(?:parse error|no matches found|syntax error|bad substitution|unexpected (?:EOF|token)|unknown file attribute|bad pattern|event not found|.{1,80}: unbound variable|.{1,80}: command not found|command not found: |.{1,80}: event not found)|is not recognized as (?:an internal|the name)|CommandNotFoundException|(?:^|\n)(?:Output: )?[\w/.-]{0,40}sh: (?:\d+: )?[^\n:]{1,80}: not found"
 )
+_UNMATCHED = re.compile(r"no matches found: (?!-)\S{0,200}[*?]")  # a wildcard; other characters only needed quotes
 _ABSENT = re.compile(
     r"no such file or directory|file does not exist|path does not exist|file not found|not found: /|cannot find the (?:path|file)|does not exist|cannot access|is a directory|eisdir|enoent|path not found|no files? found",
     re.IGNORECASE,
@@ -221,9 +222,8 @@ def _of_failed(call: Event, result: Event, text: str) -> State:
     if not call.text:
         return State.GUESSED if _ABSENT.search(telling_line(text)) else State.FAILED
     if _BY_SHELL.search(text):
-        is_guess = (
-            "no matches found: " in text and "no matches found: -" not in text and _is_of(last_of(call.text), _LOOKING)
-        )
+        unmatched = _UNMATCHED.search(text)
+        is_guess = unmatched is not None and _is_of(last_of(call.text), _LOOKING)
         return State.GUESSED if is_guess else State.FAILED
     last = last_of(call.text)
     commands = commands_in(call.text)

@@ -10,9 +10,10 @@ from clan_learnings.capture.course import Course
 from clan_learnings.capture.edits import files_of, is_edit
 from clan_learnings.capture.events import Kind, Session
 from clan_learnings.capture.excerpt import excerpt
-from clan_learnings.capture.failures import Mended, Way
+from clan_learnings.capture.failures import Mended
 from clan_learnings.capture.outcome import outcome_of
 from clan_learnings.capture.signature import signature_of
+from clan_learnings.capture.ways import Way
 from clan_learnings.remote import identity_of
 
 _TASK, _WORDS, _COMMAND, _ERROR, _PATH = 300, 300, 200, 200, 200  # characters that are kept

@@ -4,27 +4,26 @@ Equal failures in a row are one: the same check, failing until it passes. Of the
 for all, since what followed it is what helped.
 """
 
-import re
 from bisect import bisect_right
-from enum import StrEnum
 from typing import NamedTuple
 
 from clan_learnings.capture.attempts import Attempt, State, is_by_shell
-from clan_learnings.capture.commands import Command, commands_in, last_of, likeness, plain
+from clan_learnings.capture.commands import commands_in, last_of, likeness
 from clan_learnings.capture.edits import is_edit
 from clan_learnings.capture.events import Event, Kind
 from clan_learnings.capture.signature import signature_of, signatures_in, telling_line
-
-
-class Way(StrEnum):
-    """How it was mended."""
-
-    NOT = ""  # nobody did, as far as can be seen
-    OTHERWISE = "otherwise"  # the same program, called in another way
-    INSTEAD = "instead"  # another program or tool for the same thing
-    EDITED = "edited"  # files were changed, then the same passed
-    PREPARED = "prepared"  # something else was run first, then the same passed
-    AGAIN = "again"  # the same passed, and nothing had changed
+from clan_learnings.capture.ways import (
+    ALIKE_BY_SHELL,
+    EVERYTHING,
+    READING,
+    Way,
+    is_another_way,
+    is_past,
+    is_same,
+    is_unknown_program,
+    is_usage,
+    way_of,
+)
 
 
 class Mended(NamedTuple):
@@ -40,63 +39,9 @@ class Mended(NamedTuple):
     lines: tuple[int, ...]  # of all these failures
 
 
-_CHARS = 4_000
 _FAR, _NEAR = 80, 8  # attempts ahead that are looked at: for the same check, for another way
-_ALIKE = 0.34  # shared words of two ways to do one thing
-_ALIKE_BY_SHELL = 0.25  # where only quoting was wrong, the rest of a line may change with it
-_SUBSTITUTE = 0.4
-_SAME_PROGRAM = 0.1  # where the subcommand is what was wrong
 _CLEARLY = 0.5
 _SAME_ERROR = 0.6  # shared words of two lines that are one error
-_EVERYTHING = frozenset((".", "./...", "...", "*", "--all"))
-_NO_PROGRAM = re.compile(
-    r"command not found|not recognized|: not found|CommandNotFound|no module named|executable file not found|is not installed",
-    re.IGNORECASE,
-)
-_HELP = frozenset(("--help", "-h", "help", "--version", "-V", "version"))
-_INTERPRETERS = frozenset(
-    ("python", "python3", "node", "ruby", "perl", "php", "deno", "bun", "pwsh", "bash", "sh", "zsh")
-)
-_USAGE = re.compile(
-    r"unknown (?:option|flag|command|argument|subcommand)|unrecogni[sz]ed|unexpected (?:argument|option|token|eof)|invalid (?:option|argument|flag|usage|value)|usage:|"
-    r"illegal option|requires? (?:an? |the )?(?:argument|value)|parse error|no matches found|syntax error|bad substitution|not found|not recognized|ambiguous argument|accepts \d+ arg",
-    re.IGNORECASE,
-)
-_NO_SUBCOMMAND = re.compile(
-    r"missing script|unknown (?:command|subcommand|task)|no such (?:command|subcommand|task)|is not an? [\w-]+ command|unrecogni[sz]ed (?:command|subcommand)|no task|task not found|no rule to make target|command .{1,40} not found",
-    re.IGNORECASE,
-)
-_ASSIGNMENT = re.compile(r"\b[A-Za-z_]\w*=\S+")
-_READS = frozenset(
-    (
-        "ls",
-        "cat",
-        "head",
-        "tail",
-        "sed",
-        "grep",
-        "rg",
-        "find",
-        "nl",
-        "wc",
-        "tree",
-        "stat",
-        "file",
-        "which",
-        "git status",
-        "git diff",
-        "git log",
-        "git show",
-        "echo",
-        "pwd",
-        "cd",
-        "go doc",
-        "git rev-parse",
-        "git branch",
-        "type",
-        "command",
-    )
-)
 
 
 def failures_in(attempts: list[Attempt], events: list[Event]) -> list[Mended]:
@@ -113,7 +58,7 @@ def failures_in(attempts: list[Attempt], events: list[Event]) -> list[Mended]:
 
 
 def _of_shell(attempts: list[Attempt], number: int, taken: set[int], prompts: list[int]) -> Mended:
-    other = _other_way(attempts, number, prompts) if _NO_PROGRAM.search(attempts[number].output[:_CHARS]) else None
+    other = _other_way(attempts, number, prompts) if is_unknown_program(attempts[number].output) else None
     if other and other[1] is Way.INSTEAD:
         return _made(attempts[number], [attempts[number].line])._replace(way=other[1], fix=other[0], passed=other[0])
     chain, passed = _chain(attempts, number)
@@ -140,7 +85,7 @@ def _chain(attempts: list[Attempt], number: int) -> tuple[list[int], int | None]
         if not _may_answer(before, attempt):
             continue
         has_failed = attempt.state in (State.FAILED, State.HIDDEN)
-        if not _is_same(before.call.text, attempt.call.text):
+        if not is_same(before.call.text, attempt.call.text):
             if has_failed and place <= chain[-1] + 2 and _are_both_by_shell(before, attempt):
                 chain.append(place)
             continue
@@ -154,12 +99,12 @@ def _chain(attempts: list[Attempt], number: int) -> tuple[list[int], int | None]
 def _settles(attempts: list[Attempt], failed: int, passed: int) -> bool:
     """Whether a success says something about the failure: of all that had failed, or after an edit, or of how it was called."""
     failure, success = attempts[failed], attempts[passed]
-    if is_by_shell(failure.output) or _USAGE.search(telling_line(failure.output)):
+    if is_usage(failure.output):
         return True
     last = last_of(failure.call.text)
-    left = last.targets - _EVERYTHING if last else frozenset()
+    left = last.targets - EVERYTHING if last else frozenset()
     for command in commands_in(success.call.text):
-        right = command.targets - _EVERYTHING
+        right = command.targets - EVERYTHING
         if last is not None and command.key == last.key and (right >= left if left else not right):
             return True
     return any(is_edit(attempt.call) and attempt.state is State.WORKED for attempt in attempts[failed + 1 : passed])
@@ -184,30 +129,7 @@ def _are_both_by_shell(one: Attempt, other: Attempt) -> bool:
     """Whether a shell understood neither of two lines that are about the same."""
     if not (is_by_shell(one.output) and is_by_shell(other.output)):
         return False
-    return likeness(one.call.text, other.call.text) >= _ALIKE_BY_SHELL
-
-
-def _is_same(one: str, other: str) -> bool:
-    """Whether another line does what the last program of this one did: the same, of the same, or of more or less of it."""
-    last = last_of(one)
-    if last is None:
-        return False
-    if last.program in _INTERPRETERS and last.key == last.program:  # a text of its own each time
-        return plain(one) == plain(other)
-    return any(
-        command.key == last.key and _is_about_the_same(last, command) and not _asks_more_help(last, command)
-        for command in commands_in(other)
-    )
-
-
-def _asks_more_help(one: Command, other: Command) -> bool:
-    """Whether another line only reads the manual."""
-    return bool(_HELP.intersection(other.words)) and not _HELP.intersection(one.words)
-
-
-def _is_about_the_same(one: Command, other: Command) -> bool:
-    left, right = one.targets - _EVERYTHING, other.targets - _EVERYTHING
-    return left <= right or right <= left
+    return likeness(one.call.text, other.call.text) >= ALIKE_BY_SHELL
 
 
 def _passed(made: Mended, attempts: list[Attempt], failed: int, passed: int) -> Mended:
@@ -224,24 +146,13 @@ def _passed(made: Mended, attempts: list[Attempt], failed: int, passed: int) -> 
     if success.state is not State.WORKED:  # it failed for another reason, and nobody can tell whether the first is gone
         return made
     failure = attempts[failed]
-    is_other = _is_another_way(failure, success)
-    if is_other and (_USAGE.search(made.error) or is_by_shell(failure.output)):
+    is_other = is_another_way(failure, success)
+    if is_other and is_usage(failure.output):
         return made._replace(way=Way.OTHERWISE, fix=success, passed=success)
     prepared = [attempt for attempt in between if attempt.call.text and _changes_something(attempt.call.text)]
     if prepared:
         return made._replace(way=Way.PREPARED, fix=prepared[-1], passed=success)
     return made._replace(way=Way.OTHERWISE if is_other else Way.AGAIN, fix=success, passed=success)
-
-
-def _is_another_way(failure: Attempt, success: Attempt) -> bool:
-    """Whether the line that passed differs in more than where it was run and what was done with its output."""
-    line, other = failure.call.text, success.call.text
-    before, after = plain(line), plain(other)
-    if before != after and not before.endswith(after):
-        return True
-    if is_by_shell(failure.output) or ("sudo " in other and "sudo " not in line):
-        return True
-    return bool(set(_ASSIGNMENT.findall(other[:_CHARS])) - set(_ASSIGNMENT.findall(line[:_CHARS])))
 
 
 def _other_way(attempts: list[Attempt], number: int, prompts: list[int]) -> tuple[Attempt, Way] | None:
@@ -256,62 +167,17 @@ def _other_way(attempts: list[Attempt], number: int, prompts: list[int]) -> tupl
             break
         if not _may_answer(failed, attempt):
             continue
-        if attempt.state is not State.WORKED and not _is_past(failed, attempt):
+        if attempt.state is not State.WORKED and not is_past(failed, attempt):
             continue
-        if attempt.state is State.WORKED and _is_same(line, attempt.call.text):
+        if attempt.state is State.WORKED and is_same(line, attempt.call.text):
             continue  # which did not settle it
-        way, least = _way(line, attempt.call.text, failed.output, is_shells=is_shells)
+        way, least = way_of(line, attempt.call.text, failed.output, is_shells=is_shells)
         share = likeness(line, attempt.call.text) + (0.1 if attempt.output.strip() else 0.0)
         if way is not Way.NOT and share >= least and (best is None or share > best[0]):
             best = (share, attempt, way)
             if share >= _CLEARLY or is_shells:
                 break
     return (best[1], best[2]) if best else None
-
-
-def _way(line: str, other: str, output: str, *, is_shells: bool) -> tuple[Way, float]:
-    one, last = last_of(line), last_of(other)
-    if one is None or last is None or plain(line) == plain(other) or _asks_more_help(one, last):
-        return Way.NOT, 1.0
-    mine, its = {command.program for command in commands_in(line)}, {command.program for command in commands_in(other)}
-    if not mine & its and (_is_unknown(line, output) or _has_same_words(line, other)):
-        return Way.INSTEAD, _SUBSTITUTE
-    if not mine & its and _NO_PROGRAM.search(telling_line(output)) and _is_for_the_same(line, other):
-        return Way.INSTEAD, 0.0
-    if is_shells:
-        return (Way.OTHERWISE, _ALIKE_BY_SHELL) if mine & its else (Way.NOT, 1.0)
-    if one.sort in {command.sort for command in commands_in(other)}:
-        return Way.OTHERWISE, _ALIKE
-    if one.program == last.program and _NO_SUBCOMMAND.search(telling_line(output)):
-        return Way.OTHERWISE, _SAME_PROGRAM
-    return (Way.INSTEAD, _SUBSTITUTE) if _is_unknown(line, output) else (Way.NOT, 1.0)
-
-
-def _is_unknown(line: str, output: str) -> bool:
-    """Whether it is a program of this line that nobody knew, and not one that it starts itself."""
-    said = telling_line(output)
-    return bool(_NO_PROGRAM.search(said)) and any(command.program in said for command in commands_in(line))
-
-
-def _is_for_the_same(line: str, other: str) -> bool:
-    """Whether another program works on the same file or folder."""
-    one, last = last_of(line), last_of(other)
-    if one is None or last is None or last.program in _READS or last.key in _READS:
-        return False
-    return any("/" in word or "." in word for word in set(one.words) & set(last.words) - _EVERYTHING)
-
-
-def _is_past(failed: Attempt, attempt: Attempt) -> bool:
-    """Whether a line got further than one that knew no such program: it failed too, but for another reason."""
-    if not _NO_PROGRAM.search(failed.output[:_CHARS]) or attempt.state is not State.FAILED:
-        return False
-    return not _NO_PROGRAM.search(attempt.output[:_CHARS])
-
-
-def _has_same_words(line: str, other: str) -> bool:
-    """Whether another program is asked for just the same."""
-    one, last = last_of(line), last_of(other)
-    return one is not None and last is not None and len(one.words) > 1 and one.words == last.words
 
 
 def _of_tool(attempts: list[Attempt], number: int, taken: set[int]) -> Mended:
@@ -332,4 +198,4 @@ def _of_tool(attempts: list[Attempt], number: int, taken: set[int]) -> Mended:
 
 
 def _changes_something(line: str) -> bool:
-    return any(command.program not in _READS and command.key not in _READS for command in commands_in(line))
+    return any(command.program not in READING and command.key not in READING for command in commands_in(line))

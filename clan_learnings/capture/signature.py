@@ -31,6 +31,9 @@ _CROSSED = re.compile(r"^[x✖×✗✘●]\s+\S")  # noqa: RUF001 (the crosses t
 _SHELL = re.compile(
     r"^(?:output: ?)?(?:\(eval\):\d{1,5}: ?|[\w/.-]{0,60}sh: (?:-c: )?(?:line )?(?:\d{1,5}: ?)?)", re.IGNORECASE
 )  # a shell says so
+_SYNTAX = re.compile(
+    r"\b(?:syntax error near|parse error near|no matches found: |command not found)", re.IGNORECASE
+)  # a shell's own words
 # Says that something failed, and not what.
 _EMPTY = re.compile(
     r"^\W{0,6}(?:\[[\w:.-]{1,40}\] ?)?(?:exit code:? \d+|.{0,40}\btask failed|.{0,80}exit(?:ed)? (?:code|status|with).{0,20}|fail(?:ed|ure|ures)?\W{0,4}\d{0,6}|"
@@ -113,6 +116,8 @@ def _score(line: str) -> int:
         score += 2
     if _SHELL.match(line) and score > 1:
         score += 1
+    if _SYNTAX.search(line):
+        score += 2
     return min(score, 6)
 
 

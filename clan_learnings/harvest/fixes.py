@@ -9,7 +9,8 @@ from clan_learnings.capture.attempts import State
 from clan_learnings.capture.course import Course
 from clan_learnings.capture.edits import files_of
 from clan_learnings.capture.excerpt import excerpt
-from clan_learnings.capture.failures import Mended, Way
+from clan_learnings.capture.failures import Mended
+from clan_learnings.capture.ways import Way
 from clan_learnings.harvest.deeds import base, command, swap
 from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
 

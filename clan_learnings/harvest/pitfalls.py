@@ -8,8 +8,9 @@ from clan_learnings.capture.attempts import State
 from clan_learnings.capture.commands import last_of
 from clan_learnings.capture.course import Course
 from clan_learnings.capture.excerpt import excerpt
-from clan_learnings.capture.failures import Mended, Way
+from clan_learnings.capture.failures import Mended
 from clan_learnings.capture.outcome import unwritten_claim
+from clan_learnings.capture.ways import Way
 from clan_learnings.harvest.deeds import command, deed
 from clan_learnings.harvest.fixes import is_assertion
 from clan_learnings.harvest.items import PITFALL, Item

@@ -5,7 +5,8 @@ import re
 from clan_learnings.capture.attempts import State
 from clan_learnings.capture.course import Course
 from clan_learnings.capture.excerpt import excerpt
-from clan_learnings.capture.failures import Mended, Way
+from clan_learnings.capture.failures import Mended
+from clan_learnings.capture.ways import Way
 from clan_learnings.harvest.items import TOOL_QUIRK, Item
 
 _TEXT, _ERROR, _QUOTE = 300, 200, 300
