@@ -40,6 +40,8 @@ def ask(command: str, question: str, *, seconds: float, environ: Mapping[str, st
         return Answer("", f"the command line cannot be read ({str(error).lower()})")
     if not words:
         return Answer("", "the command line is empty")
+    if os.path.dirname(words[0]):  # named from where the user is, and run elsewhere
+        words[0] = os.path.abspath(words[0])
     with tempfile.TemporaryDirectory(prefix="clan-mesh-", ignore_cleanup_errors=True) as folder:
         try:
             process = subprocess.Popen(  # noqa: S603 (the user's own command, without a shell)

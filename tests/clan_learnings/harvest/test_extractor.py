@@ -205,6 +205,16 @@ def test_a_command_that_reads_nothing_may_answer(tmp_path: Path) -> None:
     assert [item.text for item in found.items] == [GOOD["text"]]
 
 
+def test_a_program_is_named_from_where_the_user_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though it runs in a folder of its own."""
+    stand_in(tmp_path, f"print({json.dumps(json.dumps([GOOD]))})")
+    program = tmp_path / "model"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} {tmp_path}/model.py\n", encoding="utf-8")
+    program.chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    assert [item.text for item in extract("./model", DIGEST, SESSION, seconds=30).items] == [GOOD["text"]]
+
+
 def test_a_hang_that_ignores_signals_is_ended_with_all_its_children(tmp_path: Path) -> None:
     """The whole group is gone when the time is up, also a grandchild that holds the pipes."""
     pids = tmp_path / "pids"
