@@ -62,7 +62,7 @@ def problems(candidate: Candidate) -> tuple[str, ...]:
     if not _has_action(candidate, [token.raw for token in words]):
         found.append("no action: it says neither what to do nor what is so")
     told = candidate.right.strip() if candidate.family == RULES else ""
-    if candidate.kind == QUESTION or any(each.rstrip(_CLOSING).endswith("?") for each in (text, told)):
+    if candidate.kind == QUESTION or text.rstrip(_CLOSING).endswith("?") or _asks(told):
         found.append("it is a question: somebody has to answer it")
     if told and not candidate.is_edited:
         found += _talk(told)
@@ -74,6 +74,11 @@ def problems(candidate: Candidate) -> tuple[str, ...]:
 def is_redacted(*texts: str) -> bool:
     """Whether a secret stands, or stood, in one of these."""
     return any(_MARK in text or bool(redact(text).findings) for text in texts if text)
+
+
+def _asks(told: str) -> bool:
+    """Whether one of the sentences is a question."""
+    return any(word.rstrip(_CLOSING).endswith("?") for word in told.split())
 
 
 def _talk(told: str) -> list[str]:

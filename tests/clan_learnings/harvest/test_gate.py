@@ -70,6 +70,7 @@ def test_a_person_who_says_what_to_do_or_what_is_so_gives_a_rule(told: str) -> N
     [
         ("is 241 really a problem?", "a question"),
         ("can you take a look at it, we should keep CHANGELOG.md shorter, right?”", "a question"),
+        ("what is the footer using? it should be dimmer", "a question"),
         ("I continued the rebase and it completed, so this does not happen all the time", "talk"),
         ("sorry, this error is from worktree 2", "talk"),
         ("hm, that is the old color", "talk"),
