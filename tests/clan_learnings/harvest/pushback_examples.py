@@ -1,4 +1,4 @@
-"""What people say after a change was made: words that object to it, and words that do not. Made up, in the manner of people who are in a hurry."""
+"""What people say after a change was made, or after an answer: words that object to it, and words that do not. Made up, in the manner of people who are in a hurry."""
 
 OBJECTIONS = """
 hmm that didn't fix it
@@ -142,6 +142,26 @@ that would delete user data, be careful
 don't mock the database
 again, tests go into tests/unit
 stop. read the docs first
+the header overlaps the menu
+I still see the spinner
+can we make the font a bit smaller? it looks huge
+it's slower than before
+now login is broken
+the date is off by one
+you put the import in the middle of the file
+indentation is off
+this test is flaky now
+please restore the original wording
+the modal closes when I click inside it
+nope, same result
+that fixed the first issue but not the second
+we lost the sorting
+I asked for a table
+typo in the title: 'Setings'
+it still says v1
+only the admin should see this
+you forgot to export it
+why is package-lock changed?
 """.strip().splitlines()
 
 OTHERS = """
@@ -280,4 +300,80 @@ it's working now
 fixed, thanks
 all tests pass on my side
 that works
+now wire it up to the api
+let's do the same for orders
+commit
+can you squash these commits?
+what's the coverage?
+nice! ship it
+next: pagination
+add a story for the new component
+write the docs for it
+how do I test this locally?
+is that all?
+did you update the changelog?
+perfect, moving on to the backend
+let me try
+ok checking
+I merged it
+let's add a loading state too
+please also translate the strings
+rename the branch to feature/x
+run prettier
+thanks!
+great, it works on my machine too
+create a PR
+tag the release
+what was the reason for the memo?
+""".strip().splitlines()
+
+OBJECTIONS_TO_AN_ANSWER = """
+that won't work, the worker has no network access
+we can't use redis, it's not available on staging
+I don't think that's the cause, the log shows it happens before login
+no, the other repo
+you're looking at the wrong service
+the config is in infra/, not in app/
+I was asking about the client, not the server
+that's outdated, we moved to v2 last month
+you misread the ticket
+please read the whole file before you answer
+that's not true, postgres supports this
+hmm that doesn't explain why it only happens on mondays
+skip the tests for now, focus on the parser
+forget about windows
+this is a library, there is no main
+it's a monorepo, run it from packages/core
+don't guess, look it up
+i never said that
+why do you keep suggesting docker?
+you already tried that
+""".strip().splitlines()
+
+OTHERS_AFTER_AN_ANSWER = """
+ok sounds good
+what about caching?
+how would that work with retries?
+go with the first option
+can you show me an example?
+interesting, and what if the queue is full?
+let's start with step 1
+do it
+why does it take so long?
+is there a simpler way?
+what do you recommend?
+please write the plan to a file
+I have no preference
+both are fine
+the database has about 2 million rows
+we use github actions for ci
+it's a next.js app
+the error appears on the settings page
+yes
+explain option 2 in more detail
+I'd like to see the code first
+which one is faster?
+let me think about it
+could you check the logs?
+the deploy is at 5pm
 """.strip().splitlines()
