@@ -19,7 +19,10 @@ _BEFORE = frozenset(
         "permission-mode",
         "mode",
         "ai-title",
-        "system",
+        "custom-title",
+        "agent-name",
+        "worktree-state",
+        "bridge-session",
     }
 )
 _HEAD = 30
@@ -35,9 +38,12 @@ def first_of(lines: list[bytes]) -> dict[str, Any] | None:
     """The first record that somebody spoke, if this is a transcript of this agent."""
     for line in lines[:_HEAD]:
         value = orjson.loads(line)
-        if value.get("type") in _FIRST and "sessionId" in value and "uuid" in value:
+        kind = value.get("type")
+        if kind in _FIRST and "sessionId" in value and "uuid" in value:
             return value  # type: ignore[no-any-return]
-        if value.get("type") not in _BEFORE:
+        if kind in _OTHERS and "sessionId" in value and "uuid" in value and value.get("cwd"):
+            return value  # type: ignore[no-any-return]
+        if kind not in _BEFORE:
             return None
     return None
 
