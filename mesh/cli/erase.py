@@ -6,13 +6,14 @@ from clan_learnings.redaction import describe, redact
 from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import print_json, tell
+from mesh.cli.output import plain, print_json, tell
 from mesh.core.draft import Removal
 from mesh.core.errors import MeshError, UsageError
 from mesh.core.ids import text_id
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.operation import KIND_NAMES, LASTING, PAGE
 from mesh.sidecar.erasing import erase
+from mesh.sidecar.harvesting.erased import forget_erased
 from mesh.sidecar.history import locate
 from mesh.sidecar.renderer import FOLDER, render
 from mesh.store.home import Home, open_home
@@ -43,8 +44,10 @@ def main(argv: list[str]) -> int:
     if tag not in mine:
         author.append([Removal((tag,), given.reason)])
     finished = author.store.scrub()
+    sessions: list[str] = []
     if not private:
         _render(home)
+        sessions = forget_erased(home.path, mine) if not waits else []
     if given.json:
         print_json(
             {
@@ -54,6 +57,7 @@ def main(argv: list[str]) -> int:
                 "removed": tag not in mine,
                 "finished": finished,
                 "waits": waits,
+                "sessions": sessions,
             }
         )
     elif mine and not new:
@@ -70,6 +74,11 @@ def main(argv: list[str]) -> int:
             f"mesh: {left} bodies were written by others, and only their authors, an admin or the root key may erase them;"
             f"{' the record was removed from the views' if tag not in mine else ''}\n"
             f"  next: where the root key is: mesh erase {text_id(tag)[:16]} --reason REASON"
+        )
+    for session in sessions:
+        tell(
+            f"mesh: it was harvested from {plain(session)}, whose transcript may still be kept here\n"
+            f"  next: mesh capture --forget {plain(session)}"
         )
     damaged = [name for name in sorted(os.listdir(home.path)) if ".db.damaged-" in name]
     for name in damaged:

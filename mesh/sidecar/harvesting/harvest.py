@@ -26,6 +26,7 @@ from clan_learnings.memory import Memory
 from clan_learnings.settings import KEY as SETTINGS
 from mesh.sidecar.documenting import write_documents
 from mesh.sidecar.harvesting.asked import Asked
+from mesh.sidecar.harvesting.erased import LOCK, forget_in
 from mesh.sidecar.harvesting.intake import READ, Intake, Taken
 from mesh.sidecar.harvesting.shelf import KeptShelf
 from mesh.sidecar.harvesting.writer import RecordWriter, Written
@@ -36,7 +37,7 @@ from mesh.store.home import open_home
 from mesh.store.lock import FileLock
 from mesh.store.reading import Reader
 
-_LOCK = "harvest.lock"
+_ERASED = "erased"  # the name of the number of erases that were looked at
 _WAIT_SECONDS = 30.0
 _SHOWN = 20
 
@@ -85,6 +86,14 @@ class Harvest:
         self.bar: Bar = bar_of(Reader(author.store.database.connection).fields(SETTINGS))
         self.intake = Intake(self.shelf, self.bar, self._environ)
 
+    def forget_erased(self) -> None:
+        """What any member has erased since the last run goes from the candidates too."""
+        tags = self._author.store.trust().erased_tags()
+        if len(tags) != self.shelf.kept.progress(_ERASED):
+            forget_in(self.shelf, tags)
+            with self.shelf.kept.writing():
+                self.shelf.kept.reach(_ERASED, len(tags))
+
     def writer(self) -> RecordWriter:
         """What writes records, with a fresh limit of HOT."""
         return RecordWriter(
@@ -99,6 +108,7 @@ class Harvest:
         asked: Asked | None = None,
     ) -> Summary:
         """All that is new. `reading` and `writing` are told how far it is. `asked`: a model that is asked about each session too."""
+        self.forget_erased()
         with Catalogue(self.home) as catalogue:
             more = None if asked is None else (lambda found: asked.items(catalogue, found))
             before = self.shelf.kept.progress(READ)
@@ -156,7 +166,7 @@ def harvesting(
     opened = open_home(home)
     folder = os.path.join(opened.path, FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    with FileLock(os.path.join(folder, _LOCK)).held(wait_seconds):
+    with FileLock(os.path.join(folder, LOCK)).held(wait_seconds):
         author = opened.author()
         try:
             with Candidates(opened.path) as kept:
@@ -172,6 +182,7 @@ def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> Summar
     the run, and nothing that was done is lost. Raises HomeBusy if somebody harvests right now: what is new waits for the next time.
     """
     with harvesting(home, wait_seconds=0.0) as harvest:
+        harvest.forget_erased()
         with Catalogue(harvest.home) as catalogue:
             taken = harvest.intake.run(catalogue, breathe=breathe)
         written = harvest.writer().run(lambda _: breathe())

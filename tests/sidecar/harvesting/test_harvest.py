@@ -11,6 +11,7 @@ from mesh.sidecar.harvesting.harvest import harvest_new
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.catalogue import Catalogue
 from tests.clan_learnings.harvest.signals import correction, fact
+from tests.end_to_end.commands import asked
 from tests.sidecar.harvesting.homes import API, DAY_MS, WEB, Farm
 
 
@@ -223,6 +224,22 @@ def test_what_is_forgotten_is_gone_from_the_candidates_too(farm: Farm) -> None:
     assert farm.only().kind == "correction"
     held = [path.name for path in Path(farm.home).rglob("*") if path.is_file() and b"zanzibar" in path.read_bytes()]
     assert held == []
+
+
+def test_what_is_erased_is_gone_from_the_candidates_too(farm: Farm) -> None:
+    """Its words, in every byte; and the same that comes again is not recorded again."""
+    farm.share(API)
+    said = fact("The zanzibar service needs a token.")
+    for number in (1, 2):
+        farm.session(f"codex:{number}", said)
+    (record,) = farm.harvest().written.records
+    told = asked(farm.home, "erase", record["id"], "--reason", "leaked")
+    assert told["sessions"] == ["codex:1", "codex:2"]
+    assert not [path for path in (Path(farm.home) / "capture").glob("candidates*") if b"zanzibar" in path.read_bytes()]
+    farm.session("codex:3", said)
+    farm.harvest()
+    assert farm.records("discoveries") == []
+    assert farm.only().state == "rejected"
 
 
 def test_harvested_occurrences_make_a_pattern_hot_if_one_is_young(farm: Farm) -> None:
