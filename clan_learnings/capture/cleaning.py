@@ -12,7 +12,7 @@ from typing import Any
 
 from clan_learnings.capture.home_folders import homeless
 from clan_learnings.capture.private import may_be_private, without_private, without_private_lines
-from clan_learnings.redaction.names import is_secret_of
+from clan_learnings.redaction.names import is_secret_of, may_name_secret
 from clan_learnings.redaction.passes import MARK_OPENS, mark, without_secrets
 
 LONG_CHARS = 256 * 1024  # of one string; of what is longer, the beginning and the end are kept
@@ -48,7 +48,7 @@ class Cleaner:
         self.redacted: dict[str, int] = {}  # secrets, by their sort
         self._cache: dict[tuple[str, str], str] = {}
         self._cached_chars = 0
-        self._name = ""  # that the next value stands under
+        self._name = ""  # that the next value stands under, if secrets do
         self._names: dict[str, tuple[str, str]] = {}  # of members: cleaned, and as they read
 
     def clean(self, data: bytes) -> bytes:
@@ -88,7 +88,7 @@ class Cleaner:
         if known is None:
             text = _decoded(token)
             clean = self.text(text)
-            known = (token if clean == text else json.dumps(clean, ensure_ascii=False), text[:200])
+            known = (token if clean == text else json.dumps(clean, ensure_ascii=False), _secretive(text))
             if len(self._names) < _NAMES:
                 self._names[token] = known
         self._name = known[1]
@@ -124,7 +124,9 @@ class Cleaner:
         if depth > _NESTED:
             return None
         if isinstance(value, dict):
-            return {self.text(str(key)): self.value(inner, str(key), depth + 1) for key, inner in value.items()}
+            return {
+                self.text(str(key)): self.value(inner, _secretive(str(key)), depth + 1) for key, inner in value.items()
+            }
         if isinstance(value, list | tuple):
             return [self.value(inner, name, depth + 1) for inner in value]
         return value
@@ -174,7 +176,7 @@ class Cleaner:
             return token + colon
         clean = self.text(value, "" if colon else self._name, depth + 1)
         if colon:
-            self._name = value[:200]
+            self._name = _secretive(value)
         return (token if clean == value else json.dumps(clean, ensure_ascii=False)) + colon
 
     def _without_secrets(self, text: str) -> str:
@@ -202,6 +204,11 @@ class Cleaner:
             return f"[{len(text)} characters left out]"
         left_out = first.start() - last.end()
         return f"{text[: last.end()]}[{left_out} characters left out]{text[first.start() :]}"
+
+
+def _secretive(name: str) -> str:
+    """A name under which secrets may stand; all others are alike to us."""
+    return name[-200:] if may_name_secret(name) else ""
 
 
 def _decoded(token: str) -> str:

@@ -92,6 +92,11 @@ def _places(text: str) -> list[int]:
     return places
 
 
+def may_name_secret(name: str) -> bool:
+    """Whether a key can be the name of a secret at all, whatever stands under it."""
+    return compiled(rf"{_WORD}{_SUFFIX}$").search(name[-64:]) is not None
+
+
 def is_secret_of(name: str, value: str) -> str:
     """The sort of secret that a value is under this key, or nothing."""
     match = compiled(rf"{_WORD}{_SUFFIX}$").search(name[-64:])
