@@ -109,7 +109,7 @@ class Patterns:
         edited = {tag for tag in reader.assigned("repo") if isinstance(tag, bytes)} | self._moved
         self._left = reader.named_by(edited) if edited else set()
         self._superseded: dict[str, list[str]] | None = None
-        self._fresh: int | None = None  # nothing with this stamp or a later one is old news
+        self._fresh: int | None = None
         self._hot: dict[str, bool] = {}
         self._hot_groups: list[Standing] | None = None
 
@@ -191,7 +191,7 @@ class Patterns:
         """Whether it is to be in every context of its scope."""
         return is_hot(
             standing.sessions, standing.further, self._settings.hot_at, superseded=bool(standing.superseded_by)
-        ) and not all(note.is_old_news for note in standing.corrections)
+        ) and not self._are_old_news(standing.corrections)
 
     def is_hot_name(self, slug: str) -> bool:
         """The same by a name. Most patterns are decided by their tally, without a look at their records."""
@@ -211,14 +211,22 @@ class Patterns:
 
     def _is_old_news(self, slug: str) -> bool:
         """Whether all that is counted under a name was harvested long after it happened. Few patterns have to be read for it."""
-        if self._fresh is None:
-            self._fresh = (self._reader.mesh_ms() + _SLACK_MS - OLD_NEWS_MS) << 16
-        if self._reader.last(slug, CORRECTIONS) >= self._fresh:
+        if self._reader.last(slug, CORRECTIONS) >= self._oldest_news():
             return False
         newest = self._reader.newest_of(slug, CORRECTIONS, 1)
-        return all(Note(entry, {}).is_old_news for entry in newest) and all(
-            Note(entry, {}).is_old_news for entry in self._reader.of_pattern(slug) if entry.log == CORRECTIONS
+        return self._are_old_news(Note(entry, {}) for entry in newest) and self._are_old_news(
+            Note(entry, {}) for entry in self._reader.of_pattern(slug) if entry.log == CORRECTIONS
         )
+
+    def _are_old_news(self, corrections: Iterable[Note]) -> bool:
+        before = self._oldest_news()
+        return all(note.stamp < before and note.is_old_news for note in corrections)
+
+    def _oldest_news(self) -> int:
+        """From this stamp on nothing is old news, whatever it says of its writing."""
+        if self._fresh is None:
+            self._fresh = (self._reader.mesh_ms() + _SLACK_MS - OLD_NEWS_MS) << 16
+        return self._fresh
 
     def has_ended(self, slug: str) -> bool:
         """Whether a pattern was archived or superseded, and has not come back since."""

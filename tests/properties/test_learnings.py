@@ -64,6 +64,7 @@ class World:
         self.authors = [CLAN.node(index) for index in range(rng.randint(2, 3))]
         self.chains = [Chain(CLAN, author) for author in self.authors]
         self.tags: list[bytes] = []
+        self.is_harvested = rng.random() < 0.3
         span = rng.choice((0, 1, 3, 100, 400, 2000))  # days that all of it takes
         stamps = sorted(NOW_MS - int(rng.random() * span * DAY_MS) for _ in range(operations))
         for chain, stamp in itertools.product(self.chains, stamps):  # so two authors often have the same stamp
@@ -84,7 +85,7 @@ class World:
         rng = self.rng
         choice = rng.random()
         if choice < 0.45:
-            self.tags.append(chain.add(Add(at, "corrections", self._correction()), hlc))
+            self.tags.append(chain.add(Add(at, "corrections", self._correction(at)), hlc))
         elif choice < 0.58:
             text = " ".join(rng.choice(WORDINGS)) + f" {rng.randint(1, 3)}"
             self.tags.append(chain.add(Add(at, "discoveries", {"text": text} | self._about()), hlc))
@@ -125,10 +126,18 @@ class World:
             del said["repo"]
         return said
 
-    def _correction(self) -> dict[str, Any]:
+    def _correction(self, at: int) -> dict[str, Any]:
         wrong, right = self.rng.choice(WORDINGS)
         source = self.rng.choice(("human", "agent", "build"))
-        return {"wrong": wrong, "right": right, "pattern": self.rng.choice(SLUGS), "source": source} | self._about()
+        said = {"wrong": wrong, "right": right, "pattern": self.rng.choice(SLUGS), "source": source} | self._about()
+        return said | self._harvested(at) if self.is_harvested else said
+
+    def _harvested(self, at: int) -> dict[str, Any]:
+        """What a harvester says of its writing; others may say anything."""
+        rng = self.rng
+        later = (at >> 16) + rng.choice((0, 10, 89, 91, 200, 3000)) * DAY_MS
+        said = {"harvested_ms": rng.choice((later, later, later, str(later), True, None))}
+        return said | ({"curated": rng.choice((True, 1, "yes"))} if rng.random() < 0.15 else {})
 
     def _edit(self, chain: Chain, hlc: int, at: int) -> None:
         rng = self.rng
@@ -277,6 +286,13 @@ class Live:
     def repo(self) -> str:
         return self.word("repo") if len(self.word("repo")) <= 512 else ""
 
+    @property
+    def is_old_news(self) -> bool:
+        """Written ninety days after it happened, by no person's decision."""
+        written = self.record.get("harvested_ms")
+        is_late = type(written) is int and written - (self.at >> 16) > 90 * DAY_MS
+        return is_late and self.record.get("curated") is not True
+
     def is_in(self, repo: str | None) -> bool:
         """What was never said to be of a repository is only in the list of all."""
         written = self.written.get("repo")
@@ -380,8 +396,10 @@ class Clever:
         return bool(self._once(self._find_hot, slug))
 
     def _find_hot(self, slug: str) -> bool:
-        counted = {one.session for one in self.notes(slug, "corrections") if one.at > self.ended(slug)}
-        return len(counted) >= self.hot_at and not self.new_names(slug)
+        notes = self.notes(slug, "corrections")
+        counted = {one.session for one in notes if one.at > self.ended(slug)}
+        stale = all(one.is_old_news and one.at < (self.now_ms - 89 * DAY_MS) << 16 for one in notes)
+        return len(counted) >= self.hot_at and not self.new_names(slug) and not stale
 
     def has_ended(self, slug: str) -> bool:
         return bool(self._once(self._find_end, slug))
