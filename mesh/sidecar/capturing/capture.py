@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from clan_learnings.capture.places import Found
 from mesh.sidecar.capturing.analysis import RULES, Analysts
-from mesh.sidecar.capturing.preparing import analysed_again, by_crew, prepared
+from mesh.sidecar.capturing.preparing import CREW_BYTES, analysed_again, by_crew, prepared
 from mesh.sidecar.capturing.report import Report
 from mesh.sidecar.capturing.stopping import Stopped
 from mesh.store.captured import COPY, FAILED, FORGOTTEN, MOVED_ON, SKIPPED, TAKEN, Look, Taking
@@ -62,7 +62,7 @@ class Capture:
                 before = looks.get(found.path)
                 if before is not None and _is_done(*before, Look(*found[1:5])):
                     self.report.unchanged += 1
-                elif before is None and self._has_crew:
+                elif before is None and self._has_crew and found.size <= CREW_BYTES:
                     unread.append(found)
                     continue
                 else:

@@ -15,7 +15,8 @@ from mesh.sidecar.capturing.reading import Reading, Refused, read_file
 from mesh.sidecar.capturing.stopping import Stopped
 from mesh.store.captured import FAILED, SKIPPED, TAKEN, Known, Look, Taking
 
-_CREW = 8  # processes at most: each takes some 60 MB
+_CREW = 4  # processes at most: each takes some 40 MB, and all of them must stay below 200
+CREW_BYTES = 4 * 1024 * 1024  # of a file that a crew takes: larger ones are read one at a time
 _CHUNK = 4
 _analysts: list[Analysts] = []  # of a process of the crew
 

@@ -17,7 +17,7 @@ from clan_learnings.capture.quick.facts import Facts
 from clan_learnings.capture.sampling import Candidate
 from clan_learnings.capture.source import TooLarge, unpacked
 from mesh.sidecar.capturing.analysis import RULES
-from mesh.sidecar.capturing.preparing import processors
+from mesh.sidecar.capturing.preparing import CREW_BYTES, processors
 from mesh.sidecar.capturing.projects import project_of
 from mesh.store.captured import Look
 from mesh.store.catalogue import Catalogue
@@ -25,7 +25,7 @@ from mesh.store.catalogue import Catalogue
 _FILE_BYTES = 64 * 1024 * 1024
 _CHUNK = 100  # files handed to a process at once
 _ALONE = 400  # files: fewer are not worth another process
-_PROCESSES = 8
+_PROCESSES = 4
 _REMEMBER = 4000
 
 
@@ -72,14 +72,15 @@ def scan(files: list[Found], catalogue: Catalogue | None, progress: Callable[[in
 
 
 def _counted(files: list[Found]) -> Iterator[tuple[Found, "list[dict[str, Any]] | str"]]:
-    processes = min(processors(), _PROCESSES, len(files) // _ALONE + 1)
-    if processes < 2:
-        for found in files:
-            yield found, _facts(found.path)
-        return
-    paths = [found.path for found in files]
-    with multiprocessing.Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-        yield from zip(files, pool.imap(_facts, paths, chunksize=_CHUNK), strict=True)
+    small = [found for found in files if found.size <= CREW_BYTES]
+    processes = min(processors(), _PROCESSES, len(small) // _ALONE + 1)
+    if processes > 1:
+        paths = [found.path for found in small]
+        with multiprocessing.Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+            yield from zip(small, pool.imap(_facts, paths, chunksize=_CHUNK), strict=True)
+        files = [found for found in files if found.size > CREW_BYTES]  # one at a time: memory is bounded
+    for found in files:
+        yield found, _facts(found.path)
 
 
 def _facts(path: str) -> "list[dict[str, Any]] | str":
