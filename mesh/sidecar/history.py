@@ -3,12 +3,12 @@
 from typing import Any
 
 from clan_learnings.memory import Memory
-from clan_learnings.records import CORRECTIONS, Note
+from clan_learnings.records import CORRECTIONS, HARVESTED, Note
 from mesh.core.errors import UnknownId
 from mesh.core.ids import display_name, text_id
 from mesh.sidecar.answers import iso, pattern
 from mesh.store.home import Home, open_home
-from mesh.store.provenance import provenance
+from mesh.store.provenance import Provenance, provenance
 from mesh.store.reading import Reader
 from mesh.store.store import Store
 
@@ -44,7 +44,7 @@ def _history(store: Store, tag: bytes) -> dict[str, Any]:
         "kind": story.kind,
         "author": text_id(story.node),
         "name": _name(store, story.node),
-        "written": _exact(story.written_ms or 0),
+        "written": _exact(_written_ms(story)),
         "feed": story.feed,
         "seq": story.seq,
         "hash": story.hash.hex(),
@@ -69,6 +69,12 @@ def _history(store: Store, tag: bytes) -> dict[str, Any]:
             for event in story.events
         ],
     }
+
+
+def _written_ms(story: Provenance) -> int:
+    """What was harvested is stamped with its session's time, and says itself when it was written."""
+    said = story.record.get(HARVESTED) if isinstance(story.record, dict) else None
+    return said if type(said) is int and 0 < said < 1 << 47 else story.written_ms or 0
 
 
 def _sureness(note: Note) -> float | None:

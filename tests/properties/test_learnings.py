@@ -65,7 +65,7 @@ class World:
         self.chains = [Chain(CLAN, author) for author in self.authors]
         self.tags: list[bytes] = []
         self.is_harvested = rng.random() < 0.3
-        span = rng.choice((0, 1, 3, 100, 400, 2000))  # days that all of it takes
+        span = rng.choice((400, 2000) if self.is_harvested else (0, 1, 3, 100, 400, 2000))  # days that all of it takes
         stamps = sorted(NOW_MS - int(rng.random() * span * DAY_MS) for _ in range(operations))
         for chain, stamp in itertools.product(self.chains, stamps):  # so two authors often have the same stamp
             if rng.random() < 0.6:
@@ -135,9 +135,11 @@ class World:
     def _harvested(self, at: int) -> dict[str, Any]:
         """What a harvester says of its writing; others may say anything."""
         rng = self.rng
-        later = (at >> 16) + rng.choice((0, 10, 89, 91, 200, 3000)) * DAY_MS
-        said = {"harvested_ms": rng.choice((later, later, later, str(later), True, None))}
-        return said | ({"curated": rng.choice((True, 1, "yes"))} if rng.random() < 0.15 else {})
+        is_odd = rng.random() < 0.05
+        days = rng.choice((0, 10, 89, 91, 200, 3000)) if rng.random() < 0.05 else rng.choice((91, 200, 3000))
+        later = (at >> 16) + days * DAY_MS
+        said = {"harvested_ms": rng.choice((str(later), True, None)) if is_odd else later}
+        return said | ({"curated": rng.choice((True, 1, "yes"))} if rng.random() < 0.05 else {})
 
     def _edit(self, chain: Chain, hlc: int, at: int) -> None:
         rng = self.rng
