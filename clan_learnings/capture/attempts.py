@@ -218,6 +218,14 @@ def is_by_shell(text: str) -> bool:
     return bool(_BY_SHELL.search(_shown(text)))
 
 
+def only_looks(line: str) -> bool:
+    """Whether no program of a line does more than look, ask, or show what another one said."""
+    return all(
+        _is_of(command, _LOOKING) or _is_of(command, _ASKING) or _is_of(command, _QUOTING)
+        for command in commands_in(line)
+    )
+
+
 def _of_failed(call: Event, result: Event, text: str) -> State:
     if not call.text:
         return State.GUESSED if _ABSENT.search(telling_line(text)) else State.FAILED

@@ -127,23 +127,7 @@ class Command(NamedTuple):
     @property
     def key(self) -> str:
         """Program and subcommand: `go test`, `npm run build`, `python setup.py`."""
-        parts, words = [self.program], list(self.words)
-        while words and len(parts) < _KEY_WORDS:
-            word = words.pop(0)
-            if word == "-m":
-                parts.append(word)
-            elif word.startswith("-"):
-                if parts[-1] in _RUNNERS:
-                    break  # what follows may be its value
-                if len(words) > 1 and not words[0].startswith("-") and ("/" in words[0] or len(word) == _SHORT_OPTION):
-                    words.pop(0)  # the value of an option before the subcommand, as in `git -C FOLDER status`
-            elif not _NAME.match(word) and ("/" not in word or parts[-1] in _RUNNERS):
-                break
-            else:
-                parts.append(word)
-                if word not in _RUNNERS or parts[-2] in _RUNNERS:
-                    break
-        return " ".join(parts)
+        return _key_of(self.program, self.words)
 
     @property
     def sort(self) -> str:
@@ -159,6 +143,33 @@ class Command(NamedTuple):
         return frozenset(word for word in self.words if not word.startswith("-") and word not in named)
 
 
+@lru_cache(maxsize=4096)
+def _key_of(program: str, given: tuple[str, ...]) -> str:
+    parts, words = [program], list(given)
+    while words and len(parts) < _KEY_WORDS:
+        word = words.pop(0)
+        if word == "-m":
+            parts.append(word)
+        elif word.startswith("-"):
+            if parts[-1] in _RUNNERS:
+                break  # what follows may be its value
+            if len(words) > 1 and not words[0].startswith("-") and ("/" in words[0] or len(word) == _SHORT_OPTION):
+                words.pop(0)  # the value of an option before the subcommand, as in `git -C FOLDER status`
+        elif not _NAME.match(word) and ("/" not in word or parts[-1] in _RUNNERS):
+            break
+        else:
+            parts.append(word)
+            if word not in _RUNNERS or parts[-2] in _RUNNERS:
+                break
+    return " ".join(parts)
+
+
+@lru_cache(maxsize=4096)
+def keys_in(line: str) -> frozenset[str]:
+    """The keys of a line's programs."""
+    return frozenset(command.key for command in commands_in(line))
+
+
 @lru_cache(maxsize=1024)
 def commands_in(line: str) -> tuple[Command, ...]:
     """The programs of a line that matter, in order: no filters behind a pipe, no `cd`, unless there is nothing else."""
@@ -171,6 +182,13 @@ def commands_in(line: str) -> tuple[Command, ...]:
         if not (is_piped and command.program in _FILTERS) and command.program not in _SMALL
     )
     return main or tuple(command for command, _ in found)
+
+
+@lru_cache(maxsize=1024)
+def filters_of(line: str) -> str:
+    """What a line's output goes through before it is shown, as it was typed, without redirections."""
+    parts = [" ".join(_words(part)) for part, is_piped in _parts(_without_documents(line[:_CHARS])) if is_piped]
+    return " | ".join(part for part in parts if part.partition(" ")[0].rsplit("/", 1)[-1] in _FILTERS)
 
 
 def last_of(line: str) -> Command | None:

@@ -1,6 +1,7 @@
 """How a session ended: success, failure, or nobody can tell, and by what that was seen. Decides by what was run and said last."""
 
 import re
+from bisect import bisect_right
 from typing import NamedTuple
 
 from clan_learnings.capture.attempts import Attempt, State
@@ -60,6 +61,7 @@ _PRAISE = re.compile(
     re.IGNORECASE,
 )
 _WHY = 120
+_CLAIMS = 20  # answers after a write that are looked at
 
 
 def claims_success(reply: str) -> bool:
@@ -72,6 +74,10 @@ def unwritten_claim(course: Course) -> tuple[Attempt, Event] | None:
     edits = [attempt for attempt in course.attempts if is_edit(attempt.call)]
     done = [attempt for attempt in edits if attempt.state in (State.WORKED, State.UNKNOWN, State.HIDDEN)]
     written = {name for attempt in done for name in files_of(attempt.call)}
+    claims = [
+        (at, event) for at, event in enumerate(course.events) if event.kind is Kind.REPLY and claims_success(event.text)
+    ]
+    prompts = [at for at, event in enumerate(course.events) if event.kind is Kind.PROMPT]
     by_shell = max((attempt.at for attempt in done if attempt.call.text), default=-1)  # which may have written anything
     for attempt in edits:
         if attempt.state not in (State.FAILED, State.GUESSED, State.REFUSED) or attempt.call.text:
@@ -79,7 +85,7 @@ def unwritten_claim(course: Course) -> tuple[Attempt, Event] | None:
         target = set(files_of(attempt.call))
         if target & written or by_shell > attempt.at:
             continue
-        claim = _claim_after(course.events, attempt, target)
+        claim = _claim_after(claims, prompts, attempt, target)
         if claim is not None:
             return attempt, claim
     return None
@@ -157,16 +163,18 @@ def _thanked(events: list[Event]) -> Event | None:
     return prompt if is_short and _PRAISE.search(prompt.text[:200]) else None
 
 
-def _claim_after(events: list[Event], attempt: Attempt, target: set[str]) -> Event | None:
+def _claim_after(
+    claims: list[tuple[int, Event]], prompts: list[int], attempt: Attempt, target: set[str]
+) -> Event | None:
+    """The first claim after an attempt, and before the next prompt, that names what it was to write."""
     names = {name.replace("\\", "/").rsplit("/", 1)[-1].lower() for name in target}
-    for event in events[attempt.at :]:
-        if event.kind is Kind.PROMPT:
+    later = bisect_right(prompts, attempt.at)
+    until = prompts[later] if later < len(prompts) else None
+    first = bisect_right(claims, attempt.at, key=lambda claim: claim[0])
+    for at, event in claims[first : first + _CLAIMS]:
+        if until is not None and at > until:
             break
-        if (
-            event.kind is Kind.REPLY
-            and claims_success(event.text)
-            and any(name in event.text.lower() for name in names)
-        ):
+        if any(name in event.text.lower() for name in names):
             return event
     return None
 

@@ -20,7 +20,8 @@ _WORD = re.compile(r"[^\W_]{3,}")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _LEAST_WORDS = 4  # of a sentence that is known again
 _SHARE = 0.7  # of its words must be in one sentence of ours
-_SENTENCES = 4_000  # of ours, kept for comparing
+_SENTENCES = 1_000  # of ours, kept for comparing
+_KNOWN = 5_000  # answers that are remembered
 _CHARS = 60_000  # of one text, that are compared
 _QUOTERS = (Kind.REPLY, Kind.THOUGHT, Kind.RESULT)
 _COMMON = frozenset(
@@ -37,6 +38,7 @@ class Ours(NamedTuple):
 
     sentences: list[frozenset[str]]
     by_word: dict[str, list[int]]
+    known: dict[tuple[frozenset[str], bool], bool]  # what was asked already: models repeat themselves
 
     def add(self, text: str) -> None:
         """Something of ours was shown."""
@@ -46,32 +48,42 @@ class Ours(NamedTuple):
                 for word in words:
                     self.by_word.setdefault(word, []).append(len(self.sentences))
                 self.sentences.append(words)
+                self.known.clear()
 
-    def has(self, sentence: str) -> bool:
-        """Whether a sentence says what one of ours said."""
+    def has(self, sentence: str, *, is_whole: bool = False) -> bool:
+        """Whether a sentence says what one of ours said; or, `is_whole`, all that one of ours said."""
         words = words_of(sentence)
         if len(words) < _LEAST_WORDS or not self.sentences:
             return False
+        key = (words, is_whole)
+        if key not in self.known:
+            if len(self.known) > _KNOWN:
+                self.known.clear()
+            self.known[key] = self._compared(words, is_whole=is_whole)
+        return self.known[key]
+
+    def _compared(self, words: frozenset[str], *, is_whole: bool) -> bool:
+        most = None if is_whole else len(words)
         shared: dict[int, int] = {}
         for word in words:
             for number in self.by_word.get(word, ()):
                 shared[number] = shared.get(number, 0) + 1
         return any(
-            count >= _SHARE * min(len(words), len(self.sentences[number])) and count >= _LEAST_WORDS - 1
+            count >= _SHARE * min(ours := len(self.sentences[number]), most or ours) and count >= _LEAST_WORDS - 1
             for number, count in shared.items()
         )
 
-    def without(self, text: str) -> str:
+    def without(self, text: str, *, is_whole: bool = False) -> str:
         """A text without the sentences that are ours."""
         if not self.sentences:
             return text
-        kept = [part for part in _split(text[:_CHARS]) if not self.has(part)]
+        kept = [part for part in _split(text[:_CHARS]) if not self.has(part, is_whole=is_whole)]
         return "".join(kept)
 
 
 def theirs(events: Iterable[Event]) -> tuple[list[Event], Ours]:
     """The events without ours, and what was ours."""
-    ours = Ours([], {})
+    ours = Ours([], {}, {})
     kept: list[Event] = []
     own_calls: set[str] = set()
     for event in events:
@@ -98,7 +110,8 @@ def _cleaned(event: Event, ours: Ours) -> Event:
         ours.add("\n".join(line for line in text.splitlines() if line not in lines))
         text = left
     if event.kind in _QUOTERS and ours.sentences:
-        text = ours.without(text)
+        # What a tool prints may be short and about the same: an error that we warned of is an error all the same.
+        text = ours.without(text, is_whole=event.kind is Kind.RESULT)
     return event if text is event.text else event._replace(text=text)
 
 

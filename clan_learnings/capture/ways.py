@@ -4,7 +4,7 @@ import re
 from enum import StrEnum
 
 from clan_learnings.capture.attempts import Attempt, State, is_by_shell
-from clan_learnings.capture.commands import Command, commands_in, last_of, plain
+from clan_learnings.capture.commands import Command, commands_in, keys_in, last_of, plain
 from clan_learnings.capture.signature import telling_line
 
 
@@ -101,9 +101,26 @@ def is_same(one: str, other: str) -> bool:
         return False
     if last.program in _INTERPRETERS and last.key == last.program:  # a text of its own each time
         return plain(one) == plain(other)
+    if last.key not in keys_in(other):
+        return False
     return any(
         command.key == last.key and _is_about_the_same(last, command) and not _asks_more_help(last, command)
         for command in commands_in(other)
+    )
+
+
+def are_one_check(one: str, other: str) -> bool:
+    """Whether two lines run one program for the same, in the same folder as far as they say, whatever else they do."""
+    folders = {folder for folder in (_folder(one), _folder(other)) if folder}
+    if len(folders) > 1 or not keys_in(one) & keys_in(other):
+        return False
+    return any(
+        left.key == right.key
+        and left.program not in _INTERPRETERS
+        and not (left.program in READING or left.key in READING)
+        and _is_about_the_same(left, right)
+        for left in commands_in(one)
+        for right in commands_in(other)
     )
 
 

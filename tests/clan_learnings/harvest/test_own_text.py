@@ -9,6 +9,7 @@ from clan_learnings.capture.digest import digest_of
 from clan_learnings.capture.events import Kind
 from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING, opening
 from clan_learnings.harvest.found import found_in
+from clan_learnings.harvest.items import FIX
 from tests.clan_learnings.harvest.made_sessions import Made
 
 RULE = "Always run the database migration with the lock timeout set, never without it"
@@ -125,6 +126,18 @@ def test_a_person_who_says_it_again_is_heard() -> None:
     made.replies("Done.")
     line = made.says("no, run the migration with the lock timeout set, never without it")
     assert [item.line for item in found_in(made.session())] == [line]
+
+
+def test_a_failure_that_we_warned_of_is_still_a_failure() -> None:
+    """The session was told, and ran into it all the same."""
+    made = Made()
+    made.says(
+        f"{opening('abcd1234abcd1234')}\n- [a1b2c3d4] pip: command not found on these machines, so install with pip3\n</clan-mesh>\n",
+        Kind.INJECTED,
+    )
+    line = made.runs("pip install thing", "bash: line 1: pip: command not found", 127)
+    made.runs("pip3 install thing", "Successfully installed thing")
+    assert [(item.kind, item.line) for item in found_in(made.session())] == [(FIX, line)]
 
 
 def test_what_stands_beside_our_text_is_still_found() -> None:
