@@ -39,6 +39,6 @@ def item_from(value: Any) -> Item | None:
     if not isinstance(value, dict) or value.get("kind") not in KINDS:
         return None
     types = {"text": str, "line": int, "confidence": float | int}
-    if any(not isinstance(value.get(name), kind) for name, kind in types.items()):  # type: ignore[arg-type]
+    if any(not isinstance(value.get(name), kind) for name, kind in types.items()):
         return None
     return Item(**{name: value[name] for name in Item._fields if name in value})
