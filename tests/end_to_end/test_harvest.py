@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.claude_sessions import ClaudeSession, clone_of, corrected
-from tests.end_to_end.commands import anywhere, asked, done, mesh
+from tests.end_to_end.commands import anywhere, asked, done, killed_at, mesh
 
 REPO = "github.com/acme/web"
 SECRETS = (
@@ -104,6 +104,36 @@ def test_one_transcript_in_two_files_and_on_two_nodes_counts_once(home: Path, cl
     done(home, "import", str(bundle))
     assert len(records(home)) == 2
     assert list(standing(home).values()) == [(1, 2)]
+
+
+KILLED_AT = (
+    "mesh.sidecar.harvesting.intake.place",
+    "mesh.sidecar.harvesting.writer.draft_signal",
+    "mesh.sidecar.harvesting.writer._recorded",
+)
+
+
+@pytest.mark.parametrize("function", KILLED_AT)
+def test_a_harvest_that_is_killed_is_finished_by_the_next(
+    home: Path, clone: Path, tmp_path: Path, function: str
+) -> None:
+    """Wherever it was: nothing is lost, nothing is there twice."""
+    folder = tmp_path / "sessions"
+    done(home, "share", "*")
+    for name in ("one", "two", "three"):
+        corrected(name, clone).save(folder)
+    for time_called in (1, 2):
+        assert killed_at(function, time_called, home, "harvest", str(folder))
+    done(home, "harvest", str(folder))
+    found = [json.loads(line) for line in done(home, "op", "list", "--json").splitlines()]
+    assert sorted(one["record"]["session"] for one in found if one["log"] == "corrections") == [
+        "claude-code:one",
+        "claude-code:three",
+        "claude-code:two",
+    ]
+    assert len([one for one in found if one["log"] == "learnings"]) <= 1
+    assert [sessions for sessions, _ in standing(home).values()] == [3]
+    assert "clean" in done(home, "verify")
 
 
 def told_by_every_way(home: Path, clone: Path, name: str) -> ClaudeSession:

@@ -16,6 +16,8 @@ from clan_learnings.harvest.items import Item, item_from
 from clan_learnings.harvest.recurring_errors import recurring
 from clan_learnings.redaction import redact_value
 from clan_learnings.repository import find
+from clan_learnings.surroundings import is_session
+from mesh.core.ids import named_digest, text_id
 from mesh.sidecar.harvesting.shelf import KeptShelf
 from mesh.store.captured import Digested
 from mesh.store.catalogue import Catalogue
@@ -23,6 +25,7 @@ from mesh.store.catalogue import Catalogue
 READ = "digests"  # the name of the number up to which digests were read
 BY_MODEL = "#model"  # behind the key of a transcript: what a model found in it, which no reading of it makes void
 _PAGE = 50  # sessions in one transaction
+_ID_CHARS = 20
 _ITEMS = 200  # of one session that are looked at
 
 
@@ -71,7 +74,7 @@ class Intake:
 
     def take(self, found: Digested) -> Taken:
         """One session. What an earlier reading of the same transcript said is void."""
-        self._void(found.key, found.session)
+        self._void(found.key, session_of(found))
         items = [item for value in found.items[:_ITEMS] if (item := item_from(value)) is not None]
         return _sum(self._add(found, items)._replace(sessions=1), self._recurring(found, items))
 
@@ -84,7 +87,7 @@ class Intake:
                 continue
             told.add(item.signature)
             own = self.signal(found, item)
-            again = self._shelf.kept.note_error(item.signature, found.session, found.key, own.as_json())
+            again = self._shelf.kept.note_error(item.signature, own.session, found.key, own.as_json())
             for body in again:
                 signal = signal_from(body)
                 if signal is not None:
@@ -119,7 +122,7 @@ class Intake:
         at_ms = item.at_ms or _whole(digest.get("ended_ms")) or _whole(digest.get("started_ms")) or _touched(found.path)
         dollars = digest.get("dollars")
         return Signal(
-            session=found.session,
+            session=session_of(found),
             flavour=_text(digest.get("flavour")) or found.session.partition(":")[0],
             repo=self._repo(_text(digest.get("repo")), _text(digest.get("folder"))),
             item=item_clean,
@@ -185,6 +188,15 @@ class Intake:
             path = os.path.expanduser(folder)
             self._repos[folder] = find(path, self._environ).identity if os.path.isdir(path) else ""
         return self._repos[folder]
+
+
+def session_of(found: Digested) -> str:
+    """The session as records name it. One whose id no record could have gets another, the same for every copy of it."""
+    if is_session(found.session):
+        return found.session
+    own = found.session if found.session.partition(":")[2] else found.key.removesuffix(BY_MODEL)
+    made = text_id(named_digest(b"clan-mesh sess 1", own.encode("utf-8", "surrogatepass")))[:_ID_CHARS]
+    return f"{_text(found.digest.get('flavour')) or 'unknown'}:id-{made}"
 
 
 def _pages(found: Iterable[Digested]) -> Iterator[list[Digested]]:

@@ -213,6 +213,19 @@ def test_what_a_grown_file_does_not_say_any_more_is_no_signal(farm: Farm) -> Non
     assert farm.only().kind == "correction"
 
 
+@pytest.mark.parametrize("odd", ["chat:", "codex:a b c", "codex:" + "x" * 250], ids=["none", "blanks", "long"])
+def test_a_session_that_no_record_could_name_gets_a_name(farm: Farm, odd: str) -> None:
+    """One for every copy of it: so it counts once."""
+    farm.share("*")
+    farm.session(odd, correction(), key="k1")
+    farm.harvest()
+    farm.session(odd, correction(), key="k1" if odd == "chat:" else "k2")
+    farm.harvest()
+    (record,) = farm.records()
+    assert record["session"].startswith(odd.partition(":")[0] + ":id-")
+    assert farm.only().sessions == 1
+
+
 def test_what_is_forgotten_is_gone_from_the_candidates_too(farm: Farm) -> None:
     """Every byte of it."""
     farm.session("codex:1", fact("The zanzibar service needs a token."))
