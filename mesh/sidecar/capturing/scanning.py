@@ -86,10 +86,14 @@ def _counted(files: list[Found]) -> Iterator[tuple[Found, "list[dict[str, Any]] 
 def _facts(path: str) -> "list[dict[str, Any]] | str":
     """What a file says, or why it says nothing."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as file:
-            if os.fstat(file.fileno()).st_size > _FILE_BYTES:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            size = os.fstat(descriptor).st_size
+            if size > _FILE_BYTES:
                 return f"larger than {_FILE_BYTES // 1024**2} MB"
-            data = file.read()
+            data = os.read(descriptor, size)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     try:
