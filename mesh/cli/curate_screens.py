@@ -16,7 +16,7 @@ from clan_learnings.harvest.candidates import Candidate
 from mesh.cli.curate import decided
 from mesh.cli.main import EXIT_OK
 from mesh.cli.output import plain, tell
-from mesh.cli.telling import number_of, place_name
+from mesh.cli.telling import number_of
 from mesh.core.errors import MeshError
 from mesh.sidecar.harvesting.curating import Curator
 
@@ -111,7 +111,7 @@ def screen(candidate: Candidate, linked: list[Candidate], place: str, width: int
     across = ", agents of several sorts" if candidate.is_cross_flavour else ""
     lines += ["", *_wrapped(
         f"{number_of(candidate.frequency, 'time')} in {number_of(candidate.sessions, 'session')} of"
-        f" {', '.join(candidate.flavours)}{across}; in {', '.join(map(place_name, candidate.repos))}", "  ", width,
+        f" {', '.join(candidate.flavours)}{across}; in {', '.join(repo or 'no repository' for repo in candidate.repos)}", "  ", width,
     )]  # fmt: skip
     lines += _wrapped(f"waits because: {_because(candidate)}", "  ", width)
     more = [problem for problem in candidate.problems if problem not in candidate.why]

@@ -6,6 +6,7 @@ from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, tell
 from mesh.cli.telling import number_of
+from mesh.core.errors import UsageError
 
 SHAPE = Shape(
     "share",
@@ -77,4 +78,11 @@ def _glob(text: str) -> str:
         if not found:
             raise Wrong("we are in no repository; name one: mesh share github.com/acme/api")
         return found
-    return text.strip().lower() if any(char in text for char in "*?[") else named_repo(text)
+    if any(char in text for char in "*?["):
+        return text.strip().lower()
+    try:
+        return named_repo(text)
+    except UsageError as error:
+        raise UsageError(
+            f"{error}", "host/owner/name, an address, or a glob: mesh share 'github.com/acme/*'"
+        ) from error

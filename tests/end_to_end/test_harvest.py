@@ -232,6 +232,24 @@ def test_an_extractor_adds_what_it_finds_and_its_failure_loses_nothing(home: Pat
     assert kinds == {"correction", "fact"}
 
 
+def codex_session(name: str, folder: Path) -> None:
+    """The same mistake, as Codex tells it: a person objects after the command."""
+    shell = {"command": ["bash", "-lc", "npm install"]}
+    told = (
+        ("session_meta", {"id": name, "cwd": "/work/web", "git": {"repository_url": f"https://{REPO}.git"}}),
+        ("event_msg", {"type": "user_message", "message": "Please install the dependencies of the web app."}),
+        ("response_item", {"type": "function_call", "name": "shell", "call_id": "c1", "arguments": json.dumps(shell)}),
+        ("response_item", {"type": "function_call_output", "call_id": "c1", "output": "added 900 packages"}),
+        ("event_msg", {"type": "agent_message", "message": "Installed."}),
+        ("event_msg", {"type": "user_message", "message": "no, use pnpm install here, we never use npm"}),
+        ("event_msg", {"type": "agent_message", "message": "You're right, I will use pnpm."}),
+    )
+    at = "2026-11-01T10:00:00.000Z"
+    records = [{"timestamp": at, "type": kind, "payload": payload} for kind, payload in told]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"rollout-{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+
+
 def test_detect_flags_what_agents_of_several_sorts_came_upon(home: Path, clone: Path, tmp_path: Path) -> None:
     """Ranked first, with frequency, sessions, repositories and cost."""
     folder = tmp_path / "sessions"
@@ -241,6 +259,11 @@ def test_detect_flags_what_agents_of_several_sorts_came_upon(home: Path, clone: 
     (found,) = asked(home, "detect")["candidates"]
     assert (found["frequency"], found["sessions"], found["repos"], found["cross_flavour"]) == (2, 2, [REPO], False)
     assert "2 times in 2 sessions of claude-code" in done(home, "detect")
+    codex_session("t1", folder)
+    done(home, "harvest", str(folder))
+    first = asked(home, "detect")["candidates"][0]
+    assert (first["sessions"], first["flavours"], first["cross_flavour"]) == (3, ["claude-code", "codex"], True)
+    assert "of claude-code, codex (cross-flavour)" in done(home, "detect")
 
 
 def test_share_is_listed_and_switched_off(home: Path) -> None:
