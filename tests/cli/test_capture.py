@@ -1,6 +1,8 @@
 """`mesh capture` and `mesh sample` as a person runs them."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from bench.capture_sessions import make
 from mesh.cli.main import run
+from mesh.store.catalogue import Catalogue
 from mesh.store.home import create_home
 
 
@@ -122,3 +125,29 @@ def test_what_cannot_be_names_the_next_step(home: str, words: list[str], capsys:
     """One sentence, and what to do."""
     assert run([*words, "--home", home]) == 1
     assert "\n  next: " in capsys.readouterr().err
+
+
+def test_many_sessions_are_shared_out_among_processes(home: str, tmp_path: Path) -> None:
+    """As a process of its own: all of them are taken in once, and sampled with the counts that one process finds."""
+    folder = tmp_path / "many"
+    make(str(folder), 820, 0.003)
+
+    def mesh(*words: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-m", "mesh", *words, "--home", home, "--json"], capture_output=True, check=True, text=True
+        )
+        assert done.stderr == ""
+        return json.loads(done.stdout)
+
+    sampled = mesh("sample", str(folder), "--count", "1000")["sample"]
+    taken = mesh("capture", str(folder))
+    assert (taken["ingested"], taken["sessions"], taken["failed"]) == (820, 820, {})
+    again = mesh("sample", str(folder), "--count", "1000")["sample"]
+    names = ("path", "key", "messages", "calls", "repo")
+    assert {tuple(each[name] for name in names) for each in again} == {
+        tuple(each[name] for name in names) for each in sampled
+    }
+    with Catalogue(home) as catalogue:
+        assert {found.path for found in catalogue.digests()} == {str(path) for path in folder.iterdir()}
+        path = next(folder.iterdir())
+        assert catalogue.body(str(path)) == path.read_bytes().replace(b"/home/dev", b"~")
