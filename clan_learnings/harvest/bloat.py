@@ -16,32 +16,38 @@ _CHARS_A_TOKEN = 4
 
 def warnings(candidates: Iterable[Candidate], hot: Iterable[str] = ()) -> list[str]:
     """What there is too much of, each with the next step. `hot`: the rules that every session is told."""
-    all_of_them = list(candidates)
-    waiting = [each for each in all_of_them if each.state == PROVISIONAL]
+    waiting = long = 0
+    sessions: Counter[str] = Counter()
+    repos: Counter[str] = Counter()
+    crowded: tuple[str, int] | None = None
+    for each in candidates:  # one look: there may be tens of thousands
+        if each.state == RECORDED:
+            repos.update(each.repos)
+        if each.state == PROVISIONAL:
+            waiting += 1
+            long += len(each.text) > LONG_CHARS
+            sessions.update(signal.session for signal in each.signals)
+            if len(each.linked) >= LINKED and crowded is None:
+                crowded = each.id, len(each.linked)
     found = []
-    if len(waiting) > WAITING:
+    if waiting > WAITING:
         found.append(
-            f"{len(waiting)} candidates wait for a person, more than anybody looks through: raise the bar with"
+            f"{waiting} candidates wait for a person, more than anybody looks through: raise the bar with"
             " `mesh settings keep-signals 3`, or reject what repeats: mesh curate"
         )
-    sessions = Counter(signal.session for each in waiting for signal in each.signals)
     for session, count in sessions.most_common(3):
         if count > OF_ONE_SESSION:
             found.append(f"{count} candidates come from one session, {session}: most of them are hardly lasting")
-    repos = Counter(repo for each in all_of_them if each.state == RECORDED for repo in each.repos)
     for repo, count in repos.most_common(3):
         if count > OF_ONE_REPO:
             found.append(f"{repo or 'no repository'} has {count} harvested records: archive what is over")
-    long = sum(len(each.text) > LONG_CHARS for each in waiting)
     if long:
         found.append(
             f"{long} of those that wait are longer than {LONG_CHARS} characters: shorten them with mesh curate"
         )
-    crowded = [each for each in waiting if len(each.linked) >= LINKED]
-    if crowded:
+    if crowded is not None:
         found.append(
-            f"{crowded[0].id} is about the same as {len(crowded[0].linked)} others:"
-            f" join them with mesh curate --merge ID {crowded[0].id}"
+            f"{crowded[0]} is about the same as {crowded[1]} others: join them with mesh curate --merge ID {crowded[0]}"
         )
     told = sum(len(rule) for rule in hot) // _CHARS_A_TOKEN
     if told > HOT_TOKENS:

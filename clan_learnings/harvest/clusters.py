@@ -154,20 +154,22 @@ def found_by(reading: Reading, signature: str = "") -> list[str]:
     return [*words, _SIGNATURE + signature] if signature else words
 
 
-def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+def rank(candidate: Candidate) -> tuple[bool, int, int, float, int, int, str]:
     """First what agents of several sorts came upon, then what came in most sessions, most often, at the greatest cost, last."""
-    return sorted(
-        candidates,
-        key=lambda each: (
-            not each.is_cross_flavour,
-            -each.sessions,
-            -each.frequency,
-            -(each.dollars or 0.0),
-            -each.tokens,
-            -each.last_ms,
-            each.id,
-        ),
+    return (
+        not candidate.is_cross_flavour,
+        -candidate.sessions,
+        -candidate.frequency,
+        -(candidate.dollars or 0.0),
+        -candidate.tokens,
+        -candidate.last_ms,
+        candidate.id,
     )
+
+
+def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The best founded first."""
+    return sorted(candidates, key=rank)
 
 
 def clustered(signals: Iterable[Signal]) -> list[Candidate]:

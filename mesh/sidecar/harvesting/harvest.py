@@ -21,6 +21,7 @@ from clan_learnings.harvest.candidates import (
     UNSHARED,
     Candidate,
 )
+from clan_learnings.harvest.clusters import rank
 from clan_learnings.harvest.evidence_bar import Bar, bar_of
 from clan_learnings.memory import Memory
 from clan_learnings.settings import KEY as SETTINGS
@@ -135,24 +136,31 @@ class Harvest:
         """How things stand now."""
         waiting: Counter[str] = Counter()
         share: Counter[str] = Counter()
-        kept: list[Candidate] = []
-        for candidate in self.shelf.every(PROVISIONAL, APPROVED, RECORDED):
-            kept.append(candidate)
-            reasons = {signal.held for signal in candidate.waiting} if candidate.state != PROVISIONAL else {PERSON}
-            waiting.update(reasons & {PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED})
-            if candidate.state != PROVISIONAL:
-                share.update({signal.repo for signal in candidate.waiting if signal.held == FOR_SHARE})
         new = set(fresh)
-        learned = [told(candidate) for candidate in kept if candidate.id in new]
+        learned: list[tuple[Any, Candidate]] = []
+
+        def kept() -> Iterator[Candidate]:
+            """Each is looked at once, and few are remembered: there may be tens of thousands."""
+            for candidate in self.shelf.every(PROVISIONAL, APPROVED, RECORDED):
+                reasons = {signal.held for signal in candidate.waiting} if candidate.state != PROVISIONAL else {PERSON}
+                waiting.update(reasons & {PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED})
+                if candidate.state != PROVISIONAL:
+                    share.update({signal.repo for signal in candidate.waiting if signal.held == FOR_SHARE})
+                if candidate.id in new:
+                    learned.append((rank(candidate), candidate))
+                    learned.sort(key=lambda each: each[0])
+                    del learned[_SHOWN:]
+                yield candidate
+
         memory = Memory(Reader(self._author.store.database.connection))
-        bloated = warnings(kept, [item.rule for item in memory.hot(None)])
+        bloated = warnings(kept(), [item.rule for item in memory.hot(None)])
         return Summary(
             taken,
             written,
             documents,
             {name: waiting[name] for name in (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED)},
             dict(share.most_common()),
-            learned[:_SHOWN],
+            [told(candidate) for _, candidate in learned],
             bloated,
             problems,
         )

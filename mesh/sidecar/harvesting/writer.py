@@ -21,7 +21,7 @@ from clan_learnings.harvest.candidates import (
     Candidate,
     Signal,
 )
-from clan_learnings.harvest.clusters import ranked
+from clan_learnings.harvest.clusters import rank
 from clan_learnings.harvest.drafting import draft_signal, heat
 from clan_learnings.memory import Memory
 from clan_learnings.notebook import Pen
@@ -74,15 +74,17 @@ class RecordWriter:
 
     def run(self, progress: Callable[[int], None] = lambda _: None) -> Written:
         """Everything that may be written now."""
-        for candidate in self.due():
-            self.write(candidate)
+        for name in self.due():
+            candidate = self._shelf.get(name)
+            if candidate is not None:
+                self.write(candidate)
             progress(1)
         return self.written()
 
-    def due(self) -> list[Candidate]:
-        """What is approved and not written, the best founded first: it has the first claim to be HOT."""
+    def due(self) -> list[str]:
+        """The ids of what is approved and not written, the best founded first: it has the first claim to be HOT."""
         waits = (WRITER, FOR_SHARE, UNSHARED) if self._globs else (WRITER,)
-        return ranked(self._shelf.every(APPROVED, RECORDED, waits=waits))
+        return [key[-1] for key in sorted(map(rank, self._shelf.every(APPROVED, RECORDED, waits=waits)))]
 
     def written(self) -> Written:
         """What this run has done so far."""
