@@ -87,7 +87,7 @@ def _message(source: Source, draft: Draft, line: int, about: dict[str, Any], par
             case "reasoning":
                 draft.thought(part.line, text_of(value.get("text")), key, _started(value, at_ms))
             case "tool":
-                _tool(draft, part.line, value, key, at_ms)
+                _tool(draft, part.line, value, key, at_ms, _answered(part))
             case "retry":
                 draft.note(part.line, Kind.FAULT, _error(value), _started(value, at_ms))
             case str(sort) if sort in _QUIET:
@@ -164,7 +164,17 @@ def _typed(draft: Draft, line: int, value: dict[str, Any], at_ms: int | None) ->
         draft.prompt(line, text, at_ms)
 
 
-def _tool(draft: Draft, line: int, value: dict[str, Any], key: str, at_ms: int | None) -> None:
+def _answered(part: Part) -> int | None:
+    """Where a tool's answer stands: in a document printed over many lines, some way below its call."""
+    state = part.member("state")
+    told = None if state is None else state.member("output") or state.member("error")
+    return None if told is None else told.line
+
+
+def _tool(
+    draft: Draft, line: int, value: dict[str, Any], key: str, at_ms: int | None, answered: int | None = None
+) -> None:
+    """`answered`: the line of the answer, if it is another."""
     state = object_of(value.get("state"))
     time, meta = object_of(state.get("time")), object_of(state.get("metadata"))
     started = instant_ms(time.get("start")) or at_ms
@@ -172,17 +182,18 @@ def _tool(draft: Draft, line: int, value: dict[str, Any], key: str, at_ms: int |
         line, text_of(value.get("callID")), text_of(value.get("tool")), object_of(state.get("input")), key, started
     )
     ended, error = instant_ms(time.get("end")) or started, text_of(state.get("error"))
+    below = answered or line
     if state.get("status") == "error":
         if error.startswith(_REFUSED):
-            draft.refusal(line, name, error.partition(_REASON)[2].strip(), ended)
+            draft.refusal(below, name, error.partition(_REASON)[2].strip(), ended)
         else:
-            draft.result(line, name, error, ended, failed=True, is_collateral=error in _ABORTED)
+            draft.result(below, name, error, ended, failed=True, is_collateral=error in _ABORTED)
     elif state.get("status") == "completed":
         text = text_of(state.get("output"))
         code = exit_code_of(meta.get("exit"))
         if code is None and draft.command_of_call(name):
             code = exit_code_in(text)
-        draft.result(line, name, text, ended, failed=False, exit_code=code)
+        draft.result(below, name, text, ended, failed=False, exit_code=code)
 
 
 def _error(value: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ def _of(session: Session, *kinds: Kind) -> list[Event]:
 
 
 def test_a_part_is_a_call_and_its_result() -> None:
-    """With the exit code where a shell ran, at the part's physical line."""
+    """With the exit code where a shell ran; each at its own physical line."""
     session = _read()
     results = _of(session, Kind.RESULT)
     assert [(event.call, event.tool, event.failed, event.exit_code) for event in results] == [
@@ -28,8 +28,10 @@ def test_a_part_is_a_call_and_its_result() -> None:
         ("c2", "read", True, None),
     ]
     assert [event.text for event in _of(session, Kind.CALL)] == ["check", "", ""]
-    line = results[0].line
-    assert '"type": "tool"' in document(OPENCODE).decode().split("\n")[line]
+    written = document(OPENCODE).decode().split("\n")
+    assert '"type": "tool"' in written[_of(session, Kind.CALL)[0].line]  # the line after the one that opens the part
+    assert '"output": ' in written[results[0].line - 1]
+    assert '"error": ' in written[results[1].line - 1]
 
 
 def test_a_refused_tool_carries_the_persons_reason() -> None:
