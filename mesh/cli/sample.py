@@ -8,8 +8,12 @@ import time
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK
 from mesh.cli.output import Progress, plain, print_json, tell, when
-from mesh.core.errors import NoHome, UsageError
+from mesh.core.errors import DiskFull, HomeBusy, HomePermissions, NoHome, UsageError
 from mesh.core.moment import span
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from mesh.store.catalogue import Catalogue
 
 
 def main(argv: list[str]) -> int:
@@ -49,7 +53,6 @@ def _sample(given: argparse.Namespace) -> int:
     from clan_learnings.capture.sampling import best, score_all
     from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
     from mesh.sidecar.capturing.scanning import scan
-    from mesh.store.catalogue import Catalogue
 
     began = time.monotonic()
     refuse_unknown(given.agent)
@@ -57,8 +60,7 @@ def _sample(given: argparse.Namespace) -> int:
     now_ms = int(time.time() * 1000)
     since_ms = span(given.since, now_ms)[0] if given.since else 0
     files = list(discover(given.paths, given.agent, 0, os.environ))
-    home = _home(given.home)
-    catalogue = Catalogue(home) if home else None
+    catalogue = _memory(given.home)
     progress = Progress("sessions")
     try:
         found = scan(files, catalogue, progress)
@@ -109,11 +111,15 @@ def _sample(given: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _home(given: str) -> str:
-    """The home that remembers counts; none is needed."""
+def _memory(home: str) -> "Catalogue | None":
+    """Where counts are remembered. Sampling works without: nothing else is kept in a home for it."""
+    from mesh.store.catalogue import Catalogue
     from mesh.store.home import open_home
 
     try:
-        return open_home(given).path
+        return Catalogue(open_home(home).path)
     except NoHome:
-        return ""
+        return None
+    except (HomePermissions, HomeBusy, DiskFull, OSError) as error:
+        tell(f"counts are not remembered: {error}")
+        return None

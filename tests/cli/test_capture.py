@@ -1,6 +1,7 @@
 """`mesh capture` and `mesh sample` as a person runs them."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -151,3 +152,23 @@ def test_many_sessions_are_shared_out_among_processes(home: str, tmp_path: Path)
         assert {found.path for found in catalogue.digests()} == {str(path) for path in folder.iterdir()}
         path = next(folder.iterdir())
         assert catalogue.body(str(path)) == path.read_bytes().replace(b"/home/dev", b"~")
+
+
+def test_sampling_goes_on_where_nothing_can_be_remembered(
+    home: str, sessions: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home that cannot be written to is said, and no more than that."""
+    monkeypatch.setattr("mesh.store.local_database.os.open", _refuse)
+    assert run(["sample", str(sessions), "--home", home, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["sessions"] == 8
+    assert printed.err.startswith("counts are not remembered")
+
+
+def _refuse(path: str, flags: int, mode: int = 0o777) -> int:
+    if str(path).endswith("catalogue.db"):
+        raise PermissionError(13, "Permission denied")
+    return REAL_OPEN(path, flags, mode)
+
+
+REAL_OPEN = os.open
