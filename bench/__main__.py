@@ -162,7 +162,11 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sessions", type=int, default=20_000, metavar="N", help="for capture (default: 20000)")
     parser.add_argument(
-        "--scale", type=float, default=0.1, metavar="X", help="for capture: sizes, times those of real ones (default: 0.1)"
+        "--scale",
+        type=float,
+        default=0.1,
+        metavar="X",
+        help="for capture: sizes, times those of real ones (default: 0.1)",
     )
     parser.add_argument("--sampler", default="", metavar="FILE", help="for capture: another sampler, to be run beside")
     parser.add_argument("--quality", action="store_true", help="for recall: how good, not how fast")
