@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from clan_learnings.capture.commands import Command, commands_in, last_of
 from clan_learnings.capture.events import Event, Kind
+from clan_learnings.capture.misuse import is_misuse, says_only_that
 from clan_learnings.capture.signature import telling_line
 
 
@@ -154,7 +155,7 @@ _BY_SHELL = re.compile(
 )
 _UNMATCHED = re.compile(r"no matches found: (?!-)\S{0,200}[*?]")  # a wildcard; other characters only needed quotes
 _ABSENT = re.compile(
-    r"no such file or directory|file does not exist|path does not exist|file not found|not found: /|cannot find the (?:path|file)|does not exist|cannot access|is a directory|eisdir|enoent|path not found|no files? found",
+    r"no such file or directory|file does not exist|path does not exist|file not found|not found: /|cannot find the (?:path|file)|does not exist|cannot access|enoent|path not found|no files? found",
     re.IGNORECASE,
 )
 # How programs say that they were called in a way they do not take, or could not work at all.
@@ -238,7 +239,7 @@ def _of_failed(call: Event, result: Event, text: str) -> State:
     if all(_is_of(command, _LOOKING) or _is_of(command, _ASKING) for command in commands) and _ABSENT.search(text):
         return State.GUESSED
     if _is_of(last, _ASKING):
-        is_misused = len(text) < _HEAD and _MISUSED.search(text) and not _DIFF.search(text)
+        is_misused = len(text) < _HEAD and (_MISUSED.search(text) or is_misuse(text)) and not _DIFF.search(text)
         return State.FAILED if is_misused else State.ANSWERED
     if _is_of(last, _LOOKING) and text.count("\n") > _SOME_LINES and not _MISUSED.search(text[:_HEAD]):
         return State.ANSWERED  # most of it was there
@@ -254,6 +255,8 @@ def _of_failed(call: Event, result: Event, text: str) -> State:
 
 
 def _is_visible(call: Event, text: str) -> bool:
+    if says_only_that(text, frozenset(command.program for command in commands_in(call.text))):
+        return True
     if _BY_SHELL.search(text[:_HEAD]):
         return not all(
             _is_of(command, _LOOKING) or _is_of(command, _QUOTING) for command in commands_in(call.text)

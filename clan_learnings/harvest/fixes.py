@@ -5,14 +5,17 @@ Not every one teaches something. A test that does its work is none; what is not 
 
 import re
 
-from clan_learnings.capture.attempts import State
+from clan_learnings.capture.attempts import State, is_by_shell
 from clan_learnings.capture.course import Course
 from clan_learnings.capture.edits import files_of
 from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.capture.failures import Mended
+from clan_learnings.capture.findings import findings_in
+from clan_learnings.capture.misuse import is_misuse
 from clan_learnings.capture.ways import Way
 from clan_learnings.harvest.deeds import base, command, swap
 from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
+from clan_learnings.harvest.mended_checks import mended_checks
 
 _TEXT, _ERROR, _SIDE, _QUOTE = 300, 120, 200, 300
 _FAR = 25  # attempts between a failure and what seems to have prepared the success
@@ -44,7 +47,15 @@ _ASSIGNED = re.compile(r"(?:\bexport )?\b[A-Za-z_]\w*=\S+;?")
 
 def fixes(course: Course) -> list[Item]:
     """One item a mended failure that may help others."""
-    return [item for mended in course.failures if (item := _item(mended)) is not None]
+    checks = mended_checks(course)
+    told = {item.line for item in checks}
+    others = [mended for mended in course.failures if not (mended.way is Way.EDITED and _is_of_check(mended, told))]
+    return checks + [item for mended in others if (item := _item(mended)) is not None]
+
+
+def _is_of_check(mended: Mended, told: set[int]) -> bool:
+    """Whether it was a check with findings: what mended those is known better by them."""
+    return bool(told.intersection(mended.lines)) or bool(findings_in(mended.attempt.output))
 
 
 def _item(mended: Mended) -> Item | None:
@@ -64,7 +75,7 @@ def _item(mended: Mended) -> Item | None:
         right = command(fix.call)
         said = f"{what} fails with “{error}”; {right} works"
     return Item(
-        TOOL_QUIRK if _WORD.search(mended.error) else FIX,
+        TOOL_QUIRK if _is_quirk(mended) else FIX,
         excerpt(said, _TEXT),
         mended.attempt.line,
         _sureness(mended),
@@ -76,6 +87,14 @@ def _item(mended: Mended) -> Item | None:
         quote=excerpt(mended.error, _QUOTE),
         at_ms=mended.attempt.call.at_ms,
     )
+
+
+def _is_quirk(mended: Mended) -> bool:
+    """Whether a program's own way to be called was what had to be known. Quoting, paths and what is installed are a place's."""
+    if _WORD.search(mended.error):
+        return True
+    is_called_otherwise = mended.way in (Way.OTHERWISE, Way.INSTEAD)
+    return is_called_otherwise and is_misuse(mended.error) and not is_by_shell(mended.attempt.output)
 
 
 def _teaches(mended: Mended) -> bool:
@@ -116,7 +135,7 @@ def _is_sure(mended: Mended) -> bool:
     before, after = (
         " ".join(_ASSIGNED.sub(" ", attempt.call.text).split()) for attempt in (mended.attempt, mended.passed)
     )
-    return before == after or bool(_MISSING_PROGRAM.search(mended.error))
+    return before == after or bool(_MISSING_PROGRAM.search(mended.error)) or _is_quirk(mended)
 
 
 def _sureness(mended: Mended) -> float:

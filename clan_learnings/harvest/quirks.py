@@ -6,6 +6,7 @@ from clan_learnings.capture.attempts import State
 from clan_learnings.capture.course import Course
 from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.capture.failures import Mended
+from clan_learnings.capture.misuse import is_misuse
 from clan_learnings.capture.ways import Way
 from clan_learnings.harvest.items import TOOL_QUIRK, Item
 
@@ -33,7 +34,7 @@ def _is_rule(mended: Mended) -> bool:
         return False
     if attempt.call.text and not _is_blocked(mended):
         return False
-    return bool(_RULE.search(mended.error)) and not _NO_RULE.search(mended.error)
+    return (bool(_RULE.search(mended.error)) or is_misuse(mended.error)) and not _NO_RULE.search(mended.error)
 
 
 def _is_blocked(mended: Mended) -> bool:

@@ -1,7 +1,7 @@
 """Most mended failures of many examples are found, and nothing else is taken for one."""
 
 from clan_learnings.harvest.found import found_in
-from clan_learnings.harvest.items import FIX, Item
+from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
 from tests.clan_learnings.harvest.made_sessions import Made
 from tests.clan_learnings.harvest.mended_examples import EDIT, MENDED, OTHERS, Step
 
@@ -20,9 +20,9 @@ def found(steps: list[Step]) -> list[Item]:
     return found_in(made.session())
 
 
-def test_most_mended_failures_are_fixes() -> None:
-    """Those that are not are printed."""
-    missed = [steps[0][0] for steps in MENDED if not any(item.kind == FIX for item in found(steps))]
+def test_most_mended_failures_are_found() -> None:
+    """As fixes, or as quirks of a program that takes other arguments. Those that are not are printed."""
+    missed = [steps[0][0] for steps in MENDED if not any(item.kind in (FIX, TOOL_QUIRK) for item in found(steps))]
     assert len(missed) <= (1 - LEAST_FOUND) * len(MENDED), missed
 
 
