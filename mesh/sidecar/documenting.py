@@ -18,13 +18,13 @@ from clan_learnings.notebook import Pen
 from clan_learnings.records import HARVESTED, About
 from mesh.core.draft import NewRecord
 from mesh.core.errors import UsageError
+from mesh.sidecar.harvesting.intake import BY_MODEL
 from mesh.store.author import Author
 from mesh.store.captured import Digested
 from mesh.store.reading import Reader
 
 WORTH = 0.6  # quality from which on a document is worth reading beside the one sentence that is recorded anyway
 A_RUN = 20  # the rest of a first harvest has its sentences
-_BY_MODEL = "#"  # behind the key of a transcript: found by a model
 
 
 class Sessions(Protocol):
@@ -50,7 +50,7 @@ def write_documents(
     best = {candidate.id: (candidate, signal) for candidate in recorded if (signal := _best(candidate)) is not None}
     if not best:
         return []
-    sessions = {signal.key.partition(_BY_MODEL)[0]: None for _, signal in best.values()}
+    sessions = {signal.key.removesuffix(BY_MODEL): None for _, signal in best.values()}
     found: dict[tuple[str, str], Digested] = {}
     for one in catalogue.digests():
         breathe()
@@ -59,7 +59,7 @@ def write_documents(
     written: list[dict[str, Any]] = []
     for candidate, signal in best.values():
         breathe()
-        session = found.get((signal.key.partition(_BY_MODEL)[0], signal.session))
+        session = found.get((signal.key.removesuffix(BY_MODEL), signal.session))
         if session is not None and len(written) < A_RUN:
             written += _write(author, candidate, signal, session, now_ms)
     return written
