@@ -8,10 +8,10 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from clan_learnings.capture.edits import is_edit
+from clan_learnings.capture.edits import files_of, is_edit
 from clan_learnings.capture.events import Event, Kind, Session
 from clan_learnings.capture.own_text import words_of
-from clan_learnings.capture.pushback import Words, concedes, heard, is_long, spoken
+from clan_learnings.capture.pushback import Words, concedes, contradicts, heard, is_long, shows_failure, spoken
 
 
 class Manner(StrEnum):
@@ -102,7 +102,9 @@ def _prompted(events: list[Event], at: int) -> Correction | None:
     if is_stopped:
         return _stopped(events, at, sound, done)
     weight = _weighed(events, at, sound, before)
-    if weight < _LEAST or (sound.is_agreement and not sound.against + sound.complaint):
+    if weight < _LEAST:
+        return None
+    if sound.is_agreement and not sound.against + sound.complaint and not _is_conceded(events, at):
         return None
     sureness = 0.6 if weight == _LEAST else 0.8 if sound.against and weight >= 2 * _LEAST else 0.7
     return Correction(prompt.line, text, Manner.OBJECTED, sureness, done, _acted(events, at), prompt.at_ms)
@@ -112,7 +114,7 @@ def _stopped(events: list[Event], at: int, sound: Words, done: Event | None) -> 
     """The first words after an interruption: against what was stopped, unless they are about something else."""
     prompt = events[at]
     weight = sound.against + sound.complaint + sound.weak
-    if sound.is_agreement and weight < _LEAST:
+    if (sound.is_agreement and weight < _LEAST) or (sound.confirms and not sound.against):
         return None
     earlier = next((event for event in reversed(events[:at]) if event.kind is Kind.PROMPT), None)
     if earlier is not None and _is_retyped(earlier.text, prompt.text):
@@ -142,8 +144,10 @@ def _weighed(events: list[Event], at: int, sound: Words, before: list[Event]) ->
     last = next((event for event in reversed(before) if event.kind is Kind.REPLY), None)
     if last is not None and _is_answer(said, last.text.rstrip()[-_QUESTION:]) and not sound.complaint:
         return 0
-    if sound.is_agreement and sound.asks:
+    if (sound.is_agreement and sound.asks) or (sound.confirms and not sound.against):
         return 0  # asks whether both mean the same
+    if _is_shown_failing(events, at):
+        return _LEAST
     weight = sound.against
     if not sound.is_new:
         has_just_changed = any(is_edit(event) for event in before)
@@ -151,12 +155,22 @@ def _weighed(events: list[Event], at: int, sound: Words, before: list[Event]) ->
         weight += sound.weak if sound.against or has_just_changed else 0
         weight += has_just_changed and not sound.asks and not sound.is_agreement and _FEW <= sound.size <= _MANY
         weight += sound.complaint if sound.against or has_changed else 0
-    answer = _answer(events, at)
-    if answer is not None and concedes(answer.text) and sound.size > 2 and (weight or not sound.is_new):
+    if last is not None and not sound.asks and contradicts(said, last.text):
+        weight += _LEAST
+    if _is_conceded(events, at) and sound.size > 2 and (weight or not sound.is_new):
         weight += _LEAST
     if sound.against < 2 * _LEAST:
         weight -= sound.is_question + 2 * sound.is_new
     return weight - 2 * is_long(sound)
+
+
+def _is_shown_failing(events: list[Event], at: int) -> bool:
+    """Whether a person shows that a check fails with a file that was just changed."""
+    text = events[at].text
+    if not shows_failure(text):
+        return False
+    changed = [name for event in _turn_before(events, at, 2) if is_edit(event) for name in files_of(event)]
+    return any(name.replace("\\", "/").rsplit("/", 1)[-1] in text for name in changed)
 
 
 def _is_answer(said: str, question: str) -> bool:
@@ -211,6 +225,12 @@ def _acted(events: list[Event], at: int) -> Event | None:
         if event.kind is Kind.REPLY and answer is None:
             answer = event
     return first or answer
+
+
+def _is_conceded(events: list[Event], at: int) -> bool:
+    """Whether the answer to a prompt begins by admitting something."""
+    answer = _answer(events, at)
+    return answer is not None and concedes(answer.text)
 
 
 def _answer(events: list[Event], at: int) -> Event | None:

@@ -97,6 +97,20 @@ _CONCEDES = re.compile(
     r"i (?:misunderstood|misread|was wrong|made (?:an?|that))|no, i'm not sure|fair (?:point|enough)|oops|that was wrong)",
     re.IGNORECASE,
 )
+_TAG = re.compile(r", (?:right|correct|yes|yeah|no|ok)\s?\?", re.IGNORECASE)  # asks whether both mean the same
+_CANNOT = re.compile(
+    r"\b(?:only (?:supports?|allows?|accepts?)|can(?:'|\u2019)?t|cannot|not (?:possible|supported|available)|isn(?:'|\u2019)t (?:possible|supported|available)|(?:doesn(?:'|\u2019)t|does not) (?:support|allow|exist)|no way to|unable to)\b",
+    re.IGNORECASE,
+)
+_CAN = re.compile(
+    r"\bi (?:was able to|could|can|managed to|just did|did it)\b|\bit (?:does|is possible|can|works)\b|\bworks for me\b|\bthere is (?:a way|an? \w+ for)\b",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"\b(?:error|failed|fail|failing)\b.{0,60}(?:exit(?:ed)? (?:code|with)|task failed)|exit(?:ed with)? (?:code|status) [1-9]|^(?:FAIL|FAILED|ERROR|error|fatal)\b|Traceback \(most|: error\b|\berror TS\d|task failed",
+    re.MULTILINE,
+)
+_SHOWN = 3  # lines from which on a prompt may hold what a program printed
 _WORD = re.compile(r"[^\W_]{2,}")
 _LONG = 120  # words; who writes more describes a task
 
@@ -112,6 +126,7 @@ class Words(NamedTuple):
     is_new: bool  # it asks for something else
     is_question: bool
     asks: bool  # it ends with a question mark
+    confirms: bool  # it asks whether it has understood
     size: int  # in words
 
 
@@ -136,6 +151,7 @@ def heard(text: str) -> Words:
         is_new=bool(_NEW.match(said)) and not is_early,
         is_question=(bool(_QUESTION.match(said)) or said.endswith("?")) and not is_early,
         asks=said.endswith("?"),
+        confirms=bool(_TAG.search(said)),
         size=len(_WORD.findall(said)) if len(said) < _CHARS else len(_WORD.findall(text[: 20 * _CHARS])),
     )
 
@@ -153,6 +169,16 @@ def spoken(text: str) -> str:
 def concedes(reply: str) -> bool:
     """Whether a model's answer begins by admitting something."""
     return bool(_CONCEDES.match(reply[:200].lstrip()))
+
+
+def contradicts(said: str, reply: str) -> bool:
+    """Whether a person did what the model said cannot be done."""
+    return bool(_CANNOT.search(reply[:2000])) and bool(_CAN.search(said[:_CHARS]))
+
+
+def shows_failure(text: str) -> bool:
+    """Whether a prompt holds what a failed check printed."""
+    return text.strip().count("\n") >= _SHOWN - 1 and bool(_FAILED.search(text[: 20 * _CHARS]))
 
 
 def is_long(words: Words) -> bool:

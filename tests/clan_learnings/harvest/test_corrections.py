@@ -207,3 +207,51 @@ def test_secrets_and_home_folders_do_not_get_into_an_item() -> None:
     assert "AKIAIOSFODNN7EXAMPLE" not in str(item)
     assert "/home/ada" not in str(item)
     assert "~/.env" in item.text
+
+
+def test_a_question_whether_it_was_understood_is_no_objection() -> None:
+    """It ends in `right?`, and nothing in it contradicts; also after an interruption."""
+    made = Made()
+    made.says("add a cache")
+    made.edits("/src/cache.py")
+    made.replies("Done.")
+    made.says("but the old entries are gone after a restart, right?")
+    made.replies("Yes.")
+    made.runs("make deploy", "")
+    made.stops()
+    made.says("the cache for this should be fine, since it is only local, right?")
+    assert corrections(made) == []
+
+
+def test_who_did_what_the_model_said_cannot_be_done_contradicts() -> None:
+    """No word of objection is needed."""
+    made = Made()
+    made.says("attach the file to the ticket")
+    made.replies("The tracker only supports files on projects, so this is not possible.")
+    line = made.says("hmm, I was able to do it in the browser, it shows up under files")
+    assert [item.line for item in corrections(made)] == [line]
+
+
+def test_a_failed_check_that_names_a_changed_file_is_a_correction() -> None:
+    """A person pastes what the check printed; of files that were not touched it would be new work."""
+    made = Made()
+    made.says("rename the queue")
+    made.edits("/src/queue_test.py")
+    made.replies("Done.")
+    pasted = "Fix the lint job:\n\n[lint] these files need to be sorted:\n[lint] {}\n[lint] ERROR task failed"
+    line = made.says(pasted.format("queue_test.py"))
+    made.edits("/src/queue_test.py")
+    made.replies("Done.")
+    made.says(pasted.format("other.py"))
+    assert [item.line for item in corrections(made)] == [line]
+
+
+def test_a_wish_that_the_model_admits_to_have_missed_is_a_correction() -> None:
+    """It begins with ok, and the answer with an admission."""
+    made = Made()
+    made.says("colour the border")
+    made.edits("/src/theme.py")
+    made.replies("Done.")
+    line = made.says("ok, i think the border wants colours of its own")
+    made.replies("You're right. They belong into the theme.")
+    assert [item.line for item in corrections(made)] == [line]
