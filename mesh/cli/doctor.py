@@ -14,6 +14,7 @@ from mesh.cli.output import plain, print_json
 from mesh.core.errors import MeshError
 from mesh.sidecar.checkup import (
     examine_agents,
+    examine_capture,
     examine_files,
     examine_homes,
     examine_knowledge,
@@ -27,6 +28,7 @@ from mesh.sidecar.pages.checkup import examine_drafts, examine_pages
 from mesh.sidecar.pages.open import open_pages
 from mesh.sidecar.snapshot import memory_of
 from mesh.sidecar.status import node_status
+from mesh.store.catalogue import FOLDER, Catalogue
 from mesh.store.home import Home, open_home
 
 
@@ -67,6 +69,9 @@ def findings(home: Home) -> Iterator[Finding]:
     yield from examine_repository(_folder(), os.environ)
     yield from examine_agents(check(target(home.path), home.file("hooks")), time.time())
     yield from examine_spool(Spool(home.path))
+    if os.path.exists(home.file(FOLDER)):
+        with Catalogue(home.path) as catalogue:
+            yield from examine_capture(catalogue.counts())
     yield from examine_search(state_of(home.path))
     with memory_of(home.path) as memory:
         yield from examine_knowledge(memory)

@@ -93,7 +93,7 @@ def _captured(home: str, files: list[Any]) -> Report:
     with Catalogue(home) as catalogue:
         catalogue.sweep()
         try:
-            report = Capture(catalogue, real_analysts()).run(files, bar)
+            report = Capture(catalogue, real_analysts(), has_crew=True).run(files, bar)
         finally:
             bar.done()
         report.dropped, report.lost = keep_within(catalogue, read_settings(home).budget)

@@ -21,6 +21,7 @@ from clan_learnings.spool import State as Spool
 from mesh.core.ids import display_name
 from mesh.sidecar.doctor import Finding
 from mesh.store import homes
+from mesh.store.captured import Counts
 
 HOT_TOKENS = 8_000  # what all HOT patterns together should stay under
 _SHOWN = 20  # of each sort
@@ -113,13 +114,29 @@ def examine_search(state: Mapping[str, Any]) -> Iterator[Finding]:
     )
 
 
+def examine_capture(counts: Counts) -> Iterator[Finding]:
+    """Sessions of which something was lost, or is not looked at yet."""
+    if counts.lost:
+        yield Finding(
+            "captured sessions lost",
+            f"{counts.lost} raw sessions had to go for room before anything was made of them",
+            "give them more room: mesh capture --budget 4G,8G; what agents still have: mesh capture",
+        )
+    if counts.unanalysed:
+        yield Finding(
+            "captured, not analysed",
+            f"of {counts.unanalysed} captured sessions no digest was made yet",
+            "mesh capture makes them, or says what is in the way",
+        )
+
+
 def examine_spool(spool: Spool) -> Iterator[Finding]:
     """What waits to be read or taken in, and what could not be."""
     if spool.dropped or spool.bytes > POINTERS_BYTES * 9 // 10:
         yield Finding(
             "spool full",
             f"the list of transcripts to read has {spool.bytes / 1e6:.0f} of {POINTERS_BYTES / 1e6:.0f} MB; {spool.dropped} were left out",
-            f"if nothing reads it: rm -r {spool.folder}",  # with the count of what was left out
+            f"a running sidecar reads it: mesh up --detach; to be rid of it: rm -r {spool.folder}",  # with the count of what was left out
         )
     if spool.queued:
         yield Finding(

@@ -13,6 +13,7 @@ from mesh.core.ids import digest
 from mesh.core.statement import Member, sign
 from mesh.sidecar.checkup import (
     examine_agents,
+    examine_capture,
     examine_files,
     examine_homes,
     examine_knowledge,
@@ -22,6 +23,7 @@ from mesh.sidecar.checkup import (
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.doctor import Finding
 from mesh.sidecar.snapshot import memory_of
+from mesh.store.captured import Counts
 from mesh.store.home import create_home, open_home
 
 NPM = ("ran npm install", "use pnpm install")
@@ -185,6 +187,15 @@ def test_a_spool_that_needs_a_person_is_found(desk: Desk, fields: dict[str, int]
     for name, value in fields.items():
         setattr(spool, name, value)
     assert [item.sort for item in examine_spool(spool)] == expected
+
+
+def test_captured_sessions_that_were_lost_or_wait_are_told() -> None:
+    """Each by its number; a catalogue in order says nothing."""
+    fine = Counts({"taken": 3}, 3, 3, 1000, 0, 0, 0)
+    assert list(examine_capture(fine)) == []
+    found = list(examine_capture(fine._replace(lost=2, unanalysed=1)))
+    assert [item.sort for item in found] == ["captured sessions lost", "captured, not analysed"]
+    assert found[0].sentence.startswith("2 raw sessions")
 
 
 def test_agents_without_our_hooks_are_found() -> None:

@@ -23,6 +23,7 @@ from clan_learnings.capture.home_folders import homeless
         ("src/home/ada", "src/home/ada"),
         ("https://x.org/home/ada", "https://x.org/home/ada"),
         ("no path", "no path"),
+        ("redis://root:secret@host/0", "redis://root:secret@host/0"),
     ],
 )
 def test_home_folder_becomes_a_tilde(text: str, public: str) -> None:
