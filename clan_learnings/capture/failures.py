@@ -17,11 +17,13 @@ from clan_learnings.capture.ways import (
     EVERYTHING,
     READING,
     Way,
+    are_one_check,
     is_another_way,
     is_past,
     is_same,
     is_unknown_program,
     is_usage,
+    needs_a_person,
     way_of,
 )
 
@@ -64,10 +66,10 @@ def _of_shell(attempts: list[Attempt], number: int, taken: set[int], prompts: li
     chain, passed = _chain(attempts, number)
     taken.update(chain)
     told = [place for place in chain if attempts[place].state is State.FAILED] or chain
-    last = attempts[told[-1]]
-    made = _made(last, [attempts[place].line for place in chain])
+    shown = attempts[told[-1] if passed is None else _first_unchanged(attempts, told)]
+    made = _made(shown, [attempts[place].line for place in chain])
     if passed is not None:
-        return _passed(made, attempts, chain[-1], passed)
+        return _passed(made, attempts, chain[-1], passed, prompts)
     other = _other_way(attempts, chain[-1], prompts)
     return made._replace(way=other[1], fix=other[0], passed=other[0]) if other else made
 
@@ -85,7 +87,7 @@ def _chain(attempts: list[Attempt], number: int) -> tuple[list[int], int | None]
         if not _may_answer(before, attempt):
             continue
         has_failed = attempt.state in (State.FAILED, State.HIDDEN)
-        if not is_same(before.call.text, attempt.call.text):
+        if not any(is_same(attempts[one].call.text, attempt.call.text) for one in {chain[0], chain[-1]}):
             if has_failed and place <= chain[-1] + 2 and _are_both_by_shell(before, attempt):
                 chain.append(place)
             continue
@@ -94,6 +96,17 @@ def _chain(attempts: list[Attempt], number: int) -> tuple[list[int], int | None]
         elif has_failed or (attempt.state is State.WORKED and _settles(attempts, chain[-1], place)):
             return chain, place
     return chain, None
+
+
+def _first_unchanged(attempts: list[Attempt], told: list[int]) -> int:
+    """Of equal failures the last, or one before it, if it was only looked at again: the same line, and no edit in between."""
+    at = len(told) - 1
+    while at and are_one_check(attempts[told[at - 1]].call.text, attempts[told[at]].call.text):
+        between = attempts[told[at - 1] + 1 : told[at]]
+        if any(is_edit(attempt.call) for attempt in between):
+            break
+        at -= 1
+    return told[at]
 
 
 def _settles(attempts: list[Attempt], failed: int, passed: int) -> bool:
@@ -132,7 +145,7 @@ def _are_both_by_shell(one: Attempt, other: Attempt) -> bool:
     return likeness(one.call.text, other.call.text) >= ALIKE_BY_SHELL
 
 
-def _passed(made: Mended, attempts: list[Attempt], failed: int, passed: int) -> Mended:
+def _passed(made: Mended, attempts: list[Attempt], failed: int, passed: int, prompts: list[int]) -> Mended:
     """What was done between the last failure and the success."""
     between = [
         attempt
@@ -152,7 +165,15 @@ def _passed(made: Mended, attempts: list[Attempt], failed: int, passed: int) -> 
     prepared = [attempt for attempt in between if attempt.call.text and _changes_something(attempt.call.text)]
     if prepared:
         return made._replace(way=Way.PREPARED, fix=prepared[-1], passed=success)
+    if not is_other and needs_a_person(failure.output) and _is_prompted(prompts, failure.ended, success.at):
+        return made._replace(way=Way.HELPED, fix=success, passed=success)
     return made._replace(way=Way.OTHERWISE if is_other else Way.AGAIN, fix=success, passed=success)
+
+
+def _is_prompted(prompts: list[int], since: int, until: int) -> bool:
+    """Whether a person said something in between."""
+    later = bisect_right(prompts, since)
+    return later < len(prompts) and prompts[later] < until
 
 
 def _other_way(attempts: list[Attempt], number: int, prompts: list[int]) -> tuple[Attempt, Way] | None:

@@ -16,6 +16,7 @@ class Way(StrEnum):
     INSTEAD = "instead"  # another program or tool for the same thing
     EDITED = "edited"  # files were changed, then the same passed
     PREPARED = "prepared"  # something else was run first, then the same passed
+    HELPED = "helped"  # a person did something, then the same passed
     AGAIN = "again"  # the same passed, and nothing had changed
 
 
@@ -52,6 +53,12 @@ _ELSEWHERE = re.compile(
 )
 _GOES = re.compile(r"^\s*cd ([^&;|\n]{1,300})(?:&&|;|\n)")
 _ASSIGNMENT = re.compile(r"\b[A-Za-z_]\w*=\S+")
+# What only somebody outside of the session can give: keys, logins, permissions, something that has to run.
+_OUTSIDE = re.compile(
+    r"\brefused operation|\b(?:couldn't|could not|failed to|unable to) (?:sign|unlock|authenticate|log ?in)|\bauthenticat(?:e|ion)\b|\bunauthori[sz]ed\b|\bpermission denied\b|\baccess denied\b|\bforbidden\b|\bcredentials?\b|\bexpired\b|"
+    r"\b(?:not |be |must be )logged in\b|\blog ?in (?:to|first|again|with)\b|\b(?:is|are) locked\b|\bpassphrase\b|\bapi key\b|\bis the .{1,40} running\b|\b(?:daemon|server|emulator|device) (?:is )?not (?:running|found|connected|available)\b",
+    re.IGNORECASE,
+)
 READING = frozenset(
     (
         "ls",
@@ -87,6 +94,11 @@ READING = frozenset(
 def is_usage(output: str) -> bool:
     """Whether an error is about how something was called."""
     return bool(_USAGE.search(telling_line(output))) or is_by_shell(output)
+
+
+def needs_a_person(output: str) -> bool:
+    """Whether an output says that something is missing which no command of the model gives."""
+    return bool(_OUTSIDE.search(output[-_CHARS:]))
 
 
 def is_unknown_program(output: str) -> bool:

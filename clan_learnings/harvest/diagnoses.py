@@ -26,6 +26,14 @@ _ELSEWHERE = re.compile(
     r"\b(?:job|build|ci|check|checks|workflow|pipeline|action|step|lint|test|tests)\b[^.\n]{0,80}\b(?:is failing|fails|failed|are failing|exits?|failing)\b[^.\n]{0,20}\b(?:on|because|due to)\b",
     re.IGNORECASE,
 )
+_FAILS = re.compile(
+    r"\b(?:job|build|ci|check|checks|workflow|pipeline|action|step|lint|tests?)\b[^.\n]{0,80}\b(?:is failing|fails|failed|are failing)\b",
+    re.IGNORECASE,
+)
+_LOG = re.compile(
+    r"##\[error\]|exit(?:ed with)?(?: error)? code:? [1-9]|(?:^|\n|\s)not ok \d|\bFAILED\b|\btask failed\b|\bconclusion\W{1,4}failure"
+)
+_LOG_CHARS = 20_000
 _LINK = re.compile(r"\]\([^)\n]{1,300}\)")  # where a link leads
 _ASKED = re.compile(r"\b(?:fail\w*|broken|broke|error|red|wrong)\b", re.IGNORECASE)
 _CHECK = re.compile(
@@ -95,8 +103,21 @@ def _failed_elsewhere(course: Course) -> list[Item]:
             return []
         names, change = ", ".join(map(base, files_of(edit.call)[:2])), swap(edit.call)
         text = f"{first_sentence(said)}; mended in {names}{f': {change}' if change else ''}"
-        return [_made(event, edit.call, text, first_sentence(said), change or names, 0.6)]
+        item = _made(event, edit.call, text, first_sentence(said), change or names, 0.6)
+        return [item._replace(line=_read_before(course.events, at) or event.line)]
     return []
+
+
+def _read_before(events: list[Event], until: int) -> int | None:
+    """The line of what was read last before the model first said that it failed, once a log had shown that."""
+    has_log, last = False, None
+    for event in events[: until + 1]:
+        if event.kind is Kind.REPLY and has_log and _FAILS.search(event.text[: 2 * _CHARS]):
+            return last
+        if event.kind in (Kind.CALL, Kind.RESULT):
+            last = event.line
+            has_log = has_log or bool(event.kind is Kind.RESULT and _LOG.search(event.text[-_LOG_CHARS:]))
+    return None
 
 
 def _passes(attempt: Attempt) -> bool:

@@ -8,12 +8,13 @@ import re
 from clan_learnings.capture.attempts import State, is_by_shell
 from clan_learnings.capture.course import Course
 from clan_learnings.capture.edits import files_of
+from clan_learnings.capture.events import Kind
 from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.capture.failures import Mended
 from clan_learnings.capture.findings import findings_in
 from clan_learnings.capture.misuse import is_misuse
 from clan_learnings.capture.ways import Way
-from clan_learnings.harvest.deeds import base, command, swap
+from clan_learnings.harvest.deeds import base, command, first_sentence, swap
 from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
 from clan_learnings.harvest.mended_checks import mended_checks
 
@@ -50,7 +51,7 @@ def fixes(course: Course) -> list[Item]:
     checks = mended_checks(course)
     told = {item.line for item in checks}
     others = [mended for mended in course.failures if not (mended.way is Way.EDITED and _is_of_check(mended, told))]
-    return checks + [item for mended in others if (item := _item(mended)) is not None]
+    return checks + [item for mended in others if (item := _item(mended, course)) is not None]
 
 
 def _is_of_check(mended: Mended, told: set[int]) -> bool:
@@ -58,7 +59,7 @@ def _is_of_check(mended: Mended, told: set[int]) -> bool:
     return bool(told.intersection(mended.lines)) or bool(findings_in(mended.attempt.output))
 
 
-def _item(mended: Mended) -> Item | None:
+def _item(mended: Mended, course: Course) -> Item | None:
     call, fix = mended.attempt.call, mended.fix
     if not call.text or fix is None or mended.way in (Way.NOT, Way.AGAIN) or not _teaches(mended):
         return None
@@ -68,6 +69,10 @@ def _item(mended: Mended) -> Item | None:
         names, change = ", ".join(map(base, files_of(fix.call)[:2])), swap(fix.call)
         right = f"{names}: {change}" if change and names else names or command(fix.call)
         said = f"{what} fails with “{error}”; mended in {right}"
+    elif mended.way is Way.HELPED:
+        asked = _asked(mended, course)
+        right = f"a person has to help: “{asked}”" if asked else "a person has to help"
+        said = f"{what} fails with “{error}”; {right}, then it works"
     elif mended.way is Way.PREPARED:
         right = command(fix.call)
         said = f"{what} fails with “{error}” until {right} is run"
@@ -87,6 +92,13 @@ def _item(mended: Mended) -> Item | None:
         quote=excerpt(mended.error, _QUOTE),
         at_ms=mended.attempt.call.at_ms,
     )
+
+
+def _asked(mended: Mended, course: Course) -> str:
+    """What the model told the person after a failure."""
+    later = course.events[mended.attempt.ended + 1 : mended.fix.at if mended.fix else None]
+    reply = next((event for event in later if event.kind is Kind.REPLY), None)
+    return first_sentence(reply.text) if reply else ""
 
 
 def _is_quirk(mended: Mended) -> bool:
@@ -135,7 +147,9 @@ def _is_sure(mended: Mended) -> bool:
     before, after = (
         " ".join(_ASSIGNED.sub(" ", attempt.call.text).split()) for attempt in (mended.attempt, mended.passed)
     )
-    return before == after or bool(_MISSING_PROGRAM.search(mended.error)) or _is_quirk(mended)
+    if before == after or _MISSING_PROGRAM.search(mended.error):
+        return True
+    return _is_quirk(mended) or _has_other_variables(mended)
 
 
 def _sureness(mended: Mended) -> float:
@@ -143,4 +157,6 @@ def _sureness(mended: Mended) -> float:
         return 0.5
     if mended.passed is not None and mended.passed.state is not State.WORKED:
         return 0.5  # it failed again, for another reason
-    return {Way.OTHERWISE: 0.7, Way.INSTEAD: 0.7, Way.EDITED: 0.7, Way.PREPARED: 0.6}.get(mended.way, 0.5)
+    return {Way.OTHERWISE: 0.7, Way.INSTEAD: 0.7, Way.EDITED: 0.7, Way.PREPARED: 0.6, Way.HELPED: 0.6}.get(
+        mended.way, 0.5
+    )

@@ -14,6 +14,7 @@ from clan_learnings.capture.ways import Way
 from clan_learnings.harvest.deeds import command, deed
 from clan_learnings.harvest.fixes import is_assertion
 from clan_learnings.harvest.items import PITFALL, Item
+from clan_learnings.harvest.untested_claims import untested_claims
 
 _TEXT, _ERROR, _QUOTE = 300, 140, 300
 _GIVEN_UP = 3  # failures
@@ -31,7 +32,13 @@ _NOT_THERE = re.compile(
 
 def pitfalls(course: Course) -> list[Item]:
     """All sorts."""
-    return [*_false_claims(course), *_forbidden(course), *_given_up(course), *_coming_back(course)]
+    return [
+        *_false_claims(course),
+        *untested_claims(course),
+        *_forbidden(course),
+        *_given_up(course),
+        *_coming_back(course),
+    ]
 
 
 def _false_claims(course: Course) -> list[Item]:

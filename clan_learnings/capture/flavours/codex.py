@@ -241,7 +241,9 @@ class _Reader:
         elif about.startswith(_SCRIPT_FAILED):
             event = event._replace(failed=True)
         waited = self.waits.get(call, "")
-        if waited in self.running:
+        if tool and len(text) < _SHORT and text.startswith(f"{tool} failed: "):
+            self._add(event._replace(failed=True))  # the tool itself, and not what it waited for
+        elif waited in self.running:
             self._goes_on(waited, event, process)
         elif process:
             self.running[process] = _Running(self._add(event), event, [text])

@@ -223,6 +223,22 @@ def test_command_whose_end_nobody_saw_is_left_open() -> None:
     assert (results(found)[0].failed, results(found)[0].exit_code) == (None, None)
 
 
+def test_call_that_could_not_wait_has_failed_and_the_command_goes_on() -> None:
+    """A tool that says that it failed says nothing about the process."""
+    found = session(
+        meta(),
+        call("exec_command", "c1", cmd="make test"),
+        output("c1", "Chunk ID: 1\nWall time: 1\nProcess running with session ID 42\nOutput:\ncompiling"),
+        call("write_stdin", "c2", session_id=42, chars="q"),
+        output("c2", "write_stdin failed: stdin is closed; start it with tty"),
+        call("write_stdin", "c3", session_id=42, chars=""),
+        output("c3", "Chunk ID: 3\nWall time: 1\nProcess exited with code 0\nOutput:\nok"),
+    )
+    told_by = {one.call: (one.text, one.failed) for one in results(found)}
+    assert told_by["c2"] == ("write_stdin failed: stdin is closed; start it with tty", True)
+    assert told_by["c1"] == ("compiling\nok", False)
+
+
 def test_script_that_ran_on_has_one_result_where_it_ended() -> None:
     """Scripts are waited for by cell, and processes in scripts by session."""
     found = session(

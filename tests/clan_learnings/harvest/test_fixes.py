@@ -268,3 +268,52 @@ def test_the_same_error_twice_in_a_session_is_one_item() -> None:
     made.runs("grep -rn b --include=*.py .", ZSH, 1)
     made.runs("grep -rn b --include='*.py' .", "b.py:1: b")
     assert [item.line for item in fixes(made)] == [first]
+
+
+def test_what_a_person_had_to_unlock_is_a_fix() -> None:
+    """The same line works after a person said go on; what the model had asked for is part of it."""
+    made = Made()
+    made.says("commit it")
+    line = made.runs("git commit -m 'add a queue'", "error: Couldn't sign message: agent refused operation", 128)
+    made.replies("Your signing key is locked. Unlock it and I will commit again.")
+    made.says("go ahead")
+    made.runs("git commit -m 'add a queue'", "[main 1a2b3c4] add a queue")
+    (item,) = fixes(made)
+    assert (item.line, item.fix_line) == (line, line + 3)
+    assert "a person has to help: “Your signing key is locked”, then it works" in item.text
+
+
+def test_the_same_that_passes_later_without_a_reason_teaches_nothing() -> None:
+    """A person said something in between, but nothing was missing that a person gives."""
+    made = Made()
+    made.says("run it")
+    made.runs("make fetch", "error: the mirror is slow today", 1)
+    made.replies("It failed.")
+    made.says("again please")
+    made.runs("make fetch", "fetched")
+    assert fixes(made) == []
+
+
+def test_a_failure_that_is_looked_at_again_is_told_where_it_was_seen_first() -> None:
+    """Other tests of the same program fail alike, nothing is changed, and a variable helps all of them."""
+    made = Made()
+    error = "FAIL\ncommit: cannot sign the commit without a key"
+    line = made.runs("go test ./store/... 2>&1 | tail -9", error, 0)
+    made.runs("go test ./... 2>&1 | tail -30", error, 0)
+    made.runs("export GIT_CONFIG_GLOBAL=/dev/null; go test ./... 2>&1 | tail -30", "ok")
+    (item,) = fixes(made)
+    assert (item.line, item.fix_line) == (line, line + 3)
+
+
+def test_a_job_that_failed_elsewhere_is_told_where_its_log_was_read() -> None:
+    """The model reads the log, says that the job failed and why, changes a file, and a check passes."""
+    made = Made()
+    made.says("why did this job fail?")
+    line = made.runs("forge log 12", "step one\n##[error]Process completed with exit code 1")
+    made.replies("The job failed in one step; I look at the file now.")
+    made.runs("cat flow.yml", "on: push")
+    made.replies("The lint job failed because of `flow.yml`: it needs a name.")
+    made.says("fix it")
+    made.edits("/src/flow.yml", "on: push", "name: lint\non: push")
+    made.runs("make lint", "0 issues")
+    assert [item.line for item in fixes(made)] == [line]

@@ -137,3 +137,32 @@ def test_a_question_that_nobody_answered_is_left_open() -> None:
     assert kinds(made) == [(QUESTION, line)]
     made.replies("Done. Want me to commit this change for you now?")
     assert kinds(made) == []
+
+
+def test_tests_that_pass_without_being_run_are_a_pitfall() -> None:
+    """A type check is no test; the line is that of the claim."""
+    made = Made()
+    made.says("mend the tests")
+    made.edits("/src/queue_test.ts")
+    made.runs("npm run check", "")
+    line = made.replies("Perfect! All tests are now passing.")
+    assert [(item.kind, item.line) for item in found_in(made.session())] == [(PITFALL, line)]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "said"),
+    [
+        ("npm test", "", "All tests are now passing."),
+        ("make", "12 passed in 3s", "All tests pass."),
+        ("npm run check", "", "I will not stop until all tests pass."),
+        ("npx tsx src/test/queue.ts", "", "All tests pass."),
+    ],
+)
+def test_tests_that_may_have_run_are_believed(command: str, output: str, said: str) -> None:
+    """By the words of a line, by what it printed; and a wish is no claim."""
+    made = Made()
+    made.says("mend the tests")
+    made.edits("/src/queue_test.ts")
+    made.runs(command, output)
+    made.replies(said)
+    assert found_in(made.session()) == []
