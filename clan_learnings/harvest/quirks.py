@@ -11,6 +11,8 @@ from clan_learnings.capture.ways import Way
 from clan_learnings.harvest.items import TOOL_QUIRK, Item
 
 _TEXT, _ERROR, _QUOTE = 300, 200, 300
+_SHORT, _LINES = 600, 12  # of an error that is one message
+_TAG = re.compile(r"</?[a-z_]{1,30}>")  # around some tools' errors
 _RULE = re.compile(
     r"\bmust\b|\brequired?\b|\brequires\b|\bis missing\b|not (?:been )?read|\bread it first\b|\bexceeds\b|\btoo (?:large|long|many)\b|\bmaximum\b|\bnot allowed\b|\bnot permitted\b|\buse (?:the|a|an|offset|clean|instead)\b|\binstead\b|"
     r"\binvalid (?:argument|parameter|type|value|input)|\bunknown (?:argument|parameter|option|field|tool)|\bunrecogni[sz]ed\b|\bunexpected (?:argument|parameter|property|keyword)|\babsolute\b|\bmatches of the string\b|\bnot unique\b|\bonly (?:supports?|accepts?|works?|allowed)\b|"
@@ -25,16 +27,23 @@ _NO_RULE = re.compile(
 
 def quirks(course: Course) -> list[Item]:
     """One item a rule that a tool told."""
-    return [_item(mended) for mended in course.failures if _is_rule(mended)]
+    return [_item(mended, rule) for mended in course.failures if (rule := _rule(mended))]
 
 
-def _is_rule(mended: Mended) -> bool:
+def _rule(mended: Mended) -> str:
+    """The line of an error that says what a tool takes; empty if none does, or none that holds the next time."""
     attempt = mended.attempt
     if attempt.state is not State.FAILED or not mended.error:
-        return False
+        return ""
     if attempt.call.text and not _is_blocked(mended):
-        return False
-    return (bool(_RULE.search(mended.error)) or is_misuse(mended.error)) and not _NO_RULE.search(mended.error)
+        return ""
+    if _NO_RULE.search(mended.error):
+        return ""
+    others = _TAG.sub("", attempt.output).splitlines()[:_LINES] if len(attempt.output) < _SHORT else []
+    for line in (mended.error, *(line.strip() for line in others)):
+        if (_RULE.search(line) or is_misuse(line)) and not _NO_RULE.search(line):
+            return line
+    return ""
 
 
 def _is_blocked(mended: Mended) -> bool:
@@ -47,9 +56,9 @@ def _is_blocked(mended: Mended) -> bool:
     )
 
 
-def _item(mended: Mended) -> Item:
+def _item(mended: Mended, told: str) -> Item:
     attempt, tool = mended.attempt, excerpt(mended.attempt.call.tool, 60)
-    rule = excerpt(mended.error, _ERROR).rstrip(".")
+    rule = excerpt(told, _ERROR).rstrip(".")
     has_fix = mended.fix is not None and mended.way is Way.OTHERWISE
     return Item(
         TOOL_QUIRK,
@@ -61,6 +70,6 @@ def _item(mended: Mended) -> Item:
         right=rule,
         source="self",
         signature=mended.signature,
-        quote=excerpt(mended.error, _QUOTE),
+        quote=excerpt(told, _QUOTE),
         at_ms=attempt.call.at_ms,
     )

@@ -166,3 +166,15 @@ def test_tests_that_may_have_run_are_believed(command: str, output: str, said: s
     made.runs(command, output)
     made.replies(said)
     assert found_in(made.session()) == []
+
+
+def test_a_rule_that_stands_below_the_first_line_of_an_error_is_a_quirk() -> None:
+    """The first line says that it failed, the next one why."""
+    made = Made()
+    line = made.uses(
+        "Task", "InputError: Task failed due to:\nThe required parameter `name` is missing", failed=True, a=1
+    )
+    made.uses("Task", "done", a=1, name="x")
+    (item,) = found_in(made.session())
+    assert (item.kind, item.line) == (TOOL_QUIRK, line)
+    assert "The required parameter `name` is missing" in item.text
