@@ -10,7 +10,7 @@ from typing import NamedTuple
 from clan_learnings.capture.excerpt import without_colours
 from clan_learnings.capture.signature import signed
 
-_CHARS, _LINES, _MOST, _LINE = 24_000, 600, 80, 400
+_CHARS, _LINES, _MOST, _LINE = 24_000, 600, 40, 400
 _BELOW = 3  # lines below an error that may say where
 _FILE = r"[^\s:()\[\]\"'|<>]{1,200}\.[A-Za-z][\w+]{0,9}"
 _TAG = r"^\s{0,2}(?:\[[\w:.-]{1,40}\] ?)?"  # who ran it, as task runners write it
@@ -23,6 +23,7 @@ _ABOVE_PLACE = re.compile(
     r"^\s{0,4}(?:(?:error|warning)(?:\[\w{1,12}\])?: |[x×✖✗⚠] ?|[A-Z]{1,4}\d{2,5}\b ?)(\S.*)$"  # noqa: RUF001 (as linters print it)
 )  # the message, and below it an arrow to the place
 _ARROW = re.compile(rf"^\s{{0,12}}(?:-->|,-\[|╭─\[|┌─|at )\s?(?:\./)?({_FILE}):\d{{1,7}}")
+_ANY_PLACE = re.compile(r"\.[A-Za-z][\w+]{0,9}[:(]\d|^\s{1,8}\d{1,7}:\d", re.MULTILINE)
 _NAMED_FILE = re.compile(rf"^\s{{0,2}}(?:[A-Za-z]:)?(?:\./)?({_FILE})$")
 _UNDER_FILE = re.compile(r"^\s{1,8}\d{1,7}:\d{1,6}\s{1,6}(?:error|✖|×)\s{1,4}(\S.*)$")  # noqa: RUF001
 _NOTE = re.compile(r"^(?:note|help|info|debug|hint)\b:?", re.IGNORECASE)
@@ -52,11 +53,13 @@ class Finding(NamedTuple):
     is_slip: bool  # says nothing that the next person would not know
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def findings_in(text: str) -> tuple[Finding, ...]:
     """Of an output, in order, each message of each file once."""
     if len(text) > _CHARS:
         text = f"{text[: _CHARS // 2]}\n{text[-_CHARS // 2 :]}"
+    if not _ANY_PLACE.search(text):
+        return ()
     lines = [line.rstrip()[:_LINE] for line in without_colours(text).splitlines()[:_LINES]]
     found: dict[tuple[str, str], Finding] = {}
     above = ""
@@ -67,8 +70,10 @@ def findings_in(text: str) -> tuple[Finding, ...]:
         if not message or _NOTE.match(message) or _SUMMARY.match(message) or _ASSERTS.search(message):
             continue
         signature = signed(message)
-        if signature and len(found) < _MOST:
-            found.setdefault((file, signature), Finding(file, message, signature, bool(_SLIP.search(message))))
+        if signature and (file, signature) not in found:
+            found[file, signature] = Finding(file, message, signature, bool(_SLIP.search(message)))
+            if len(found) == _MOST:
+                break
     return tuple(found.values())
 
 
