@@ -24,6 +24,7 @@ _NONE = re.compile(
     r"\b(?:0|no) (?:\w+ )?(?:errors?|failed|failures?|fail|issues?|problems?)\b|\b(?:errors?|failed|failures?|fail):? 0\b",
     re.IGNORECASE,
 )
+_END = 2_000  # characters
 _COUNTS = re.compile(r"^(?:wc|grep -\w*c)\b")
 _NAME = re.compile(r"`([^`\n]{2,60})`|'([^'\n]{2,60})'|\"([^\"\n]{2,60})\"|\b(\w+[._]\w[\w.]*|[a-z]+[A-Z]\w+)\b")
 _CUTS = frozenset(("head", "tail"))
@@ -53,7 +54,12 @@ class _Run(NamedTuple):
             return False
         if any(_COUNTS.match(part) for part in self.filters.split(" | ")):
             return attempt.output.strip() == "0"
-        return not _STILL.search(_NONE.sub(" ", attempt.output[-2000:]))
+        return is_well(attempt.output)
+
+
+def is_well(output: str) -> bool:
+    """Whether the end of an output does not speak of errors."""
+    return not _STILL.search(_NONE.sub(" ", output[-_END:]))
 
 
 def gone_in(attempts: list[Attempt]) -> list[Gone]:

@@ -6,6 +6,8 @@ Not every one teaches something. A test that does its work is none; what is not 
 import re
 
 from clan_learnings.capture.attempts import State, is_by_shell
+from clan_learnings.capture.checks import is_well
+from clan_learnings.capture.commands import plain
 from clan_learnings.capture.course import Course
 from clan_learnings.capture.edits import files_of
 from clan_learnings.capture.events import Kind
@@ -28,6 +30,7 @@ _ASSERTED = re.compile(
 _TESTS = re.compile(
     r"\b(?:tests?|pytest|jest|vitest|spec|rspec|bats|phpunit|ctest|tox|nox|mocha|check)\b", re.IGNORECASE
 )
+_FAILED, _UNBUILT = (re.compile(form, re.MULTILINE) for form in (r"^FAIL\b", r"\b(?:build|setup) failed\b"))
 _COMPILED = re.compile(
     r"cannot find (?:module|symbol|name|package)|undefined: |undeclared|does not implement|cannot use .{1,80} as|syntax ?error|parse error|no module named|import ?error|unresolved|not declared|missing (?:method|return|import)|type ?error|"
     r"build failed|compil|cannot be found|is not defined|has no (?:exported )?member|not assignable|mismatched types|error TS\d|error\[E",
@@ -127,9 +130,13 @@ def is_assertion(mended: Mended) -> bool:
     error, output = mended.error, mended.attempt.output
     if _COMPILED.search(error):
         return False
-    return bool(_ASSERTED.search(error)) or bool(
-        _TESTS.search(mended.attempt.call.text[:2000]) and _ASSERTED.search(output[-4000:])
-    )
+    if _ASSERTED.search(error):
+        return True
+    if not _TESTS.search(mended.attempt.call.text[:2000]):
+        return False
+    if _ASSERTED.search(output[-4000:]):
+        return True
+    return mended.way is Way.EDITED and bool(_FAILED.search(output)) and not _UNBUILT.search(output)
 
 
 def _has_other_variables(mended: Mended) -> bool:
@@ -141,7 +148,7 @@ def _has_other_variables(mended: Mended) -> bool:
 
 
 def _is_sure(mended: Mended) -> bool:
-    """A failure that only its output shows is believed if the same line, filters and all, passed later."""
+    """A failure that only its output shows is believed if the same line passed later, with other filters if nothing speaks of errors."""
     if mended.passed is None or mended.passed.state is not State.WORKED:
         return False
     before, after = (
@@ -149,6 +156,8 @@ def _is_sure(mended: Mended) -> bool:
     )
     if before == after or _MISSING_PROGRAM.search(mended.error):
         return True
+    if mended.way is Way.EDITED and plain(mended.attempt.call.text) == plain(mended.passed.call.text):
+        return is_well(mended.passed.output)  # other filters, the same check
     return _is_quirk(mended) or _has_other_variables(mended)
 
 

@@ -317,3 +317,21 @@ def test_a_job_that_failed_elsewhere_is_told_where_its_log_was_read() -> None:
     made.edits("/src/flow.yml", "on: push", "name: lint\non: push")
     made.runs("make lint", "0 issues")
     assert [item.line for item in fixes(made)] == [line]
+
+
+def test_a_build_that_fails_behind_one_filter_and_passes_behind_another_is_mended() -> None:
+    """The same check; what it prints later does not speak of errors."""
+    made = Made()
+    line = made.runs("npm run build 2>&1 | tail -20", "error: the plugin needs a name in its settings\nBUILD FAILED", 0)
+    fix = made.edits("/src/plugin.ts", "{}", '{name: "a"}')
+    made.runs("npm run build 2>&1 | tail -5", "built in 2s", 0)
+    assert [(item.line, item.fix_line, item.confidence) for item in fixes(made)] == [(line, fix, 0.5)]
+
+
+def test_tests_that_fail_behind_a_filter_are_tests_at_work() -> None:
+    """Only the last lines are shown, without what was expected."""
+    made = Made()
+    made.runs("mise run test 2>&1 | tail -3", "to go on, run this\nFAIL\tstore\t1.2s\nFAIL", 0)
+    made.edits("/src/store_test.go")
+    made.runs("mise run test 2>&1 | tail -3", "ok\tstore\t1.2s", 0)
+    assert fixes(made) == []
