@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from mesh.cli.learnings_files import export_, import_
 from mesh.cli.learnings_writing import SECTIONS, add, edit
-from mesh.cli.main import EXIT_OK, EXIT_USAGE
+from mesh.cli.main import EXIT_OK
+from mesh.cli.members import chosen
 from mesh.cli.options import REPO, Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, tell
 from mesh.cli.telling import ABOUT, PRIVATE, desk_of, number_of, place_name
@@ -105,30 +104,16 @@ _TAKES: dict[str, tuple[str, tuple[Option, ...], tuple[int, int], str]] = {  # u
 
 def main(argv: list[str]) -> int:
     """Run `mesh learnings MEMBER ...`."""
-    if argv[:1] == ["--home"]:  # also before the member, as before the command
-        argv = argv[2:] + argv[:2] if len(argv) > 2 else []
-    if not argv or argv[0] in ("-h", "--help"):
-        width = max(map(len, MEMBERS))
-        lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
-        head = [
-            "usage: mesh learnings MEMBER [options]",
-            "",
-            "Work with documents: a problem, its solution, how to prevent it.",
-            "",
-        ]
-        print("\n".join([*head, *lines, "", "example:", f"  {MEMBERS['list'][1]}"]))
-        return EXIT_OK
-    name = argv[0]
-    if name not in MEMBERS:
-        print(
-            f"mesh learnings: the first word is one of {', '.join(MEMBERS)}, not {name!r}\n  next: mesh learnings --help",
-            file=sys.stderr,
-        )
-        return EXIT_USAGE
+    found = chosen(
+        "learnings", "Work with documents: a problem, its solution, how to prevent it.", MEMBERS, "list", argv
+    )
+    if isinstance(found, int):
+        return found
+    name, rest = found
     sentence, example = MEMBERS[name]
     usage, options, words, more = _TAKES[name]
     shape = Shape(f"learnings {name}", usage, options, example, words=words, more=more, sentence=sentence)
-    return run(argv[1:], shape, _RUN[name])
+    return run(rest, shape, _RUN[name])
 
 
 def _list(given: Given) -> int:

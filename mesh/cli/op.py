@@ -7,6 +7,7 @@ from typing import Any
 
 from clan_learnings.redaction import Finding, describe, redact_value
 from mesh.cli.arguments import Parser, parser
+from mesh.cli.members import chosen
 from mesh.cli.output import plain, print_json, tell, when
 from mesh.core.clock import milliseconds
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal
@@ -33,39 +34,16 @@ MEMBERS = {
 
 def main(argv: list[str]) -> int:
     """Run `mesh op MEMBER ...`."""
-    if argv[:1] == ["--home"]:  # also before the member, as before the command
-        argv = argv[2:] + argv[:2] if len(argv) > 2 else []
-    if not argv or argv[0] in ("-h", "--help"):
-        width = max(map(len, MEMBERS))
-        lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
-        print(
-            "\n".join(
-                [
-                    "usage: mesh op MEMBER [options]",
-                    "",
-                    "Drive the replicated types by hand.",
-                    "",
-                    *lines,
-                    "",
-                    "example:",
-                    f"  {MEMBERS['add'][1]}",
-                ]
-            )
-        )
-        return 0
-    name = argv[0]
-    if name not in MEMBERS:
-        print(
-            f"mesh op: the first word is one of {', '.join(MEMBERS)}, not {name!r}\n  next: mesh op --help",
-            file=sys.stderr,
-        )
-        return 2
+    found = chosen("op", "Drive the replicated types by hand.", MEMBERS, "add", argv)
+    if isinstance(found, int):
+        return found
+    name, rest = found
     sentence, example = MEMBERS[name]
     arguments = parser(f"op {name}", example, sentence)
     arguments.add_argument(
         "--private", action="store_true", help="among the private records, which never leave this home by themselves"
     )
-    return _RUN[name](arguments, argv[1:])
+    return _RUN[name](arguments, rest)
 
 
 def _add(arguments: Parser, argv: list[str]) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from mesh.cli.main import EXIT_OK, EXIT_USAGE
+from mesh.cli.members import chosen
 from mesh.cli.options import Given, Option, Shape, run
 
 TYPE_CHECKING = False  # see `mesh`
@@ -115,26 +113,10 @@ _TAKES: dict[str, tuple[str, tuple[Option, ...], tuple[int, int], str, str]] = {
 
 def main(argv: list[str]) -> int:
     """Run `mesh page MEMBER ...`."""
-    if argv[:1] == ["--home"]:  # also before the member, as before the command
-        argv = argv[2:] + argv[:2] if len(argv) > 2 else []
-    if not argv or argv[0] in ("-h", "--help"):
-        width = max(map(len, MEMBERS))
-        lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
-        head = [
-            "usage: mesh page MEMBER [options]",
-            "",
-            "Work with pages: Markdown that people and agents edit at once.",
-            "",
-        ]
-        print("\n".join([*head, *lines, "", "example:", f"  {MEMBERS['new'][1]}"]))
-        return EXIT_OK
-    name = argv[0]
-    if name not in MEMBERS:
-        print(
-            f"mesh page: the first word is one of {', '.join(MEMBERS)}, not {name!r}\n  next: mesh page --help",
-            file=sys.stderr,
-        )
-        return EXIT_USAGE
+    found = chosen("page", "Work with pages: Markdown that people and agents edit at once.", MEMBERS, "new", argv)
+    if isinstance(found, int):
+        return found
+    name, rest = found
     sentence, example = MEMBERS[name]
     usage, options, words, more, module = _TAKES[name]
     shape = Shape(f"page {name}", usage, options, example, words=words, more=more, sentence=sentence)
@@ -143,7 +125,7 @@ def main(argv: list[str]) -> int:
         found: dict[str, Callable[[Given], int]] = __import__(f"mesh.cli.{module}", fromlist=["RUN"]).RUN
         return found[name](given)
 
-    return run(_with_list_items(argv[1:]) if name == "append" else argv[1:], shape, member)
+    return run(_with_list_items(rest) if name == "append" else rest, shape, member)
 
 
 def _with_list_items(argv: list[str]) -> list[str]:

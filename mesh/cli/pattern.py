@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
-from mesh.cli.main import EXIT_OK, EXIT_USAGE
+from mesh.cli.main import EXIT_OK
+from mesh.cli.members import chosen
 from mesh.cli.options import REPO, Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, tell
 from mesh.cli.telling import ABOUT, answered, desk_of, from_stdin, number_of, occurrences, place_name, said
@@ -88,25 +87,14 @@ _TAKES: dict[str, tuple[str, tuple[Option, ...], int, str]] = {  # usage, option
 
 def main(argv: list[str]) -> int:
     """Run `mesh pattern MEMBER ...`."""
-    if argv[:1] == ["--home"]:  # also before the member, as before the command
-        argv = argv[2:] + argv[:2] if len(argv) > 2 else []
-    if not argv or argv[0] in ("-h", "--help"):
-        width = max(map(len, MEMBERS))
-        lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in MEMBERS.items()]
-        head = ["usage: mesh pattern MEMBER [options]", "", "Work with patterns: what works, by name.", ""]
-        print("\n".join([*head, *lines, "", "example:", f"  {MEMBERS['add'][1]}"]))
-        return EXIT_OK
-    name = argv[0]
-    if name not in MEMBERS:
-        print(
-            f"mesh pattern: the first word is one of {', '.join(MEMBERS)}, not {name!r}\n  next: mesh pattern --help",
-            file=sys.stderr,
-        )
-        return EXIT_USAGE
+    found = chosen("pattern", "Work with patterns: what works, by name.", MEMBERS, "add", argv)
+    if isinstance(found, int):
+        return found
+    name, rest = found
     sentence, example = MEMBERS[name]
     usage, options, words, more = _TAKES[name]
     shape = Shape(f"pattern {name}", usage, options, example, words=(words, words), more=more, sentence=sentence)
-    return run(argv[1:], shape, _RUN[name])
+    return run(rest, shape, _RUN[name])
 
 
 def _add(given: Given) -> int:

@@ -236,7 +236,7 @@ def codex_session(name: str, folder: Path) -> None:
     """The same mistake, as Codex tells it: a person objects after the command."""
     shell = {"command": ["bash", "-lc", "npm install"]}
     told = (
-        ("session_meta", {"id": name, "cwd": "/work/web", "git": {"repository_url": f"https://{REPO}.git"}}),
+        ("session_meta", {"id": name, "cwd": "/srv/web", "git": {"repository_url": f"https://{REPO}.git"}}),
         ("event_msg", {"type": "user_message", "message": "Please install the dependencies of the web app."}),
         ("response_item", {"type": "function_call", "name": "shell", "call_id": "c1", "arguments": json.dumps(shell)}),
         ("response_item", {"type": "function_call_output", "call_id": "c1", "output": "added 900 packages"}),

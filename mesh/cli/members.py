@@ -1,0 +1,35 @@
+"""Commands that have members, like `mesh page show`: which one was asked for. What each does is its command's business."""
+
+from __future__ import annotations
+
+import sys
+
+from mesh.cli.main import EXIT_OK, EXIT_USAGE
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def chosen(
+    command: str, about: str, members: Mapping[str, tuple[str, str]], shown: str, argv: list[str]
+) -> tuple[str, list[str]] | int:
+    """The member and its words; an exit code if there is none, or if help was asked for, which is given here.
+
+    `members`: of each the sentence and an example. `shown`: the one whose example the overview has.
+    """
+    if argv[:1] == ["--home"]:  # also before the member, as before the command
+        argv = argv[2:] + argv[:2] if len(argv) > 2 else []
+    if not argv or argv[0] in ("-h", "--help"):
+        width = max(map(len, members))
+        lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in members.items()]
+        head = [f"usage: mesh {command} MEMBER [options]", "", about, ""]
+        print("\n".join([*head, *lines, "", "example:", f"  {members[shown][1]}"]))
+        return EXIT_OK
+    if argv[0] in members:
+        return argv[0], argv[1:]
+    print(
+        f"mesh {command}: the first word is one of {', '.join(members)}, not {argv[0]!r}\n  next: mesh {command} --help",
+        file=sys.stderr,
+    )
+    return EXIT_USAGE
