@@ -13,26 +13,29 @@ from clan_learnings.capture.signature import signed
 _CHARS, _LINES, _MOST, _LINE = 24_000, 600, 40, 400
 _BELOW = 3  # lines below an error that may say where
 _FILE = r"[^\s:()\[\]\"'|<>]{1,200}\.[A-Za-z][\w+]{0,9}"
-_TAG = r"^\s{0,2}(?:\[[\w:.-]{1,40}\] ?)?"  # who ran it, as task runners write it
+_TAG = r"^\s{0,2}(?:\[[\w:.-]{1,40}\] ?)?(?:[ew]: )?(?:file://)?"  # who ran it, as task runners write it, and how bad it is
 # file:3:7: message; without a column only if it says that it is an error.
 _PLACED = re.compile(
     _TAG + rf"(?:\./)?({_FILE}):\d{{1,7}}(?::\d{{1,6}}:?\s|:\s(?=(?:fatal )?error\b|[A-Z]{{1,4}}\d{{2,5}}\b))\s?(\S.*)$"
 )
-_IN_BRACKETS = re.compile(_TAG + rf"(?:\./)?({_FILE})\(\d{{1,7}}(?:,\d{{1,6}})?\): ?(\S.*)$")  # file(3,7): message
+_IN_BRACKETS = re.compile(
+    _TAG + rf"(?:\./)?({_FILE}):? ?\(\d{{1,7}}(?:, ?\d{{1,6}})?\): ?(\S.*)$"
+)  # file(3,7): message
 _ABOVE_PLACE = re.compile(
     r"^\s{0,4}(?:(?:error|warning)(?:\[\w{1,12}\])?: |[x×✖✗⚠] ?|[A-Z]{1,4}\d{2,5}\b ?)(\S.*)$"  # noqa: RUF001 (as linters print it)
 )  # the message, and below it an arrow to the place
 _ARROW = re.compile(rf"^\s{{0,12}}(?:-->|,-\[|╭─\[|┌─|at )\s?(?:\./)?({_FILE}):\d{{1,7}}")
-_ANY_PLACE = re.compile(r"\.[A-Za-z][\w+]{0,9}[:(]\d|^\s{1,8}\d{1,7}:\d", re.MULTILINE)
+_ANY_PLACE = re.compile(r"\.[A-Za-z][\w+]{0,9}(?::? ?\(|:)\d|^\s{1,8}\d{1,7}:\d", re.MULTILINE)
 _NAMED_FILE = re.compile(rf"^\s{{0,2}}(?:[A-Za-z]:)?(?:\./)?({_FILE})$")
-_UNDER_FILE = re.compile(r"^\s{1,8}\d{1,7}:\d{1,6}\s{1,6}(?:error|✖|×)\s{1,4}(\S.*)$")  # noqa: RUF001
+_UNDER_FILE = re.compile(r"^\s{1,8}\d{1,7}:\d{1,6}\s{1,10}(?:error|✖|×)\s{1,10}(\S.*)$")  # noqa: RUF001
+_RULED = re.compile(r"(?:\s{2,}FIXABLE)?\s*[━─]{3,}\s*$")  # a line that fills the rest of the row
 _NOTE = re.compile(r"^(?:note|help|info|debug|hint)\b:?", re.IGNORECASE)
 _SUMMARY = re.compile(
     r"^(?:could not compile|aborting due to|\d+ (?:errors?|problems?|warnings?)\b|too many errors|test failed|build failed|process .{1,80} exited)",
     re.IGNORECASE,
 )
 _ASSERTS = re.compile(
-    r"\bassert\w*|\bexpected\b.{0,160}\b(?:received|actual|to (?:equal|be|have|contain|match))\b|\bgot\b.{0,80}\bwant\b|\bwant\b.{0,80}\bgot\b|^\w{0,60}(?:Error|Exception)$",
+    r"\bassert\w*|\bexpected\b.{0,160}\b(?:received|to (?:equal|be|have|contain|match))\b|\bgot\b.{0,80}\bwant\b|\bwant\b.{0,80}\bgot\b|^\w{0,60}(?:Error|Exception)$",
     re.IGNORECASE,
 )
 # Slips of the moment: whoever wrote the line knows better.
@@ -69,7 +72,7 @@ def findings_in(text: str) -> tuple[Finding, ...]:
         file, message = _read(lines, number, above)
         if not message or _NOTE.match(message) or _SUMMARY.match(message) or _ASSERTS.search(message):
             continue
-        signature = signed(message)
+        signature = signed(message) or message.lower()[:_LINE]
         if signature and (file, signature) not in found:
             found[file, signature] = Finding(file, message, signature, bool(_SLIP.search(message)))
             if len(found) == _MOST:
@@ -81,7 +84,7 @@ def _read(lines: list[str], number: int, above: str) -> tuple[str, str]:
     line = lines[number]
     for form in (_PLACED, _IN_BRACKETS):
         if placed := form.match(line):
-            return placed[1], placed[2].strip()
+            return placed[1], _RULED.sub("", placed[2]).lstrip("- ").strip()
     if above and (under := _UNDER_FILE.match(line)):
         return above, under[1].strip()
     if said := _ABOVE_PLACE.match(line):

@@ -110,6 +110,12 @@ def test_forms_of_findings() -> None:
         "error[E0308]: mismatched\n  --> src/m.rs:3:5": ("src/m.rs", "mismatched"),
         "/src/a.js\n  3:1  error  No console  no-console": ("/src/a.js", "No console  no-console"),
         "  x lint(keys): sort them\n   ,-[src/k.tsx:4:2]": ("src/k.tsx", "lint(keys): sort them"),
+        "/a/b.py:3:5 - error: wrong type (rule)": ("/a/b.py", "error: wrong type (rule)"),
+        "e: file:///a/M.kt:3:5 Type mismatch": ("/a/M.kt", "Type mismatch"),
+        "e: /a/M.kt: (3, 5): Type mismatch": ("/a/M.kt", "Type mismatch"),
+        "./a.yml\n  3:1       error    wrong indentation  (indentation)": ("a.yml", "wrong indentation  (indentation)"),
+        "a/b.md:3:1 MD013 Line [Expected: 80; Actual: 100]": ("a/b.md", "MD013 Line [Expected: 80; Actual: 100]"),
+        "./a.ts:3:5 style/useConst  FIXABLE  ━━━━": ("a.ts", "style/useConst"),
         "[lint] ./a.go:3:7: tagged": ("a.go", "tagged"),
     }
     assert {text: (found.file, found.message) for text in outputs for found in findings_in(text)} == outputs
