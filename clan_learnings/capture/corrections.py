@@ -36,6 +36,7 @@ class Correction(NamedTuple):
 
 _CLARIFIES = re.compile(r"^\s*the user wants to clarify", re.IGNORECASE)
 _PLAIN_QUESTION = re.compile(r"^\s*(?:what|how|where|who|which|when)\b", re.IGNORECASE)
+_IS_IT = re.compile(r"^\s*(?:so |and |but )?(?:is|are|was|were|does|do|did|will|has|have)\b[^.!]*\?\s*$", re.IGNORECASE)
 _PLAN = re.compile(r"^\s*implement the following plan", re.IGNORECASE)
 _COMMAND = re.compile(r"^\s*[/!$#][\w-]+\s*$|^\s*(?:cd|ls|python3?|npm|git|conda|code) \S+\s*$")
 _ASKED = re.compile(r"\?\W{0,3}$")
@@ -78,6 +79,8 @@ def _refused(events: list[Event], at: int) -> Correction | None:
         return None
     sound = heard(words)
     if sound.asks and _PLAIN_QUESTION.match(words) and not sound.against + sound.complaint:
+        return None
+    if sound.asks and _IS_IT.match(words) and not sound.against:
         return None
     if sound.is_farewell or (sound.is_agreement and not sound.against and sound.size < 4):
         return None

@@ -255,3 +255,11 @@ def test_a_wish_that_the_model_admits_to_have_missed_is_a_correction() -> None:
     line = made.says("ok, i think the border wants colours of its own")
     made.replies("You're right. They belong into the theme.")
     assert [item.line for item in corrections(made)] == [line]
+
+
+def test_a_refusal_that_only_asks_is_no_correction() -> None:
+    """A person wants to know first; with an objection in it, it is one."""
+    made = Made()
+    made.is_refused("Write", "is ticket 12 really still open?", file_path="/src/a", content="b")
+    line = made.is_refused("Write", "is this the wrong file? don't write there", file_path="/src/a", content="b")
+    assert [item.line for item in corrections(made)] == [line]
