@@ -28,6 +28,7 @@ FIELDS = 3  # counted up whenever what is kept of a record is another
 EVERY = "*"  # a facet that each record has: says how many there are with those deleted
 _HEAP_BYTES = 15_000_000  # the least that tantivy takes
 _MARGIN = 10  # candidates more than asked for: what is rounded may stand a little too low
+_EQUALS = 4096  # records of equal weight that are looked through for the newest
 _CACHED = 4096
 _AROUND_BYTES = 1 << 16  # as much of a file is mapped when a byte of it is looked at
 _MAPPED_BYTES = 24 << 20  # while questions come
@@ -239,12 +240,27 @@ class View:
         hits = self._searcher.search(query, most, count=False).hits
         addresses = [address for _, address in hits]
         if len(hits) == most and hits[-1][0] >= hits[count - 1][0]:
-            # Cut between equals: which of them tantivy gives depends on where they lie, so the newest are taken.
-            least = hits[-1][0]
-            newest = self._searcher.search(query, most, count=False, order_by_field="at").hits
-            addresses = [address for score, address in hits if score > least] + [address for _, address in newest]
+            addresses = self._newest_of_equals(query, hits[-1][0], most)
         places = dict(zip(self._tags(addresses), addresses, strict=True))
         return {tag: self._text(address) for tag, address in places.items() if tag not in hidden and tag not in known}
+
+    def _newest_of_equals(self, query: Any, least: float, most: int) -> list[Any]:
+        """Where a cut falls between equals: which of them tantivy gives depends on where they lie, so the newest are taken."""
+        looked_at = most
+        hits: list[Any] = []
+        while looked_at < _EQUALS and (not hits or (len(hits) == looked_at and hits[-1][0] >= least)):
+            looked_at = min(8 * looked_at, _EQUALS)
+            hits = self._searcher.search(query, looked_at, count=False).hits
+        better = [address for score, address in hits if score > least]
+        equal = [address for score, address in hits if score == least]
+        stamps = self._searcher.fast_field_values("at", equal)
+        newest = sorted(range(len(equal)), key=stamps.__getitem__, reverse=True)[:most]
+        found = better + [equal[place] for place in newest]
+        if len(hits) == looked_at:  # more equals than anybody looks through: at least the newest of all are among them
+            found += [
+                address for _, address in self._searcher.search(query, most, count=False, order_by_field="at").hits
+            ]
+        return found
 
     def every(self, scope: Scope, most: int) -> list[bytes] | None:
         """All records in scope; None if there are more."""

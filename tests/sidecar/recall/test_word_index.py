@@ -1,0 +1,37 @@
+"""The index of words by itself: which candidates it gives where many weigh the same."""
+
+from pathlib import Path
+
+from mesh.sidecar.recall.word_index import Paper, Scope, WordIndex
+
+
+def tag(number: int) -> bytes:
+    return number.to_bytes(8, "big") * 4
+
+
+def filled(folder: Path, common: int, every: int) -> WordIndex:
+    """So many records of one common word, of which every so-manieth has a rare one too; the later the newer."""
+    index = WordIndex(str(folder / "index"))
+    index.clear()
+    index.put(
+        Paper(tag(at), ["lesson", "rare"] if at % every == 0 else ["lesson", f"w{at}"], [], at)
+        for at in range(1, common)
+    )
+    index.commit()
+    return index
+
+
+def test_of_many_equals_the_newest_are_given_though_others_are_newer(tmp_path: Path) -> None:
+    """Not the newest of all that have any of the words: those weigh less."""
+    view = filled(tmp_path, 3000, 40).view
+    assert view is not None
+    found = view.best({"lesson": 1.0, "rare": 1.0}, Scope(), 10, frozenset())
+    assert {tag(at) for at in range(2960, 2560, -40)} <= found.keys()
+
+
+def test_more_equals_than_are_looked_through_still_give_the_newest(tmp_path: Path) -> None:
+    """Of thousands that weigh the same, those that came last are there."""
+    view = filled(tmp_path, 5000, 10_000).view
+    assert view is not None
+    found = view.best({"lesson": 1.0}, Scope(), 10, frozenset())
+    assert {tag(at) for at in range(4990, 5000)} <= found.keys()
