@@ -1,12 +1,10 @@
 """The thread that counts openings of records while the sidecar runs, and once more when it stops."""
 
 import logging
-import threading
 import time
-from types import TracebackType
-from typing import Self
 
 from mesh.core.errors import MeshError
+from mesh.sidecar.background import Background
 from mesh.sidecar.opened import HOUR_MS, count_openings
 from mesh.store.home import Home
 
@@ -16,24 +14,13 @@ _STOP_SECONDS = 5.0  # counting takes some milliseconds, unless somebody else is
 log = logging.getLogger("mesh.sidecar")
 
 
-class Openings:
+class Openings(Background):
     """Use as a context manager: leaving it counts what is left, if that can be done at once."""
 
     def __init__(self, home: Home, look_seconds: float = LOOK_SECONDS) -> None:
         self._home = home
         self._look_seconds = look_seconds
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="mesh-openings", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        self._thread.join(_STOP_SECONDS)
+        super().__init__("openings", _STOP_SECONDS)
 
     def _work(self) -> None:
         pause = self._look_seconds

@@ -7,14 +7,12 @@ once and tried again later: files are disposable.
 import logging
 import math
 import os
-import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 from clan_learnings.render.files import MEMORY_FILE, Files, Rendering
 from mesh.core.errors import MeshError
+from mesh.sidecar.background import Background
 from mesh.sidecar.pages.hand_kept import hand_kept
 from mesh.sidecar.pages.overwriting import overwrite
 from mesh.sidecar.second_look import SecondLook
@@ -79,14 +77,14 @@ def is_worked_out(home: str) -> bool:
             reader.connection.close()
 
 
-class Renderer:
+class Renderer(Background):
     """Use as a context manager: leaving it ends the thread, in the middle of its work if need be."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
         self._files = Files(home.file(FOLDER), patience_seconds=_PATIENCE_SECONDS)
         self._second_look = SecondLook(home)
-        self._stop = threading.Event()
+        super().__init__("renderer", _STOP_SECONDS)
         self._rendered = -1  # the version of the database that was rendered last, as our connection counts them
         self._looked_at = -1
         self._wholes = 0  # renders from nothing in a row
@@ -95,17 +93,6 @@ class Renderer:
         self._edited_since: float | None = None
         self._began = self._not_before = self._resumed = 0.0
         self._said = ""
-        self._thread = threading.Thread(target=self._work, name="mesh-renderer", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        self._thread.join(_STOP_SECONDS)
 
     def _work(self) -> None:
         while not self._stop.is_set():

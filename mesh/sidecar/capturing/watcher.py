@@ -6,15 +6,13 @@ its work when the node stops, which loses nothing. Whatever fails is logged once
 
 import logging
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable
-from types import TracebackType
-from typing import Self
 
 from clan_learnings.agents.hooks import FIRED
 from clan_learnings.capture.places import Found, look_at
 from mesh.core.errors import HomeBusy, MeshError
+from mesh.sidecar.background import Background
 from mesh.sidecar.capturing.discovery import discover
 from mesh.sidecar.capturing.pointers import Pointer, Pointers
 from mesh.sidecar.capturing.retention import keep_within
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("mesh.sidecar")
 
 
-class Capturing:
+class Capturing(Background):
     """Use as a context manager: leaving it ends the thread."""
 
     def __init__(
@@ -52,21 +50,10 @@ class Capturing:
         self._analysts = analysts
         self._look_seconds = look_seconds
         self._pointers = Pointers(home.path)
-        self._stop = threading.Event()
+        super().__init__("capturing", _STOP_SECONDS)
         self._resumed = 0.0
         self._scheduled = time.monotonic() + SCHEDULE_SECONDS / 12  # not while everything else starts
         self._said: set[str] = set()
-        self._thread = threading.Thread(target=self._work, name="mesh-capturing", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        self._thread.join(_STOP_SECONDS)
 
     def _work(self) -> None:
         while not self._stop.wait(self._look_seconds):

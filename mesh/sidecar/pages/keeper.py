@@ -5,16 +5,15 @@ Whatever fails here is logged once and tried again later: the pages are in the s
 
 import logging
 import os
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from watchfiles import Change, watch
 
 from mesh.core.errors import MeshError
+from mesh.sidecar.background import Background
 from mesh.sidecar.pages.folder import is_hidden
 
 # Of the watcher, in milliseconds: how often it asks the system, how long it gathers what belongs together, and how often
@@ -103,32 +102,16 @@ class _Kept:
             self.pages_at = after + min(_PAUSE_SHARE * (after - now), _MOST_PAUSE_SECONDS)
 
 
-class Keeper:
+class Keeper(Background):
     """Use as a context manager: leaving it ends the thread when it has finished the file at hand."""
 
     def __init__(self, opened: Callable[[], AbstractContextManager[Desk]]) -> None:
         self._opened = opened
-        self._stop = threading.Event()
+        super().__init__("pages", _STOP_SECONDS)
         self._kept: dict[int, _Kept] = {}
         self._said = self._said_of_tending = self._said_of_watching = ""
         self._tended: int | None = None
         self._tend_at = self._rested_at = 0.0
-        self._thread = threading.Thread(target=self._work, name="mesh-pages", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        self._thread.join(_STOP_SECONDS)
-
-    @property
-    def is_working(self) -> bool:
-        """Whether the thread still runs."""
-        return self._thread.is_alive()
 
     def _work(self) -> None:
         while not self._stop.is_set():

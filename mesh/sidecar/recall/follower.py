@@ -8,13 +8,12 @@ import json
 import logging
 import math
 import os
-import threading
 import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from mesh.core.errors import MeshError
+from mesh.sidecar.background import Background
 from mesh.sidecar.recall.sink import Kept, Live, Off, Sink, as_they_are
 from mesh.sidecar.recall.wiping import STATE
 from mesh.store.followed import Followed
@@ -38,7 +37,7 @@ class Stopped(Exception):
     """The way out of the middle of work: no error."""
 
 
-class Follower:
+class Follower(Background):
     """Use as a context manager: leaving it ends the thread, in the middle of its work if need be."""
 
     def __init__(self, home: str, sink: Sink, name: str, *, delay_seconds: float = 0.0) -> None:
@@ -55,22 +54,7 @@ class Follower:
         self._uncommitted = self._failures = 0
         self._is_forgotten = self._is_dirty = self._is_resting = False
         self._committed_at = self._resumed = 0.0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name=f"mesh-{name}", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-        self._thread.join(_STOP_SECONDS)
-
-    def stop(self) -> None:
-        """To end soon."""
-        self._stop.set()
+        super().__init__(name, _STOP_SECONDS)
 
     def forget(self) -> None:
         """What was kept is worth nothing: to be made anew. From any thread."""
