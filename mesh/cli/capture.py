@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
         "--budget", metavar="SOFT[,HARD]", default="", help="room for raw bodies, like 2G or 2G,4G (the default)"
     )
     arguments.add_argument(
-        "--max-age", metavar="DAYS", type=int, default=0, help="drop analysed bodies after so many days"
+        "--max-age", metavar="DAYS", type=int, default=None, help="drop analysed bodies after so many days"
     )
     arguments.add_argument(
         "--forget", metavar="SESSION|PATH", default="", help="take a session out for good, and never capture it again"
@@ -48,7 +48,7 @@ def main(argv: list[str]) -> int:
     home = open_home(given.home).path
     if given.forget:
         return _forget(home, given)
-    if given.on or given.off or given.budget or given.max_age:
+    if given.on or given.off or given.budget or given.max_age is not None:
         return _set(home, given)
     return _status(home, as_json=given.json) if given.status else _capture(home, given)
 
@@ -97,6 +97,8 @@ def _print(report: Report, seconds: float) -> None:
     for name, reasons in (("skipped", report.skipped), ("failed", report.failed)):
         for why, count in reasons.most_common():
             print(f"{name:<10}  {count:,}: {plain(why)}")
+    for why, count in report.inside.most_common():
+        print(f"inside      {count:,}: {plain(why)}")
     for path, why in report.failures:
         tell(f"failed: {plain(path)}: {plain(why)}")
     if report.dropped:
@@ -118,7 +120,7 @@ def _set(home: str, given: argparse.Namespace) -> int:
         budget = budget._replace(soft_bytes=soft_bytes, hard_bytes=_size(hard) if hard else 2 * soft_bytes)
         if budget.hard_bytes < budget.soft_bytes:
             raise UsageError("the hard cap is below the soft one", "the larger one second: mesh capture --budget 2G,4G")
-    if given.max_age:
+    if given.max_age is not None:
         if given.max_age < 1:
             raise UsageError("--max-age takes a number of days", "like this: mesh capture --max-age 180")
         budget = budget._replace(age_days=given.max_age)

@@ -24,7 +24,7 @@ class LocalDatabase:
         """Made, with its folder, if it is not there: for its owner only."""
         self.path = path
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with translated(path):
+        with _explained(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
             self.connection = apsw.Connection(path)
             self.connection.set_busy_timeout(BUSY_SECONDS * 1000)
@@ -44,7 +44,7 @@ class LocalDatabase:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """The lock, and one transaction in it, on disk when this returns."""
-        with translated(self.path), self._lock.held(BUSY_SECONDS):
+        with _explained(self.path), self._lock.held(BUSY_SECONDS):
             self.run("BEGIN IMMEDIATE")
             try:
                 yield
@@ -62,7 +62,7 @@ class LocalDatabase:
 
     def rewrite(self) -> None:
         """Write the file anew: pages keep parts of deleted rows in their unused middle."""
-        with translated(self.path), self._lock.held(BUSY_SECONDS):
+        with _explained(self.path), self._lock.held(BUSY_SECONDS):
             self.run("VACUUM")
             self.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -91,10 +91,17 @@ class LocalDatabase:
             self.run(f"PRAGMA user_version={len(migrations)}")
 
     def _version(self) -> int:
-        try:
-            return int(self.run("PRAGMA user_version").get)
-        except apsw.NotADBError as error:
-            raise HomeDamaged(
-                f"{self.path} is no database any more",
-                f"move the folder away, and what it held is made anew: mv {os.path.dirname(self.path)} /tmp",
-            ) from error
+        return int(self.run("PRAGMA user_version").get)
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Errors of SQLite as sentences. `mesh repair` is for records; what lies here is made anew."""
+    try:
+        with translated(path):
+            yield
+    except HomeDamaged as error:
+        folder = os.path.dirname(path)
+        raise HomeDamaged(
+            str(error), f"move the folder away, and what it held is made anew: mv {folder} {folder}.damaged"
+        ) from error

@@ -118,6 +118,8 @@ def test_the_switch_and_the_budget_are_kept(home: str, capsys: pytest.CaptureFix
         ["capture", "--budget", "4G,2G"],
         ["capture", "--agent", "nobody"],
         ["capture", "/no/such/path"],
+        ["capture", os.devnull],
+        ["capture", "--max-age", "0"],
         ["sample", "--count", "0"],
         ["sample", "--since", "whenever"],
     ],
@@ -126,6 +128,40 @@ def test_what_cannot_be_names_the_next_step(home: str, words: list[str], capsys:
     """One sentence, and what to do."""
     assert run([*words, "--home", home]) == 1
     assert "\n  next: " in capsys.readouterr().err
+
+
+def test_what_is_not_understood_inside_a_file_is_said(
+    home: str, sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rest of the file counts; what was left out has its reason."""
+    path = next(sessions.rglob("*.jsonl"))
+    path.write_text('{"torn": \n' + path.read_text(encoding="utf-8") + "42\n", encoding="utf-8")
+    found = told(capsys, "capture", str(path), "--home", home)
+    assert found["ingested"] == 1
+    assert found["inside"] == {"a line, or the rest of one, is no JSON": 1, "a value that is no object": 1}
+
+
+def test_files_that_are_skipped_are_named(home: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the reason, so that a person can look."""
+    (tmp_path / "notes.txt").write_text("bread, milk", encoding="utf-8")
+    found = told(capsys, "capture", str(tmp_path / "notes.txt"), "--home", home)
+    assert [skip["path"] for skip in found["skips"]] == [str(tmp_path / "notes.txt")]
+
+
+def test_a_damaged_catalogue_is_made_anew_as_the_error_says(
+    home: str, sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`mesh repair` is for records: it could not help here."""
+    told(capsys, "capture", str(sessions), "--home", home)
+    folder = Path(home) / "capture"
+    with (folder / "catalogue.db").open("r+b") as file:
+        file.write(b"no database" * 1000)
+    assert run(["capture", str(sessions), "--home", home]) == 1
+    complaint = capsys.readouterr().err
+    assert "mesh repair" not in complaint
+    assert f"mv {folder} {folder}.damaged" in complaint
+    folder.rename(f"{folder}.damaged")
+    assert told(capsys, "capture", str(sessions), "--home", home)["ingested"] == 8
 
 
 def test_many_sessions_are_shared_out_among_processes(home: str, tmp_path: Path) -> None:

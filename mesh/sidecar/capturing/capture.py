@@ -17,7 +17,7 @@ from mesh.store.catalogue import Catalogue
 
 _BATCH_FILES, _BATCH_BYTES, _BATCH_SECONDS = 64, 8 * 1024 * 1024, 2.0
 _WORTH_A_CREW = 200  # files
-_FAILURES = 20  # told by name
+_NAMED = 20  # files that failed or were skipped
 
 
 def _go_on() -> None:
@@ -143,12 +143,15 @@ class Capture:
             report.flavours[taking.flavour] += 1
             report.sessions += len(taking.sessions)
             report.items += sum(len(session.items) for session in taking.sessions)
+            report.inside.update(_inside(taking))
         elif state == COPY:
             report.copies += 1
         elif state == FORGOTTEN:
             report.forgotten += 1
         elif state == SKIPPED:
             report.skipped[taking.why] += 1
+            if len(report.skips) < _NAMED:
+                report.skips.append((taking.path, taking.why))
         elif state == FAILED:
             self._note_failure(taking.path, taking.why)
         elif state == MOVED_ON:
@@ -156,10 +159,19 @@ class Capture:
 
     def _note_failure(self, path: str, why: str) -> None:
         self.report.failed[why] += 1
-        if len(self.report.failures) < _FAILURES:
+        if len(self.report.failures) < _NAMED:
             self.report.failures.append((path, why))
 
 
 def _is_done(before: Look, state: str, rules: int, look: Look) -> bool:
     """Whether a file is as it was. What older rules have judged is judged once more."""
     return before == look and (rules == RULES or state == FORGOTTEN)
+
+
+def _inside(taking: Taking) -> dict[str, int]:
+    """What was not understood in a file. Sessions of one file tell the same of it."""
+    found: dict[str, int] = {}
+    for session in taking.sessions:
+        for why, count in session.digest.get("skipped", {}).items():
+            found[why] = max(count, found.get(why, 0))
+    return found

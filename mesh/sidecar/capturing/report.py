@@ -18,6 +18,8 @@ class Report:
         self.items = 0
         self.bytes = 0  # of transcripts that were read
         self.skipped: Counter[str] = Counter()  # why
+        self.inside: Counter[str] = Counter()  # what was not understood in files that were taken in: why
+        self.skips: list[tuple[str, str]] = []  # the first files that were skipped: path, why
         self.failed: Counter[str] = Counter()
         self.failures: list[tuple[str, str]] = []  # the first ones: path, why
         self.flavours: Counter[str] = Counter()
@@ -36,6 +38,8 @@ class Report:
             "copies": self.copies,
             "forgotten": self.forgotten,
             "skipped": dict(self.skipped),
+            "skips": [{"path": path, "why": why} for path, why in self.skips],
+            "inside": dict(self.inside),
             "failed": dict(self.failed),
             "failures": [{"path": path, "why": why} for path, why in self.failures],
             "flavours": dict(self.flavours),
