@@ -1,6 +1,7 @@
 """`.clan-mesh.toml`, which a repository may have at its root: another name, sharing, categories. Decides nothing by itself.
 
 The file comes with the repository, so it is untrusted: what is not understood is said in `problem`, and counts as not written.
+But for sharing: who wrote of it and cannot be understood may have meant that nothing leaves the machine, so nothing does.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     class _RepoFile(NamedTuple):
         repo: str  # empty: not written
-        share: bool | None
+        share: bool | None  # false also if the file speaks of it and cannot be understood; `problem` says so then
         categories: tuple[str, ...]
         problem: str  # one sentence, empty if all is well
 
@@ -26,12 +27,22 @@ else:
 NAME = ".clan-mesh.toml"
 _BYTES = 64 * 1024
 _CATEGORIES, _CATEGORY_CHARS = 64, 64
+_NOT_TOML, _UNCLEAR = "is not TOML", "share is not true or false"
 
 
 class RepoFile(_RepoFile):
     """What a repository says of itself."""
 
     __slots__ = ()
+
+    @property
+    def why_unshared(self) -> str:
+        """Why nothing of the repository may be shared, in words; empty if it may."""
+        if self.share is not False:
+            return ""
+        if _NOT_TOML in self.problem or _UNCLEAR in self.problem:
+            return f"{self.problem}. Until it is mended (share = true, or share = false), nothing is shared"
+        return f"the repository says share = false in {NAME}"
 
 
 ABSENT = RepoFile("", None, (), "")
@@ -52,7 +63,8 @@ def parse_repo_file(text: str) -> RepoFile:
         try:
             values = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            return ABSENT._replace(problem=f"{NAME} is not TOML: {error}")
+            unshared = False if "share" in text.lower() else None
+            return ABSENT._replace(share=unshared, problem=f"{NAME} {_NOT_TOML}: {error}")
     problems = []
     repo = ""
     if "repo" in values:
@@ -60,15 +72,22 @@ def parse_repo_file(text: str) -> RepoFile:
         if not repo:
             problems.append("repo is not host/owner/name")
     share = values.get("share")
-    if share is not None and type(share) is not bool:
-        share = None
-        problems.append("share is not true or false")
+    if (share is not None and type(share) is not bool) or (share is None and _speaks_of_sharing(values)):
+        share = False
+        problems.append(_UNCLEAR)
+    assert share is None or isinstance(share, bool)
     categories = values.get("categories", [])
     if not _is_categories(categories):
         categories = []
         problems.append(f"categories is not a list of at most {_CATEGORIES} short words")
     assert isinstance(categories, list)
     return RepoFile(repo, share, tuple(dict.fromkeys(categories)), f"{NAME}: {', '.join(problems)}" if problems else "")
+
+
+def _speaks_of_sharing(values: dict[str, object]) -> bool:
+    """Whether `share` stands where it does not count: in capitals, or in a table."""
+    inner = [key for value in values.values() if isinstance(value, dict) for key in value]
+    return any(key.lower() == "share" for key in (*values, *inner))
 
 
 def _repo(value: object) -> str:

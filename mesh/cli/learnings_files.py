@@ -70,6 +70,9 @@ def import_(given: Given) -> int:
         print_json(answer)
     else:
         _print(answer)
+    if answer.get("kept_here"):
+        verb = "would stay" if answer["dry_run"] else "stays"
+        tell(f"mesh: what is new {verb} on this machine, as with --private: {plain(answer['kept_here'])}")
     if answer["missing"]:
         tell(
             f"mesh: {number_of(len(answer['missing']), 'learning')} written here before, whose files are gone; nothing was done about that\n"

@@ -225,7 +225,7 @@ def _write(given: Given, done: str, draft: Callable[[Memory, About, Pen], list[D
     from mesh.sidecar.answers import pattern
 
     desk = desk_of(given)
-    answer = desk.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}))
+    answer = desk.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}), is_change=True)
     if answer["counts"]:
         answer |= desk.ask(lambda memory: pattern(memory, memory.patterns.find(given.words[0])))
     return answered(given, answer, _print_written)

@@ -23,8 +23,6 @@ _ALIKE = 10  # ids of near-duplicates that are named
 
 # Of a private correction: it is kept apart, so it makes nothing HOT, however often it comes.
 PRIVATE = {"tier": "PRIVATE", "says": "private: it stays on this machine and makes nothing HOT"}
-# Of a record that nobody called private, in a repository that shares nothing.
-KEPT_HERE = {"kept_here": "the repository says share = false in .clan-mesh.toml"}
 
 
 def shown(memory: Memory, note: Note) -> dict[str, Any]:

@@ -121,15 +121,20 @@ class Desk:
         make: Callable[[Memory, About, Pen], tuple[Sequence[Draft], dict[str, Any]]],
         *,
         private: bool = False,
+        is_change: bool = False,
         **said: Any,
     ) -> dict[str, Any]:
-        """Anything else: `make` drafts it and says what to answer, given what is known and who we are. No draft: it is known."""
+        """Anything else: `make` drafts it and says what to answer, given what is known and who we are. No draft: it is known.
+
+        `is_change`: of what is there already, so it goes where that is.
+        """
 
         def write(author: Author, memory: Memory, about: About, pen: Pen) -> dict[str, Any]:
             drafts, answer = make(memory, about, pen)
             return (_append(author, drafts) if drafts else {"state": "known"}) | answer
 
-        return self._tell("", write, said, private=private)
+        kept = {} if is_change else self._kept_here(private=private)
+        return self._tell("", write, said, private=private or bool(kept)) | kept
 
     def change(
         self, text: str, make: Callable[[Memory, Note, Pen], tuple[Sequence[Draft], dict[str, Any]]]
@@ -245,8 +250,9 @@ class Desk:
     # Inside
 
     def _kept_here(self, *, private: bool) -> dict[str, Any]:
-        """What to say of a record that is private because its repository wants it so."""
-        return answers.KEPT_HERE if not private and self.place.is_unshared else {}
+        """What to say of a new record that is private because its repository wants it so; nothing if it is not."""
+        why = "" if private else self.place.why_unshared
+        return {"kept_here": why} if why else {}
 
     def _tell(
         self,

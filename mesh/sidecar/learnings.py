@@ -15,6 +15,7 @@ from clan_learnings.notebook import draft_retraction
 from mesh.core.errors import MeshError, UnknownId, UsageError
 from mesh.core.ids import parse_id, text_id
 from mesh.sidecar.answers import iso
+from mesh.sidecar.snapshot import memory_of, private_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -173,22 +174,23 @@ def import_from(
     read = list(folders.files(folder))
     known: dict[tuple[str, ...], str] = {}
 
-    def look(memory: Memory) -> dict[str, Any]:
-        for note in learnings(memory, None):
+    def look(memory: Memory, private: Memory | None) -> dict[str, Any]:
+        memories = [one for one in (memory, private) if one is not None]
+        for note in (note for one in memories for note in learnings(one, None)):
             known.setdefault(_content(learning_of(note)), text_id(note.tag))
-        found = [
-            told_by(
-                one,
-                lambda record: _find(memory, record),
-                lambda record: _was_there(memory, record),
-                _categories(desk, memory),
-            )
-            for one in read
-        ]
-        gone = [record for record in folders.missing(folder, read) if _find(memory, record) is not None]
+
+        def find(record: str) -> Note | None:
+            return next((note for one in memories if (note := _find(one, record)) is not None), None)
+
+        def was_there(record: str) -> bool:
+            return any(_was_there(one, record) for one in memories)
+
+        found = [told_by(one, find, was_there, _categories(desk, memory)) for one in read]
+        gone = [record for record in folders.missing(folder, read) if find(record) is not None]
         return {"told": found, "gone": gone}
 
-    looked = desk.ask(look)
+    with private_of(desk.home) as private:
+        looked = desk.ask(lambda memory: look(memory, private))
     rows = []
     for told in looked["told"]:
         try:
@@ -204,7 +206,10 @@ def import_from(
         folders.forget(folder, retracted)
     counts = {state: sum(one["state"] == state for one in rows) for state in (NEW, CHANGED, UNCHANGED, SKIPPED)}
     missing = [record for record in looked["gone"] if record not in retracted]
-    return counts | {"folder": folder, "files": rows, "missing": missing, "retracted": retracted, "dry_run": dry_run}
+    # Of new ones only: what is there already is changed where it is.
+    kept = {"kept_here": why} if counts[NEW] and (why := desk.place.why_unshared) else {}
+    told = {"folder": folder, "files": rows, "missing": missing, "retracted": retracted, "dry_run": dry_run}
+    return counts | told | kept
 
 
 def _taken(
@@ -222,11 +227,12 @@ def _taken(
                 {"is_global": not told.learning.repo, "repo": told.learning.repo} if told.has_repo else {}
             )
             answer = add(desk, told.learning, is_new=True, **place)
-            whole = desk.ask(lambda memory: {"id": text_id(memory.reader.resolve(answer["id"]))})["id"]
+            with memory_of(desk.home, private="kept_here" in answer) as memory:
+                whole = text_id(memory.reader.resolve(answer["id"]))
             known[_content(told.learning)] = whole
             if link:
                 _link(folder, told, whole)
-            return _row(told, NEW, record=whole, remarks=answer["remarks"])
+            return _row(told, NEW, record=whole, remarks=[*answer["remarks"], *_taken_out(answer)])
         case "changed":
             assert told.changes is not None
             if dry_run:
@@ -237,7 +243,8 @@ def _taken(
             answer = change(desk, told.record, changes)
             if link:
                 _link(folder, told, told.record)
-            return _row(told, CHANGED if answer["fields"] else UNCHANGED, record=told.record, fields=answer["fields"])
+            state = CHANGED if answer["fields"] else UNCHANGED
+            return _row(told, state, record=told.record, fields=answer["fields"], remarks=_taken_out(answer))
         case _:
             return _row(told, told.state, record=told.record, why=told.why)
 
@@ -255,6 +262,10 @@ def _row(
         "also_changed": told.also,
         "remarks": [*(read.problems if read is not None else ()), *remarks],
     }
+
+
+def _taken_out(answer: dict[str, Any]) -> list[str]:
+    return [f"taken out before it was written: {answer['redacted']}"] if answer["redacted"] else []
 
 
 def _link(folder: str, told: Told, record: str) -> None:

@@ -71,9 +71,14 @@ class Place:
     @property
     def is_unshared(self) -> bool:
         """Whether the repository we are in says that nothing of it is to be shared."""
+        return bool(self.why_unshared)
+
+    @property
+    def why_unshared(self) -> str:
+        """Why nothing that is written here may leave the machine, in words; empty if it may."""
         from clan_learnings.repository import find
 
-        return find(self._folder or _current(), self._environ).file.share is False
+        return find(self._folder or _current(), self._environ).file.why_unshared
 
     @property
     def categories(self) -> tuple[str, ...]:

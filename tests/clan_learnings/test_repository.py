@@ -381,7 +381,7 @@ def test_another_users_repository_names_nothing(tmp_path: Path, monkeypatch: pyt
         ('repo = "tool"\n', RepoFile("", None, (), ".clan-mesh.toml: repo is not host/owner/name")),
         (
             'repo = 3\nshare = "yes"\n',
-            RepoFile("", None, (), ".clan-mesh.toml: repo is not host/owner/name, share is not true or false"),
+            RepoFile("", False, (), ".clan-mesh.toml: repo is not host/owner/name, share is not true or false"),
         ),
         (
             'categories = "db"\nrepo = "github.com/acme/tool"',
@@ -392,6 +392,27 @@ def test_another_users_repository_names_nothing(tmp_path: Path, monkeypatch: pyt
 def test_the_repositorys_own_file(text: str, expected: RepoFile) -> None:
     """What is right in it counts, what is wrong is said."""
     assert parse_repo_file(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("share = maybe\n", False),
+        ("share = = false\n", False),
+        ('repo = "github.com/acme/tool"\nshare = 0\n', False),
+        ("Share = false\n", False),
+        ("[mesh]\nshare = true\n", False),
+        ("\ufeffshare = false\n", False),
+        ("repo = = 3\n", None),
+        ('categories = ["share"]\n', None),
+        ("# share = false\nshared = 1\n", None),
+    ],
+)
+def test_sharing_that_cannot_be_understood_is_none(text: str, share: bool | None) -> None:  # noqa: FBT001
+    """A file that speaks of it and cannot be read forbids it, and says what to write."""
+    file = parse_repo_file(text)
+    assert file.share is share
+    assert ("share = true, or share = false" in file.why_unshared) == (share is False)
 
 
 def test_the_repositorys_own_file_comes_before_its_remotes(tmp_path: Path) -> None:
