@@ -148,6 +148,15 @@ class Candidate(NamedTuple):
             return WRITER
         return next((reason for reason in (FOR_MEND, FOR_HOT, FOR_SHARE, UNSHARED) if reason in held), "")
 
+    @property
+    def is_wiped(self) -> bool:
+        """Its words are gone, and are not kept again, whoever says them."""
+        return self.state == REJECTED and not self.text
+
+    def wiped(self, why: str) -> "Candidate":
+        """What is left of one that was taken back as a record: its name."""
+        return Candidate(self.id, self.kind, self.category, "", state=REJECTED, why=why)
+
     def reading(self) -> Reading:
         """As it is compared."""
         return reading_of(self.kind, self.text, self.wrong, self.right)

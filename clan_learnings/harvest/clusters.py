@@ -88,6 +88,8 @@ def place(shelf: Shelf, signal: Signal) -> tuple[Candidate, bool]:
             other = shelf.get(name)
             if other is not None and own not in other.linked and len(other.linked) < _LINKED:
                 shelf.put(other._replace(linked=(*other.linked, own)), [])
+    if found.is_wiped:
+        return found, False
     changed = with_signal(found, signal)
     is_new = changed != found
     if is_new:

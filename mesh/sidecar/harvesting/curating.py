@@ -128,6 +128,10 @@ class Curator:
 
     def _unmerged(self, name: str) -> Candidate:
         found = self._shelf.find(name)
+        if found.is_wiped:
+            raise UsageError(
+                f"{found.id} was taken back, and its words are gone", "say it anew: mesh discover, mesh correct"
+            )
         if found.state == MERGED:
             raise UsageError(f"{found.id} was merged into {found.into}", f"decide about that one: {found.into}")
         return found

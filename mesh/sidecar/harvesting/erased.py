@@ -3,7 +3,6 @@
 import os
 from collections.abc import Collection
 
-from clan_learnings.harvest.candidates import REJECTED, Candidate
 from mesh.core.ids import text_id
 from mesh.sidecar.harvesting.shelf import KeptShelf
 from mesh.store.candidates import FOLDER, Candidates, are_there
@@ -30,7 +29,6 @@ def forget_in(shelf: KeptShelf, tags: Collection[bytes]) -> list[str]:
     with shelf.kept.writing():
         for candidate in gone:
             shelf.kept.remove(candidate.id)
-            left = Candidate(candidate.id, candidate.kind, candidate.category, "", state=REJECTED, why="erased")
-            shelf.put(left, [])
+            shelf.put(candidate.wiped("erased"), [])
     shelf.kept.rewrite()
     return sorted({signal.session for candidate in gone for signal in candidate.signals})

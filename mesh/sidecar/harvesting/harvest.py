@@ -30,6 +30,7 @@ from mesh.sidecar.harvesting.asked import Asked
 from mesh.sidecar.harvesting.erased import LOCK, forget_in
 from mesh.sidecar.harvesting.intake import READ, Intake, Taken
 from mesh.sidecar.harvesting.shelf import KeptShelf
+from mesh.sidecar.harvesting.taken_back import TakenBack
 from mesh.sidecar.harvesting.writer import RecordWriter, Written
 from mesh.store.author import Author
 from mesh.store.candidates import FOLDER, Candidates
@@ -64,6 +65,7 @@ class Summary(NamedTuple):
             "merged": self.taken.joined,
             "rejected_again": self.taken.again,
             "forgotten": self.taken.forgotten,
+            "taken_back": self.taken.taken_back,
             "learned": self.learned,
             "recorded": self.written.records,
             "known": self.written.known,
@@ -85,7 +87,7 @@ class Harvest:
         self._author = author
         self._environ = dict(os.environ) if environ is None else environ
         self.bar: Bar = bar_of(Reader(author.store.database.connection).fields(SETTINGS))
-        self.intake = Intake(self.shelf, self.bar, self._environ)
+        self.intake = Intake(self.shelf, self.bar, self._environ, TakenBack(author).holds)
 
     def forget_erased(self) -> None:
         """What any member has erased since the last run goes from the candidates too."""

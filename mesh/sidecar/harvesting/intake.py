@@ -38,13 +38,22 @@ class Taken(NamedTuple):
     joined: int = 0  # signals that were put to a candidate that was there
     again: int = 0  # of those: to one that a person has rejected
     forgotten: int = 0  # signals of transcripts that were forgotten
+    taken_back: int = 0  # signals of what was a record, and was erased or retracted
 
 
 class Intake:
     """One run over what is new."""
 
-    def __init__(self, shelf: KeptShelf, bar: Bar, environ: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        shelf: KeptShelf,
+        bar: Bar,
+        environ: dict[str, str] | None = None,
+        is_taken_back: Callable[[Signal], bool] = lambda _: False,
+    ) -> None:
+        """`is_taken_back`: whether a signal was a record once, and somebody took that back. Nothing of it is kept."""
         self._shelf = shelf
+        self._is_taken_back = is_taken_back
         self._bar = bar
         self._environ = dict(os.environ) if environ is None else environ
         self._repos: dict[str, str] = {}
@@ -87,6 +96,8 @@ class Intake:
                 continue
             told.add(item.signature)
             own = self.signal(found, item)
+            if self._is_taken_back(own):
+                continue
             again = self._shelf.kept.note_error(item.signature, own.session, found.key, own.as_json())
             for body in again:
                 signal = signal_from(body)
@@ -106,6 +117,8 @@ class Intake:
         return total
 
     def _place(self, signal: Signal, key: str) -> Taken:
+        if self._is_taken_back(signal):
+            return Taken(taken_back=1)
         placed, is_new = place(self._shelf, signal)
         self._shelf.kept.found_in(placed.id, key)
         if not is_new:

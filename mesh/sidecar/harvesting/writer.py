@@ -30,6 +30,7 @@ from clan_learnings.sharing import is_shared, read_shared
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.sidecar.harvesting.shelf import KeptShelf
+from mesh.sidecar.harvesting.taken_back import TakenBack
 from mesh.store.author import Author
 from mesh.store.reading import Reader
 
@@ -60,6 +61,7 @@ class RecordWriter:
     ) -> None:
         self._shelf = shelf
         self._author = author
+        self._taken_back = TakenBack(author)
         self._environ = environ
         self._now_ms = clock()
         self._globs = read_shared(home)
@@ -94,12 +96,30 @@ class RecordWriter:
     def write(self, candidate: Candidate) -> Candidate:
         """One candidate: every signal that may be a record becomes one."""
         before = len(self._records)
+        back = [signal for signal in candidate.waiting if self._taken_back.holds(signal, candidate)]
+        if back:
+            return self._without(candidate, back)
         done = self._rules(candidate) if candidate.family == RULES else self._note(candidate)
         if len(self._records) > before:
             self._candidates.append(done)
         if done != candidate:
             with self._shelf.kept.writing():
                 self._shelf.put(done, [])
+        return done
+
+    def _without(self, candidate: Candidate, back: list[Signal]) -> Candidate:
+        """What was erased or retracted is not written again, and its words are not kept."""
+        left = tuple(signal for signal in candidate.signals if signal not in back)
+        if any(signal.record for signal in left):
+            done = candidate._replace(signals=left)
+            with self._shelf.kept.writing():
+                self._shelf.put(done, [])
+            return self.write(done)
+        done = candidate.wiped("taken back: its record was erased or retracted")
+        with self._shelf.kept.writing():
+            self._shelf.kept.remove(candidate.id)
+            self._shelf.put(done, [])
+        self._shelf.kept.rewrite()
         return done
 
     def _rules(self, candidate: Candidate) -> Candidate:
@@ -126,7 +146,11 @@ class RecordWriter:
             first = min(free, key=lambda each: (each.at_ms, each.session))
             candidate = self._append(candidate, first, repos.pop() if len(repos) == 1 else "")
             said = next((signal.record for signal in candidate.signals if signal.record), "")
-        for signal in candidate.waiting if said else ():
+        further = candidate.waiting if said else []
+        marks = [mark for signal in further if not self._held(signal) for mark in self._taken_back.mark(signal)]
+        if marks:
+            self._author.append(marks)
+        for signal in further:
             candidate = _with(candidate, signal._replace(record=said, held=""))
         return candidate
 
@@ -142,6 +166,9 @@ class RecordWriter:
         candidate = candidate._replace(pattern=drafted.pattern or candidate.pattern)
         if drafted.known:
             self._known += 1
+            mark = self._taken_back.mark(signal)
+            if mark:
+                self._author.append(mark)
             return _recorded(candidate, signal, text_id(drafted.known))
         if drafted.pattern and not candidate.is_accepted:
             warmth = heat(memory, drafted.pattern, signal, self._now_ms)
@@ -151,7 +178,7 @@ class RecordWriter:
             if warmth.becomes_hot:
                 self._hot_left -= 1
                 self._hot.append(drafted.pattern)
-        receipt = self._author.append(drafted.drafts)
+        receipt = self._author.append([*drafted.drafts, *self._taken_back.mark(signal)])
         tag = text_id(receipt.tags[0])
         short = Reader(self._author.store.database.connection).short_id(receipt.tags[0])
         told = {"id": short, "kind": candidate.kind, "text": candidate.text, "repo": repo, "session": signal.session}

@@ -1,0 +1,56 @@
+"""What was a record once and was erased or retracted: known on every node, without a word of it, whatever was deleted since.
+
+Beside each harvested record a counter grows, named by a hash. It outlives the record's body. A counter without a live record that
+says the same means: somebody took it back. Decides nothing about what is written else.
+"""
+
+from clan_learnings.harvest.candidates import Candidate, Signal, family_of
+from clan_learnings.harvest.drafting import draft_signal
+from clan_learnings.memory import Memory
+from clan_learnings.notebook import Pen
+from mesh.core.draft import Increment
+from mesh.core.errors import UsageError
+from mesh.core.ids import named_digest, text_id
+from mesh.store.author import Author
+from mesh.store.reading import Reader
+
+KEY = "harvested:"  # before the hash: the name of the counter
+_KEY_CHARS = 26  # 130 bits
+
+
+class TakenBack:
+    """The marks of one mesh."""
+
+    def __init__(self, author: Author) -> None:
+        self._author = author
+
+    def mark(self, signal: Signal) -> list[Increment]:
+        """What is written beside the record of a signal; nothing if that was done before."""
+        key = key_of(self._author.store.mesh, signal)
+        return [] if self._reader().total(key) else [Increment(key)]
+
+    def holds(self, signal: Signal, candidate: Candidate | None = None) -> bool:
+        """Whether a signal was recorded once, and no record says it now."""
+        if not self._reader().total(key_of(self._author.store.mesh, signal)):
+            return False
+        item = signal.item
+        if candidate is None:
+            candidate = Candidate("", item.kind, "", item.text, item.wrong, item.right, signals=(signal,))
+        try:
+            return not draft_signal(Memory(self._reader()), candidate, signal, signal.repo, Pen(), 0).known
+        except UsageError:
+            return True
+
+    def _reader(self) -> Reader:
+        return Reader(self._author.store.database.connection)
+
+
+def key_of(mesh: bytes, signal: Signal) -> str:
+    """The counter of what one session said: a hash of the whole of it, the session and the mesh. Equal on all nodes that read the transcript.
+
+    The session's id is what makes guessing hard: who has not seen the transcript does not know it.
+    """
+    item = signal.item
+    said = (" ".join(text.casefold().split()) for text in (item.text, item.wrong, item.right))
+    whole = "\0".join((signal.session, family_of(item.kind, item.right), *said))
+    return KEY + text_id(named_digest(b"clan-mesh harv 1", mesh + whole.encode("utf-8", "surrogatepass")))[:_KEY_CHARS]
