@@ -21,6 +21,7 @@ NOTICED, PROVISIONAL, APPROVED, RECORDED, REJECTED, MERGED = STATES = (
 # Why a signal of an approved candidate is not among the records.
 FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED = "share", "hot", "mend", "unshared"
 PERSON, WRITER = "person", "writer"  # who else it may wait for
+BY_MODEL = "#model"  # behind the key of a transcript: what a model found in it, which no reading of it makes void
 
 # What can be said in the same words and mean the same: rules are compared by what is wrong and what is right, the rest as it stands.
 RULES, NOTES, QUESTIONS = "rule", "note", "question"
@@ -49,7 +50,13 @@ class Signal(NamedTuple):
     @property
     def is_human(self) -> bool:
         """A person said so."""
-        return self.item.is_stated or (self.item.kind == CORRECTION and self.item.source == "human")
+        is_said = self.item.is_stated or (self.item.kind == CORRECTION and self.item.source == "human")
+        return is_said and not self.is_by_model
+
+    @property
+    def is_by_model(self) -> bool:
+        """A model that read the session says so."""
+        return self.key.endswith(BY_MODEL)
 
     def as_json(self) -> dict[str, Any]:
         """As it is kept."""
@@ -102,10 +109,12 @@ class Candidate(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """Of the surest signal, and a little more for each further session."""
-        best = max((signal.item.confidence for signal in self.signals), default=0.0)
-        more = min(_SUREST, _SURER * (self.sessions - 1))
-        return round(max(best, min(_CAP, best + more)), 3)
+        """Of the surest signal, and a little more for each further session; what models say makes nothing surer."""
+        found = [signal for signal in self.signals if not signal.is_by_model]
+        best = max((signal.item.confidence for signal in found), default=0.0)
+        more = min(_SUREST, _SURER * max(0, len({signal.session for signal in found}) - 1))
+        read = max((signal.item.confidence for signal in self.signals), default=0.0)
+        return round(max(read, min(_CAP, best + more)), 3)
 
     @property
     def tokens(self) -> int:

@@ -144,10 +144,10 @@ def _told_best(candidate: Candidate) -> Candidate:
     return candidate._replace(kind=best.kind, text=best.text, wrong=best.wrong, right=best.right)
 
 
-def _rank(signal: Signal) -> tuple[bool, float, int, int, str]:
-    """The best first: a person's word, the surest, the shortest, the oldest."""
+def _rank(signal: Signal) -> tuple[bool, bool, float, int, int, str]:
+    """The best first: a person's word, what rules found, the surest, the shortest, the oldest."""
     item = signal.item
-    return not signal.is_human, -item.confidence, len(item.text), signal.at_ms, item.text
+    return not signal.is_human, signal.is_by_model, -item.confidence, len(item.text), signal.at_ms, item.text
 
 
 def found_by(reading: Reading, signature: str = "") -> list[str]:

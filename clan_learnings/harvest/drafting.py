@@ -85,14 +85,14 @@ def _logged_live(memory: Memory, wrong: str, right: str, repo: str, session: str
 
 def _about(memory: Memory, candidate: Candidate, signal: Signal, repo: str, pen: Pen, now_ms: int) -> dict[str, Any]:
     item = signal.item
-    source = item.source if item.source in SOURCES else _SOURCE
+    source = item.source if item.source in SOURCES and not signal.is_by_model else _SOURCE
     line = f"line {item.line}" + (f", put right in line {item.fix_line}" if item.fix_line else "")
     about = About(
         repo=repo,
         agent=signal.flavour,
         session=signal.session if is_session(signal.session) else "",
         category=candidate.category if candidate.category in memory.settings.categories else "",
-        confidence=candidate.confidence,
+        confidence=item.confidence if signal.is_by_model else candidate.confidence,
         evidence=f"session {signal.session}, {line}",
     )
     fields = completed(memory, about, candidate.text, source, pen).fields()

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
+from clan_learnings.harvest.directives import is_rule
 from clan_learnings.harvest.items import CORRECTION
 from clan_learnings.settings import KEY
 from mesh.core.draft import Assignment, Draft
@@ -23,6 +24,7 @@ SETTINGS = {
     "hot-a-run": (HOT_A_RUN, 0),
 }
 _MOST = 1000
+_QUOTED = "\N{LEFT DOUBLE QUOTATION MARK}"
 
 
 class Bar(NamedTuple):
@@ -75,20 +77,28 @@ def _level(candidate: Candidate, bar: Bar) -> tuple[str, str]:
     stated = any(signal.is_human for signal in candidate.signals)
     if candidate.frequency < bar.keep_signals and not stated:
         return NOTICED, f"seen once; {bar.keep_signals} signals, or a person's word, keep it"
-    kept = "a person said it" if stated else f"{candidate.frequency} signals"
+    kept = "a person said it" if stated else _number(candidate.frequency, "signal")
     missing = lacks(candidate, bar)
     if missing:
         return PROVISIONAL, f"{kept}; but {missing[0]}"
-    corrected = any(_is_human_correction(candidate, signal.item.source) for signal in candidate.signals)
-    return APPROVED, "a person's correction" if corrected else f"{candidate.sessions} sessions"
+    if candidate.sessions < bar.share_sessions:
+        return APPROVED, "a person's correction" if candidate.kind == CORRECTION else "a person's rule"
+    return APPROVED, _number(candidate.sessions, "session")
 
 
 def lacks(candidate: Candidate, bar: Bar) -> list[str]:
     """What keeps it from being shared, in words."""
     found = list(candidate.problems)
-    corrected = any(_is_human_correction(candidate, signal.item.source) for signal in candidate.signals)
-    if candidate.sessions < bar.share_sessions and not corrected:
-        found.append(f"it came in {candidate.sessions} of the {bar.share_sessions} sessions that it takes to share it")
+    if candidate.sessions < bar.share_sessions and not is_persons_rule(candidate):
+        if any(signal.is_human for signal in candidate.signals):
+            found.append(
+                "it is no rule as it was said (use ... instead of ..., never ..., ... must ...):"
+                f" {bar.share_sessions} sessions, or somebody who puts it better, share it"
+            )
+        else:
+            found.append(
+                f"it came in {candidate.sessions} of the {bar.share_sessions} sessions that it takes to share it"
+            )
     if candidate.confidence < bar.share_confidence:
         found.append(f"its confidence is {candidate.confidence:g}, below {bar.share_confidence:g}")
     if candidate.is_redacted:
@@ -96,8 +106,17 @@ def lacks(candidate: Candidate, bar: Bar) -> list[str]:
     return found
 
 
-def _is_human_correction(candidate: Candidate, source: str) -> bool:
-    return candidate.kind == CORRECTION and source == "human"
+def is_persons_rule(candidate: Candidate) -> bool:
+    """Whether a person has said it so that others can go by it: then one session is enough."""
+    if not any(signal.is_human and signal.item.source == "human" for signal in candidate.signals):
+        return False
+    # Around a person's words in quotation marks stands what the model did; without them the sentence is the rule. An edited one is.
+    is_plain = _QUOTED not in candidate.text
+    return candidate.is_edited or is_rule(candidate.right) or (is_plain and is_rule(candidate.text))
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _whole(value: Any, least: int, usual: int) -> int:

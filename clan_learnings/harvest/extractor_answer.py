@@ -2,7 +2,7 @@
 
 A model may be wrong, and what it read may have talked to it. So a line that it cites must be there, must be something that
 happened, and should hold the words it quotes; how sure it may be is decided here; and that a person said something
-is believed only where the rules saw it too.
+is never believed: what persons say, the rules find.
 """
 
 import json
@@ -19,7 +19,7 @@ from clan_learnings.harvest.items import CORRECTION, FIX, KINDS, Item
 MOST = 50  # items of one session
 UNSHOWN = 0.6  # the most that a claim is worth whose quotation is not where it says
 SHOWN = 0.8  # and with its quotation: read by a model, verified by nobody
-_NEAR = 3  # lines within which an item of the rules is the same
+_NEAR = 3  # lines within which an item of the rules is about the same error
 _SHORTEST = 12  # characters of a sentence
 _QUOTE_CHARS = 200
 _SHORTEST_QUOTE = 8
@@ -175,8 +175,8 @@ def _item(element: Any, places: Mapping[int, _Place], known: Sequence[Item], our
     if not isinstance(claimed, int | float) or type(claimed) is bool or not 0 <= claimed <= 1:  # nor NaN
         return "its confidence is no number from 0 to 1"
     quote, is_shown = _quotation(element.get("quote"), place)
-    twin = next((one for one in known if one.kind == kind and abs(one.line - line) <= _NEAR), None)
-    cap = max(SHOWN if is_shown else UNSHOWN, twin.confidence if twin else 0.0)
+    near = next((one for one in known if one.kind == kind and abs(one.line - line) <= _NEAR), None)
+    cap = SHOWN if is_shown else UNSHOWN
     fix_line, remark = _fix_line(element.get("fix_line"), line, places)
     is_pair = kind in (CORRECTION, FIX)
     item = Item(
@@ -187,11 +187,11 @@ def _item(element: Any, places: Mapping[int, _Place], known: Sequence[Item], our
         fix_line=fix_line,
         wrong=_line(element.get("wrong"))[:LIMIT] if is_pair else "",
         right=_line(element.get("right"))[:LIMIT] if is_pair else "",
-        source=twin.source if twin else "agent",
-        is_stated=twin.is_stated if twin else False,
-        signature=(twin.signature if twin else "") or place.signature,
+        source="agent",  # a person's words are the rules' to find: their item stands beside this one
+        is_stated=False,
+        signature=(near.signature if near else "") or place.signature,
         quote=quote,
-        at_ms=place.at_ms if place.at_ms is not None else twin.at_ms if twin else None,
+        at_ms=place.at_ms if place.at_ms is not None else near.at_ms if near else None,
     )
     return item, remark
 

@@ -11,14 +11,13 @@ from clan_learnings.capture.digest import Digest, Failure
 from clan_learnings.documents.assembly import WORKED, assemble
 from clan_learnings.documents.drafts import draft_learning, learnings
 from clan_learnings.documents.learning import Learning, learning_of
-from clan_learnings.harvest.candidates import Candidate, Signal
+from clan_learnings.harvest.candidates import BY_MODEL, Candidate, Signal
 from clan_learnings.harvest.items import item_from
 from clan_learnings.memory import Memory
 from clan_learnings.notebook import Pen
 from clan_learnings.records import HARVESTED, About
 from mesh.core.draft import NewRecord
 from mesh.core.errors import UsageError
-from mesh.sidecar.harvesting.intake import BY_MODEL
 from mesh.store.author import Author
 from mesh.store.captured import Digested
 from mesh.store.reading import Reader

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from clan_learnings.harvest.candidates import MERGED, REJECTED, Candidate, Signal, signal_from
+from clan_learnings.harvest.candidates import BY_MODEL, MERGED, REJECTED, Candidate, Signal, signal_from
 from clan_learnings.harvest.clusters import place, signals_of
 from clan_learnings.harvest.evidence_bar import Bar, judged
 from clan_learnings.harvest.gate import is_redacted, problems
@@ -23,7 +23,6 @@ from mesh.store.captured import Digested
 from mesh.store.catalogue import Catalogue
 
 READ = "digests"  # the name of the number up to which digests were read
-BY_MODEL = "#model"  # behind the key of a transcript: what a model found in it, which no reading of it makes void
 _PAGE = 50  # sessions in one transaction
 _ID_CHARS = 20
 _ITEMS = 200  # of one session that are looked at

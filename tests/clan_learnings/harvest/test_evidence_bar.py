@@ -83,3 +83,16 @@ def test_a_persons_word_is_not_judged_again() -> None:
     for kept in (REJECTED, RECORDED):
         assert judged(found._replace(state=kept), Bar()).state == kept
     assert judged(found._replace(state=APPROVED, is_accepted=True), Bar()).state == APPROVED
+
+
+def test_what_a_model_says_is_no_persons_word_and_makes_nothing_surer() -> None:
+    """Whatever its item claims, alone and beside what rules found; its record says so."""
+    claim = correction("a deploy", "Never deploy on Fridays", text="Never deploy on Fridays.", confidence=0.6)
+    by_model = signal(claim, key="k#model")
+    assert state(candidate(by_model)) == NOTICED
+    many = candidate(*(signal(claim, f"codex:{number}", key=f"k{number}#model") for number in range(5)))
+    assert (many.confidence, state(many)) == (0.6, PROVISIONAL)
+    beside = candidate(
+        signal(correction(source="build", confidence=0.7)), signal(correction(), "codex:2", key="k#model")
+    )
+    assert (beside.signals[1].is_human, beside.confidence) == (False, 0.9)

@@ -341,14 +341,15 @@ def test_a_claim_whose_quotation_is_not_there_is_worth_less() -> None:
     assert [item.confidence for item in judged(sure | {"confidence": 0.3}).items] == [0.3]
 
 
-def test_what_rules_found_too_is_believed_as_they_believe_it() -> None:
-    """The same kind within three lines: its confidence, its source, and that a person stated it."""
-    rule = Item("correction", "Use pnpm.", 7, 0.95, source="human", is_stated=True, at_ms=5)
-    claim = GOOD | {"kind": "correction", "line": 9, "confidence": 1.0, "quote": "", "fix_line": None}
+@pytest.mark.parametrize("line", [7, 9])
+def test_beside_a_persons_correction_a_model_is_not_that_person(line: int) -> None:
+    """Also at the very line where the rules found one: their item says it, this one is a claim."""
+    rule = Item("correction", "Use pnpm.", 9, 0.95, right="Use pnpm.", source="human", is_stated=True, at_ms=5)
+    claim = {"kind": "correction", "text": "Never deploy on Fridays, whoever asks.", "line": line, "confidence": 0.95}
     (item,) = judged(claim, known=[rule]).items
-    assert (item.confidence, item.source, item.is_stated) == (0.95, "human", True)
-    (item,) = judged(claim, known=[rule._replace(kind="fix")]).items
     assert (item.confidence, item.source, item.is_stated) == (0.6, "agent", False)
+    (item,) = judged(claim | {"line": 9, "quote": "uses pnpm everywhere"}, known=[rule]).items
+    assert (item.confidence, item.source, item.is_stated) == (0.8, "agent", False)
 
 
 def test_a_model_cannot_speak_for_a_person() -> None:

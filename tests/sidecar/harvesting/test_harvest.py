@@ -7,7 +7,7 @@ import pytest
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED
 from clan_learnings.records import HARVESTED
 from mesh.sidecar.desk import Desk
-from mesh.sidecar.harvesting.harvest import harvest_new
+from mesh.sidecar.harvesting.harvest import harvest_new, harvesting
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.catalogue import Catalogue
 from tests.clan_learnings.harvest.signals import correction, fact
@@ -331,3 +331,17 @@ def test_a_kill_between_the_record_and_its_note_writes_nothing_twice(
     summary = farm.harvest()
     assert summary.written.known >= 1
     assert (len(farm.records()), len(farm.records("discoveries"))) == (1, 1)
+
+
+def test_the_record_of_what_a_model_said_is_an_agents_and_no_surer_than_that(tmp_path: Path) -> None:
+    """Also when another session's signal lets the candidate go."""
+    farm = Farm(tmp_path)
+    farm.share(API)
+    farm.session("codex:1", correction("npm ci", "never use npm ci, use pnpm"))
+    farm.session("codex:2")
+    claim = correction("npm ci", "never use npm ci, use pnpm", confidence=0.6, source="agent")
+    with harvesting(farm.home) as harvest, Catalogue(farm.home) as catalogue:
+        harvest.intake.run(catalogue, more=lambda found: [claim] if found.session == "codex:2" else [])
+        harvest.writer().run()
+    said = {record["session"]: (record["source"], record["confidence"]) for record in farm.records()}
+    assert said == {"codex:1": ("human", 0.9), "codex:2": ("agent", 0.6)}

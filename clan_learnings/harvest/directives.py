@@ -1,0 +1,160 @@
+"""Whether words are a rule that others can go by: a directive with an object, and nothing that only its own session can see. Pure.
+
+Words of one person in one session leave the node by themselves only if they are one. In doubt they are none: a second session,
+or a person who curates, lets them go all the same. English only.
+"""
+
+from clan_learnings.vocabulary import word_set
+from clan_learnings.wording import NAME, STRICT, tokens
+
+_CHARS = 600
+_AROUND = '.,;:!?"()[]*_\u201c\u201d\u2026'
+_ENDS = (".", "!", "?", ";", "\u2026")
+# Before what is said, and without weight.
+_OPENING = word_set(
+    "no nope not but and so well please actually just ok okay yes yeah sorry wait oh hey then also again you we"
+)
+_WANTS = (("i", "want", "you", "to"), ("i", "need", "you", "to"), ("you", "need", "to"), ("you", "have", "to"), ("make", "sure", "to"),
+    ("make", "sure", "you"), ("make", "sure", "that", "you"), ("i", "said"), ("i", "told", "you", "to"))  # fmt: skip
+_FOR_EVER = (("from", "now", "on"), ("going", "forward"), ("in", "future"), ("in", "the", "future"), ("as", "a", "rule"), ("by", "convention"),
+    ("remember", "to"), ("remember", "that"), ("keep", "in", "mind", "that"))  # fmt: skip
+_DEMANDS = word_set("use avoid prefer")
+_NOT = word_set("don't dont never")
+_EVER = word_set("always never")
+_MUST = word_set("must mustn't mustnt")
+_SHOULD = word_set("should shouldn't shouldnt")
+_NAMING = word_set("called named spelled spelt")
+# Who does something where a report begins: `it never works`, `I never said`, `that always fails`.
+_TELLERS = word_set("i i've it this that these those they he she which who what there")
+_SEEN = word_set("this that these those there here")
+_DONE = word_set("is are was were been had has have did does seen said got made went worked meant told")
+_PLACES = word_set(
+    "repo repository project codebase monorepo workspace package folder app organisation organization team"
+)
+_HELPERS = _DONE | _SHOULD | word_set("must can could will would")
+_NO_VERBS = word_set("mind the a an again more in on at from with when")
+_LEAST = 3  # words
+_THE = "the"
+
+
+def is_rule(text: str) -> bool:
+    """Whether one of the sentences, or what stands between two commas of it, says what to do, or what never to."""
+    return any(_is_directive(words, clause) for words, clause in _clauses(text[:_CHARS]))
+
+
+def _clauses(text: str) -> list[tuple[list[str], str]]:
+    """Sentences, and their parts between commas: words in small letters, and the text."""
+    found: list[tuple[list[str], str]] = []
+    for sentence in _cut(text, _ENDS):
+        if sentence.rstrip(_AROUND.replace("?", "") + "' ").endswith("?"):
+            continue
+        parts = _cut(sentence, (",", ":"))
+        for part in [sentence, *(parts if len(parts) > 1 else ())]:
+            words = [word.strip(_AROUND) for word in part.lower().replace("\u2019", "'").split()]
+            found.append(([word for word in words if word], part))
+    return found
+
+
+def _cut(text: str, marks: tuple[str, ...]) -> list[str]:
+    """At words that end in a mark: `a.b` is one word."""
+    parts: list[list[str]] = [[]]
+    for word in text.split():
+        parts[-1].append(word)
+        if word.rstrip("\"')\u201d\u2019`").endswith(marks):
+            parts.append([])
+    return [" ".join(part) for part in parts if part]
+
+
+def _is_directive(words: list[str], clause: str) -> bool:
+    while words and words[0] in _OPENING:
+        words = words[1:]
+    is_for_ever = False
+    for phrase in (*_WANTS, *_FOR_EVER):
+        if tuple(words[: len(phrase)]) == phrase:
+            words, is_for_ever = words[len(phrase) :], is_for_ever or phrase in _FOR_EVER
+    while words and words[0] in _OPENING:
+        words = words[1:]
+    if len(words) < _LEAST - 1 or _points(words) or not _names(clause):
+        return False
+    return is_for_ever or _demands(words, clause) or _holds(words) or _replaces(words)
+
+
+def _demands(words: list[str], clause: str) -> bool:
+    """Use, avoid, prefer, don't: of a thing that has a name, not of `the block` that is on the screen."""
+    first, second = words[0], words[1]
+    is_not = first in _NOT or (first, second) == ("do", "not")
+    if first in _DEMANDS or (first == "only" and second in _DEMANDS) or (is_not and second not in _DONE | _NO_VERBS):
+        return (
+            _THE not in words
+            or first == "never"
+            or any(token.kind == STRICT for token in tokens(clause))
+            or "`" in clause
+        )
+    return False
+
+
+def _holds(words: list[str]) -> bool:
+    """Always, never, must: what is asked for, not what was seen."""
+    for at, word in enumerate(words[:-1]):
+        before, after = words[at - 1] if at else "", words[at + 1]
+        if before in _TELLERS or (at > 1 and words[at - 2] in _TELLERS and before in _HELPERS):
+            continue
+        if word in _MUST and at and after not in ("have", "be"):
+            return True
+        if word in _MUST and at and len(words) > at + 2:
+            return after == "be"
+        if word in _EVER and before not in _DONE and _is_base(after):
+            return True
+    return False
+
+
+def _is_base(verb: str) -> bool:
+    """Use, run, commit; not uses, ran, committed."""
+    return (
+        verb not in _DONE | _NO_VERBS
+        and verb.isalpha()
+        and not verb.endswith("ed")
+        and (not verb.endswith("s") or verb.endswith("ss"))
+    )
+
+
+def _replaces(words: list[str]) -> bool:
+    """One thing instead of another; a name, and not another one."""
+    joined = f" {' '.join(words)} "
+    if any(f" {said} " in joined for said in ("instead of", "rather than", "in place of")):
+        return words[0] not in ("instead", "rather") and words[-1] not in ("of", "than")
+    is_named = any(word in _NAMING for word in words)
+    return is_named and (" not " in joined or " isn't " in joined)
+
+
+def _points(words: list[str]) -> bool:
+    """Whether something in it can be seen in its own session only. `it` is fine after what it stands for."""
+    if any(word in _SEEN and not _is_joint(words, at) for at, word in enumerate(words)):
+        return True
+    return words[0] in ("it", "it's", "they", "its") or (words[0] in _NOT | _DEMANDS and words[-1] in ("it", "them"))
+
+
+def _is_joint(words: list[str], at: int) -> bool:
+    """`an error that the caller shows`, `remember that`; `in this repo`, which says where and not what."""
+    if words[at] == "that":
+        return 0 < at < len(words) - 1 and words[at - 1] not in (
+            "be",
+            "is",
+            "do",
+            "use",
+            "like",
+            "to",
+            "of",
+            "not",
+            "never",
+            "for",
+        )
+    if words[at] == "here":
+        return at > 1 and at == len(words) - 1
+    place = words[at + 1] if at + 1 < len(words) else ""
+    return words[at] == "this" and words[at - 1 : at] == ["in"] and place in _PLACES
+
+
+def _names(clause: str) -> bool:
+    """Whether it has an object: a thing that has a name of its own."""
+    return any(token.kind in (NAME, STRICT) for token in tokens(clause))
