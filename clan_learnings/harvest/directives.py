@@ -12,7 +12,7 @@ _AROUND = '.,;:!?"()[]*_\u201c\u201d\u2026'
 _ENDS = (".", "!", "?", ";", "\u2026")
 # Before what is said, and without weight.
 _OPENING = word_set(
-    "no nope not but and so well please actually just ok okay yes yeah sorry wait oh hey then also again you we"
+    "no nope not but and so well please actually just ok okay yes yeah sorry wait oh hey then also again you we should"
 )
 _WANTS = (("i", "want", "you", "to"), ("i", "need", "you", "to"), ("you", "need", "to"), ("you", "have", "to"), ("make", "sure", "to"),
     ("make", "sure", "you"), ("make", "sure", "that", "you"), ("i", "said"), ("i", "told", "you", "to"))  # fmt: skip
@@ -33,6 +33,7 @@ _PLACES = word_set(
 )
 _HELPERS = _DONE | _SHOULD | word_set("must can could will would")
 _NO_VERBS = word_set("mind the a an again more in on at from with when")
+_LOOKS = word_set("be stay look show have appear go come remain also only still")
 _LEAST = 3  # words
 _THE = "the"
 
@@ -76,7 +77,7 @@ def _is_directive(words: list[str], clause: str) -> bool:
         words = words[1:]
     if len(words) < _LEAST - 1 or _points(words) or not _names(clause):
         return False
-    return is_for_ever or _demands(words, clause) or _holds(words) or _replaces(words)
+    return is_for_ever or _demands(words, clause) or _holds(words) or _replaces(words) or _is_told(words, clause)
 
 
 def _demands(words: list[str], clause: str) -> bool:
@@ -106,6 +107,15 @@ def _holds(words: list[str]) -> bool:
         if word in _EVER and before not in _DONE and _is_base(after):
             return True
     return False
+
+
+def _is_told(words: list[str], clause: str) -> bool:
+    """`parseDate() should return None`: of a thing of code, what it does. What should be bigger, or elsewhere, is seen on a screen."""
+    if len(words) < _LEAST or words[1] not in _SHOULD or not _is_base(words[2]) or words[2] in _LOOKS:
+        return False
+    written = next((word for word in clause.split() if word.lower().strip(_AROUND) == words[0]), "")
+    inside = written.strip(_AROUND)
+    return any(sign in written for sign in "`()_") or (inside[1:] != inside[1:].lower() and inside != inside.upper())
 
 
 def _is_base(verb: str) -> bool:

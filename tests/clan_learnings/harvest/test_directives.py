@@ -28,6 +28,8 @@ RULES = (
     "If a test is flaky, never skip it",
     "do not edit files under vendor/",
     "make sure to always run prettier",
+    "no logs! parseDate should return an error that the caller can display",
+    "we should use pnpm",
 )
 NONE = (
     "the heading is actually 404040",
@@ -55,6 +57,9 @@ NONE = (
     "why do you never use pnpm?",
     "could we also just remove default then",
     "Acme Inc.",
+    "no, paleGray should be that",
+    "rows should return to the top of the table",
+    "we should use the first letters of it",
     "",
 )
 
