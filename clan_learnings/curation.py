@@ -8,7 +8,7 @@ from __future__ import annotations
 from clan_learnings import matching
 from clan_learnings.notebook import REASON_CHARS, best_pattern, completed, require_slug, source_of
 from clan_learnings.patterns import KEY
-from clan_learnings.records import CATEGORIES, PATTERNS, SUPERSESSIONS, WORD_CHARS, About, checked, required_text
+from clan_learnings.records import CATEGORIES, PATTERNS, SUPERSESSIONS, WORD_CHARS, About, checked
 from clan_learnings.settings import (
     CATEGORY,
     HOT_AT,
@@ -37,7 +37,7 @@ def draft_pattern(
     memory: Memory, rule: str, about: About, pen: Pen, *, slug: str = "", wrong: str = "", everywhere: bool = False
 ) -> tuple[list[Draft], str]:
     """A pattern of its own, before any correction: what works. Returns its name too."""
-    rule = pen.clean(required_text(rule, "the rule", 'mesh pattern add "retry uploads with a fresh token"'))
+    rule = pen.sentence(rule, "the rule", 'mesh pattern add "retry uploads with a fresh token"')
     wrong = pen.clean(wrong.strip())
     about = completed(memory, about, rule, source_of(about), pen)
     named = bool(slug)
@@ -167,7 +167,7 @@ def draft_wording(
     key = KEY + standing.slug
     if rule is not None:
         example = f'mesh pattern edit {standing.slug} --rule "..."'
-        drafts.append(Assignment(key, "rule", pen.clean(required_text(rule, "the rule", example))))
+        drafts.append(Assignment(key, "rule", pen.sentence(rule, "the rule", example)))
     if topic is not None:
         drafts.append(Assignment(key, "topic", pen.clean(checked(About(topic=topic), ()).topic)))
     if everywhere is not None:

@@ -47,8 +47,11 @@ SLUG_CHARS = 96
 REASON_CHARS = 400
 
 
+PRIVATE = "private passage"
+
+
 class Pen:
-    """Takes secrets out of every text that goes through it, and remembers what sorts there were."""
+    """Takes secrets and private passages out of every text that goes through it, and remembers what sorts there were."""
 
     def __init__(self, categories: Callable[[], Iterable[str]] = tuple) -> None:
         """`categories`: those that the repository adds to the mesh's; asked only for one that the mesh does not know."""
@@ -59,15 +62,41 @@ class Pen:
         """The text as it may be written."""
         if not text:
             return text
+        if may_be_private(text):
+            from clan_learnings.capture.private import without_private
+
+            public = without_private(text)
+            if public != text:
+                text = public.strip()
+                self._counts[PRIVATE] = self._counts.get(PRIVATE, 0) + 1
         done = redact(text)
         for finding in done.findings:
             self._counts[finding.sort] = self._counts.get(finding.sort, 0) + finding.count
         return done.text
 
+    def clean_all(self, texts: Iterable[str]) -> list[str]:
+        """Several words as they may be written, those that are private all over left out: a mark may reach over some of them."""
+        texts = list(texts)
+        if any(may_be_private(text) for text in texts):
+            from clan_learnings.capture.private import without_private_values
+
+            public = [text.strip() for text in without_private_values(texts)]
+            if public != texts:
+                self._counts[PRIVATE] = self._counts.get(PRIVATE, 0) + 1
+                texts = [text for text in public if text]
+        return [self.clean(text) for text in texts]
+
+    def sentence(self, text: str, what: str, example: str) -> str:
+        """The same of a text that must say something."""
+        kept = self.clean(required_text(text, what, example))
+        if not kept.strip():
+            raise UsageError(f"all of {what} is private: nothing is left to write", f"like this: {example}")
+        return kept
+
     def about(self, about: About) -> About:
         """The same facts, cleaned in place."""
         about.topic, about.evidence = self.clean(about.topic), self.clean(about.evidence)
-        about.tags = [self.clean(tag) for tag in about.tags]
+        about.tags = self.clean_all(about.tags)
         for what in ("session", "agent", "repo"):
             if redact(getattr(about, what)).findings:
                 raise UsageError(
@@ -83,6 +112,11 @@ class Pen:
 
         findings: Iterable[Finding] = (Finding(sort, count) for sort, count in sorted(self._counts.items()))
         return describe(findings)
+
+
+def may_be_private(text: str) -> bool:
+    """Whether there may be a `<private>` in it. A plain look: every text that is written is asked."""
+    return "<" in text and "private" in text.lower()
 
 
 class Found:
@@ -101,7 +135,7 @@ class Found:
 
 def draft_discovery(memory: Memory, text: str, about: About, pen: Pen) -> tuple[list[Draft], Cover | None]:
     """A discovery, and the record that covers it already, if there is one."""
-    text = pen.clean(required_text(text, "the discovery", 'mesh discover "HTTP 405 on push means branch protection"'))
+    text = pen.sentence(text, "the discovery", 'mesh discover "HTTP 405 on push means branch protection"')
     about = completed(memory, about, text, source_of(about), pen)
     return [NewRecord(DISCOVERIES, {"text": text} | about.fields())], covering(memory, text, about.repo)
 
@@ -111,8 +145,8 @@ def draft_correction(
 ) -> tuple[list[Draft], Found]:
     """A correction under its pattern: the one that was named, else the one its words belong to, else a new one."""
     example = 'mesh correct --wrong "npm install" --right "pnpm install in this repo"'
-    wrong = pen.clean(required_text(wrong, "what went wrong", example))
-    right = pen.clean(required_text(right, "the right way", example))
+    wrong = pen.sentence(wrong, "what went wrong", example)
+    right = pen.sentence(right, "the right way", example)
     if wrong == right:
         raise UsageError("the wrong way and the right way are the same", f"like this: {example}")
     one_of(source, SOURCES, "source")
@@ -245,7 +279,7 @@ def draft_edit(memory: Memory, note: Note, changes: dict[str, Any], pen: Pen) ->
     about = About(**{name: value for name, value in changes.items() if name in _ABOUT})
     checked(about, _allowed(memory, about, pen))
     cleaned: dict[str, Any] = {
-        name: [pen.clean(tag) for tag in value] if name == "tags" else pen.clean(value) if type(value) is str else value
+        name: pen.clean_all(value) if name == "tags" else pen.clean(value) if type(value) is str else value
         for name, value in changes.items()
     }
     for name in _SENTENCES:

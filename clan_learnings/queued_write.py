@@ -37,13 +37,21 @@ _NEEDED = {"discover": ("text",), "correct": ("wrong", "right")}
 
 
 def encode(kind: str, arguments: Mapping[str, Any]) -> bytes:
-    """A command's arguments without their secrets. What was not said is left out."""
+    """A command's arguments without their secrets and what is private. What was not said is left out."""
     from clan_learnings.redaction import redact_value
 
     kinds = KINDS[kind]
     said = {name: _written(value, kinds[name]) for name, value in arguments.items()}
-    kept, _ = redact_value({name: text for name, text in said.items() if text is not None})
+    kept, _ = redact_value({name: _public(text) for name, text in said.items() if text is not None})
     return f'{{"kind": "{kind}", "arguments": {flat(kept)}}}'.encode()
+
+
+def _public(text: str) -> str:
+    if "<" not in text:  # a plain look: what is needed to look closer is loaded by who needs it
+        return text
+    from clan_learnings.capture.private import without_private
+
+    return without_private(text)
 
 
 def decode(data: bytes) -> tuple[str, dict[str, Any]] | None:

@@ -14,7 +14,12 @@ from typing import Any, NamedTuple
 
 from clan_learnings.capture import flavours
 from clan_learnings.capture.events import Session
-from clan_learnings.capture.private import may_be_private, without_private, without_private_values
+from clan_learnings.capture.private import (
+    may_be_private,
+    without_private,
+    without_private_lines,
+    without_private_values,
+)
 from clan_learnings.capture.source import Source, TooLarge
 
 _STEM = 100
@@ -34,6 +39,8 @@ def read_transcript(data: bytes, path: str = "", first_line: int = 1) -> Transcr
     """The sessions of a transcript. Never raises because of what is in it."""
     try:
         source = Source(data, path, first_line)
+        if may_be_private(source.data):  # here, where one still sees which blocks are of one message
+            source = Source(without_private_lines(source.data), path, first_line)
     except TooLarge:
         return Transcript("", [], {TOO_LARGE: 1})
     if source.is_blank:

@@ -109,8 +109,8 @@ def cleaned(learning: Learning, pen: Pen) -> Learning:
     texts: dict[str, Any] = {name: pen.clean(getattr(tidy, name)) for name in ("title", *SECTIONS, "evidence", "topic")}
     return replace(
         tidy,
-        related=tuple(pen.clean(line) for line in tidy.related),
-        tags=tuple(pen.clean(tag) for tag in tidy.tags),
+        related=tuple(pen.clean_all(tidy.related)),
+        tags=tuple(pen.clean_all(tidy.tags)),
         **texts,
     ).tidy()
 

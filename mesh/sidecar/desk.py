@@ -277,14 +277,17 @@ class Desk:
         except (HomePermissions, HomeBusy) as error:
             if private or not kind:
                 raise
-            return self._hand_over(kind, told, error) | {"redacted": pen.found}
+            return self._hand_over(kind, told, error, pen) | {"redacted": pen.found}
 
-    def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError) -> dict[str, Any]:
+    def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError, pen: Pen) -> dict[str, Any]:
         from mesh.sidecar.elsewhere import hand_over
 
-        about = self.place.about(_node_of(self.home), told)
+        about = pen.about(self.place.about(_node_of(self.home), told))
         facts = about.fields() | {"is_global": not about.repo}
         words = {name: told[name] for name in ("text", "anyway", "wrong", "right", "pattern", "source") if name in told}
+        for name in ("text", "wrong", "right"):
+            if name in words:
+                words[name] = pen.sentence(words[name], f"the {name}", f"mesh {kind} --help")
         return hand_over(self.home, kind, words | facts, error)
 
     def _change(self, text: str, write: Callable[[Author, Memory, Note, Pen], dict[str, Any]]) -> dict[str, Any]:

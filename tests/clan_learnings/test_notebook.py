@@ -315,6 +315,35 @@ def test_no_field_of_a_record_keeps_a_secret(book: Notebook) -> None:
     assert pen.found == "9 x aws key"
 
 
+def test_no_field_of_a_record_keeps_a_private_passage(book: Notebook) -> None:
+    """It is left out before anything is written, and that is told."""
+    pen = Pen()
+    hidden = "<private>HIDDEN</private>"
+    about = About(
+        repo=REPO, topic=f"uploads {hidden}", tags=["a", "<private>HIDDEN", "HIDDEN</private>"], evidence=hidden
+    )
+    drafts: list[Any] = [
+        *draft_discovery(book.memory(), f"retry the upload {hidden}", about, pen)[0],
+        *draft_correction(book.memory(), f"used {hidden} npm", "use pnpm <private >HIDDEN", About(repo=REPO), pen)[0],
+        *draft_pattern(book.memory(), f"never print {hidden} keys", About(repo=REPO), pen, wrong=hidden)[0],
+        *draft_edit(book.memory(), live(book, book.discover("thing")), {"text": f"other {hidden}"}, pen),
+        *draft_retraction(live(book, book.discover("thing")), f"it was wrong {hidden}", pen),
+    ]
+    assert "HIDDEN" not in repr(drafts)
+    assert "private>" not in repr(drafts)
+    assert drafts[0].record["text"] == "retry the upload"
+    assert drafts[0].record["tags"] == ["a"]
+    assert pen.found == "10 x private passage"
+
+
+def test_a_sentence_that_is_private_all_over_is_refused(book: Notebook) -> None:
+    """There is nothing to write."""
+    for text in ("<private>HIDDEN</private>", "  <private>HIDDEN"):
+        with pytest.raises(UsageError, match="is private: nothing is left to write") as raised:
+            draft_discovery(book.memory(), text, About(repo=REPO), Pen())
+        assert "HIDDEN" not in str(raised.value)
+
+
 def test_no_edit_keeps_a_secret(book: Notebook) -> None:
     """Of any field that is a text."""
     tags = {"text": book.discover("thing"), "rule": book.add("patterns", pattern="p", rule="r", repo=REPO)}

@@ -121,6 +121,12 @@ def test_secrets_are_not_queued(folder: Path) -> None:
     assert "ghp_" not in Path(path).read_text()
 
 
+def test_private_passages_are_not_queued(folder: Path) -> None:
+    """Nor anywhere else written."""
+    path = spool.queue("discover", {"text": "retry it <private>HIDDEN</private>"}, HOME)
+    assert "HIDDEN" not in Path(path).read_text()
+
+
 def test_another_teams_writes_are_left_alone(folder: Path) -> None:
     """Several homes on one machine: nothing crosses."""
     spool.queue("discover", {"text": "of the other team"}, "/home/ada/.other-mesh")

@@ -210,6 +210,20 @@ def test_what_is_redacted_is_said_and_never_shown(alpha: Shell) -> None:
     assert SECRET.encode() not in b"".join(path.read_bytes() for path in alpha.home.iterdir() if path.is_file())
 
 
+def test_a_private_passage_is_left_out_and_that_is_said(alpha: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a record as in a write that has to wait."""
+    assert alpha.json("discover", "retry the upload <private>HIDDEN</private>")["redacted"] == "1 private passage"
+    assert "HIDDEN" not in alpha("tail")
+
+    def closed(*_: object, **__: object) -> NoReturn:
+        raise HomePermissions("the home cannot be written", "")
+
+    monkeypatch.setattr(Desk, "_author", closed)
+    answer = alpha.json("discover", "and the download <private>HIDDEN</private>", code=3)
+    assert (answer["state"], answer["redacted"]) == ("queued", "1 private passage")
+    assert "HIDDEN" not in Path(answer["queued_in"]).read_text()
+
+
 def test_what_cannot_be_written_is_queued_and_never_called_done(alpha: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent in a sandbox reads the word, the reason, and an exit code that says that something waits."""
 

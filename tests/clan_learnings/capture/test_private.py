@@ -26,7 +26,13 @@ RECORD = {
         ("a <PRIVATE>secret</Private> b", "a  b"),
         ("a <private>secret", "a "),
         ("<private>x</private><private>y</private>z", "z"),
-        ("<private>x<private>y</private>z", "z"),
+        ("<private>x<private>y</private>z", ""),
+        ("a <private>A <private>b</private> C</private> d", "a  d"),
+        ("a <private >x</private> b", "a  b"),
+        ("a < private>x< / private > b", "a  b"),
+        ('a <private reason="x > y">x</private> b', "a  b"),
+        ("a <private\nreason='x'>x</private\n> b", "a  b"),
+        ("ssh -i <private key> and <privates> stay", "ssh -i <private key> and <privates> stay"),
         ("nothing </private> here", "nothing </private> here"),
         ("a private matter <p>", "a private matter <p>"),
         ("", ""),
@@ -46,7 +52,63 @@ def test_values_are_cleaned_at_every_depth() -> None:
 def test_mark_in_a_list_ends_with_it() -> None:
     """What follows the list is another text."""
     assert without_private_values([["<private>1", "2"], "3"]) == [["", ""], "3"]
-    assert without_private_values(["<private>1", {"a": "2"}, "3"]) == ["", {"a": "2"}, "3"]
+    assert without_private_values(["<private>1", {"a": "2"}, "3"]) == ["", {"a": "2"}, ""]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_mark_reaches_over_the_blocks_of_its_message(indent: int | None) -> None:
+    """Until it is closed, or to the end of the message; the next message is another matter."""
+    blocks = [
+        {"type": "text", "text": "a <private>HIDDEN"},
+        {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}},
+        {"type": "tool_result", "content": [{"type": "text", "text": "HIDDEN"}]},
+        {"type": "text", "text": "HIDDEN</private> b"},
+        {"type": "text", "text": "c <private> HIDDEN"},
+        {"type": "text", "text": "HIDDEN"},
+    ]
+    value = {"messages": [{"role": "user", "content": blocks}, {"role": "assistant", "content": [{"text": "kept"}]}]}
+    public = without_private_values(value)
+    first, second = public["messages"]
+    assert [block.get("text") for block in first["content"]] == ["a ", None, None, " b", "c ", ""]
+    assert first["content"][1] == blocks[1]
+    assert second["content"] == [{"text": "kept"}]
+    assert "HIDDEN" not in json.dumps(public)
+    written = json.dumps(value, indent=indent).encode()
+    assert json.loads(without_private_lines(written)) == public
+    assert without_private_lines(written).count(b"\n") == written.count(b"\n")
+
+
+def test_mark_in_one_message_of_a_list_hides_no_other() -> None:
+    """Who speaks, or when, tells messages from blocks."""
+    messages = [
+        {"role": "user", "text": "<private>1"},
+        {"role": "assistant", "text": "2"},
+        {"timestamp": 3, "text": "4"},
+    ]
+    assert without_private_values(messages) == [{"role": "user", "text": ""}, *messages[1:]]
+    typed = [{"type": "user", "content": "<private>1"}, {"type": "gemini", "content": "2"}]
+    assert without_private_values(typed) == [{"type": "user", "content": ""}, typed[1]]
+
+
+def test_private_block_of_a_message_reaches_no_event() -> None:
+    """The second block of a prompt, when the mark was opened in the first one."""
+    blocks = [{"type": "text", "text": "look <private>hunter2"}, {"type": "text", "text": "hunter2</private> there"}]
+    record = RECORD | {"message": {"role": "user", "content": blocks}}
+    (session,) = read_transcript(json.dumps(record).encode()).sessions
+    assert "hunter2" not in repr(session)
+    assert "there" in repr(session)
+
+
+def test_object_with_a_name_twice_is_cleaned_twice() -> None:
+    """Both are on disk, whichever a reader takes."""
+    assert b"x" not in without_private_lines(b'{"a": "<private>x", "a": "<private>x</private>"}')
+
+
+def test_many_marks_take_no_longer_than_their_length() -> None:
+    """There is nothing to go back for."""
+    assert without_private("<private a=" * 50_000) == "<private a=" * 50_000
+    assert without_private("<private>" * 100_000) == ""
+    assert without_private("<        " * 50_000 + "private") == "<        " * 50_000 + "private"
 
 
 def test_values_nested_too_deep_are_dropped() -> None:
