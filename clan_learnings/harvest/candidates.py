@@ -19,7 +19,8 @@ NOTICED, PROVISIONAL, APPROVED, RECORDED, REJECTED, MERGED = STATES = (
     "merged",
 )
 # Why a signal of an approved candidate is not among the records.
-FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED = "share", "hot", "mend", "unshared"
+FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE = "share", "hot", "mend", "unshared", "place"
+BY_HAND = (FOR_HOT, FOR_MEND, FOR_PLACE)  # a person lets it go
 PERSON, WRITER = "person", "writer"  # who else it may wait for
 BY_MODEL = "#model"  # behind the key of a transcript: what a model found in it, which no reading of it makes void
 
@@ -155,7 +156,7 @@ class Candidate(NamedTuple):
         held = {signal.held for signal in self.waiting} if self.state in (APPROVED, RECORDED) else set()
         if "" in held:
             return WRITER
-        return next((reason for reason in (FOR_MEND, FOR_HOT, FOR_SHARE, UNSHARED) if reason in held), "")
+        return next((reason for reason in (FOR_MEND, FOR_HOT, FOR_SHARE, UNSHARED, FOR_PLACE) if reason in held), "")
 
     @property
     def is_wiped(self) -> bool:

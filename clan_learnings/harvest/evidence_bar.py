@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
 from clan_learnings.harvest.directives import is_rule
 from clan_learnings.harvest.items import CORRECTION
+from clan_learnings.harvest.one_place import placeless
 from clan_learnings.settings import KEY
 from mesh.core.draft import Assignment, Draft
 from mesh.core.errors import UsageError
@@ -103,6 +104,12 @@ def lacks(candidate: Candidate, bar: Bar) -> list[str]:
         found.append(f"its confidence is {candidate.confidence:g}, below {bar.share_confidence:g}")
     if candidate.is_redacted:
         found.append("a secret stood in it")
+    places = [placeless(candidate, signal) for signal in candidate.signals]
+    if places and all(places):
+        found.append(
+            f"it speaks of one place ({places[0]}), and its sessions do not tell which:"
+            f" mesh curate --accept {candidate.id} --repo REPO"
+        )
     return found
 
 

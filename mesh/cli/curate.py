@@ -22,6 +22,7 @@ SHAPE = Shape(
         Option("--list", "", "list what waits for a person"),
         Option("--all", "", "with --list: everything that is kept, whatever its state"),
         Option("--accept", "ID", "let a candidate in, whatever the bar says"),
+        Option("--repo", "REPO", "with --accept: the repository it is about, where its sessions do not tell"),
         Option("--reject", "ID", "never again, also when the same comes again"),
         Option("--reason", "TEXT", "with --reject: why"),
         Option("--edit", "ID", "say it in other words: with --text, --wrong or --right"),
@@ -54,6 +55,8 @@ def _curate(given: Given) -> int:
         raise Wrong("--reason goes with --reject")
     if action != "edit" and any(given.has(name) for name in ("text", "wrong", "right")):
         raise Wrong("--text, --wrong and --right go with --edit")
+    if given.has("repo") and action != "accept":
+        raise Wrong("--repo goes with --accept")
     if given.has("all") and action != "list":
         raise Wrong("--all goes with --list")
     if not action and (not sys.stdin.isatty() or given.as_json):
@@ -107,7 +110,7 @@ def _decide(given: Given, curator: Curator, action: str) -> int:
     name = given.text(action)
     match action:
         case "accept":
-            answer = curator.accept(name)
+            answer = curator.accept(name, given.text("repo"))
         case "reject":
             answer = curator.reject(name, given.text("reason"))
         case "edit":

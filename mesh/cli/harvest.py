@@ -128,7 +128,7 @@ def _print(report: Report, told: dict[str, Any]) -> None:
 
 def _print_waiting(told: dict[str, Any]) -> None:
     waiting = told["waiting"]
-    by_hand = waiting["person"] + waiting["hot"] + waiting["mend"]
+    by_hand = waiting["person"] + waiting["hot"] + waiting["mend"] + waiting["place"]
     held = f" ({waiting['hot']} would make a pattern HOT through harvested sessions alone)" if waiting["hot"] else ""
     print(f"waiting    {number_of(by_hand, 'candidate')} for a person{held}")
     if by_hand:

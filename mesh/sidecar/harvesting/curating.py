@@ -4,8 +4,7 @@ from typing import Any
 
 from clan_learnings.harvest.candidates import (
     APPROVED,
-    FOR_HOT,
-    FOR_MEND,
+    BY_HAND,
     MERGED,
     NOTICED,
     PROVISIONAL,
@@ -21,6 +20,7 @@ from clan_learnings.records import required_text
 from mesh.core.errors import UsageError
 from mesh.sidecar.harvesting.harvest import Harvest, told
 from mesh.sidecar.harvesting.writer import Written
+from mesh.sidecar.place import named_repo
 
 _EXAMPLE = 'mesh curate --edit ID --text "..."'
 
@@ -33,12 +33,12 @@ class Curator:
         self._shelf = harvest.shelf
 
     def queue(self) -> list[Candidate]:
-        """What waits for a person: what is below the bar, and what is held back so that it makes nothing HOT by itself."""
+        """What waits for a person: what is below the bar, and what is held back so that it makes nothing HOT, or global, by itself."""
         waiting = self._shelf.every(PROVISIONAL, APPROVED, RECORDED)
         return ranked(
             each
             for each in waiting
-            if each.state == PROVISIONAL or any(signal.held in (FOR_HOT, FOR_MEND) for signal in each.waiting)
+            if each.state == PROVISIONAL or any(signal.held in BY_HAND for signal in each.waiting)
         )
 
     def all(self) -> list[Candidate]:
@@ -54,12 +54,12 @@ class Curator:
         found = [self._shelf.get(name) for name in candidate.linked]
         return [each for each in found if each is not None and each.state not in (MERGED, REJECTED)]
 
-    def accept(self, name: str) -> dict[str, Any]:
-        """Let it in, whatever the bar says. It is written at once where its repository is shared."""
+    def accept(self, name: str, repo: str = "") -> dict[str, Any]:
+        """Let it in, whatever the bar says. It is written at once where its repository is shared. `repo`: where that is not known."""
         candidate = self._unmerged(name)
-        freed = (
-            signal._replace(held="") if signal.held in (FOR_HOT, FOR_MEND) else signal for signal in candidate.signals
-        )
+        if repo:
+            candidate = _placed(candidate, named_repo(repo))
+        freed = (signal._replace(held="") if signal.held in BY_HAND else signal for signal in candidate.signals)
         state = RECORDED if candidate.state == RECORDED else APPROVED
         accepted = candidate._replace(state=state, why="a person accepted it", is_accepted=True, signals=tuple(freed))
         self._keep(accepted)
@@ -141,3 +141,13 @@ class Curator:
         with self._shelf.kept.writing():
             self._shelf.put(candidate, words)
         return candidate
+
+
+def _placed(candidate: Candidate, repo: str) -> Candidate:
+    """The same, with a repository for what has none."""
+    if all(signal.repo for signal in candidate.waiting):
+        raise UsageError(
+            f"the repository of {candidate.id} is known", f"leave --repo out: mesh curate --accept {candidate.id}"
+        )
+    signals = (signal if signal.repo or signal.record else signal._replace(repo=repo) for signal in candidate.signals)
+    return candidate._replace(signals=tuple(signals))

@@ -14,6 +14,7 @@ from clan_learnings.harvest.candidates import (
     APPROVED,
     FOR_HOT,
     FOR_MEND,
+    FOR_PLACE,
     FOR_SHARE,
     PERSON,
     PROVISIONAL,
@@ -145,7 +146,7 @@ class Harvest:
             """Each is looked at once, and few are remembered: there may be tens of thousands."""
             for candidate in self.shelf.every(PROVISIONAL, APPROVED, RECORDED):
                 reasons = {signal.held for signal in candidate.waiting} if candidate.state != PROVISIONAL else {PERSON}
-                waiting.update(reasons & {PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED})
+                waiting.update(reasons & {PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE})
                 if candidate.state != PROVISIONAL:
                     share.update({signal.repo for signal in candidate.waiting if signal.held == FOR_SHARE})
                 if candidate.id in new:
@@ -160,7 +161,7 @@ class Harvest:
             taken,
             written,
             documents,
-            {name: waiting[name] for name in (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED)},
+            {name: waiting[name] for name in (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE)},
             dict(share.most_common()),
             [told(candidate) for _, candidate in learned],
             bloated,
@@ -200,7 +201,7 @@ def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> Summar
         waiting: Counter[str] = Counter()
         for (_, waits), count in harvest.shelf.kept.counts().items():
             waiting[waits] += count
-        reasons = (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED)
+        reasons = (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE)
         return Summary(taken, written, documents, {name: waiting[name] for name in reasons}, {}, [], [], [])
 
 

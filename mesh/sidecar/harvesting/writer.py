@@ -13,6 +13,7 @@ from clan_learnings.harvest.candidates import (
     APPROVED,
     FOR_HOT,
     FOR_MEND,
+    FOR_PLACE,
     FOR_SHARE,
     RECORDED,
     RULES,
@@ -23,6 +24,7 @@ from clan_learnings.harvest.candidates import (
 )
 from clan_learnings.harvest.clusters import rank
 from clan_learnings.harvest.drafting import draft_signal, heat
+from clan_learnings.harvest.one_place import one_place, placeless
 from clan_learnings.memory import Memory
 from clan_learnings.notebook import Pen
 from clan_learnings.repository import find
@@ -125,7 +127,7 @@ class RecordWriter:
     def _rules(self, candidate: Candidate) -> Candidate:
         """Corrections: one a session, each in its own repository. The oldest first, as they happened."""
         for signal in sorted(candidate.waiting, key=lambda each: (each.at_ms, each.session)):
-            held = self._held(signal)
+            held = self._held(candidate, signal)
             if held:
                 candidate = _with(candidate, signal._replace(held=held))
             else:
@@ -136,7 +138,7 @@ class RecordWriter:
         """All else is said once, whoever says it again; where several repositories say it, it holds everywhere."""
         said = next((signal.record for signal in candidate.signals if signal.record), "")
         if not said:
-            held = {signal: self._held(signal) for signal in candidate.waiting}
+            held = {signal: self._held(candidate, signal) for signal in candidate.waiting}
             free = [signal for signal, why in held.items() if not why]
             for signal, why in held.items():
                 candidate = _with(candidate, signal._replace(held=why))
@@ -144,10 +146,13 @@ class RecordWriter:
                 return candidate
             repos = {signal.repo for signal in free}
             first = min(free, key=lambda each: (each.at_ms, each.session))
-            candidate = self._append(candidate, first, repos.pop() if len(repos) == 1 else "")
+            is_everywhere = len(repos) > 1 and (candidate.is_accepted or not one_place(candidate.text))
+            candidate = self._append(candidate, first, "" if is_everywhere else first.repo)
             said = next((signal.record for signal in candidate.signals if signal.record), "")
         further = candidate.waiting if said else []
-        marks = [mark for signal in further if not self._held(signal) for mark in self._taken_back.mark(signal)]
+        marks = [
+            mark for signal in further if not self._held(candidate, signal) for mark in self._taken_back.mark(signal)
+        ]
         if marks:
             self._author.append(marks)
         for signal in further:
@@ -189,10 +194,12 @@ class RecordWriter:
         self._problems.append(f"{candidate.id} could not be written: {why}")
         return _with(candidate._replace(why=why), signal._replace(held=FOR_MEND))
 
-    def _held(self, signal: Signal) -> str:
+    def _held(self, candidate: Candidate, signal: Signal) -> str:
         """Why it may not leave this node; empty if it may."""
         if self._is_unshared(signal.folder):
             return UNSHARED
+        if not candidate.is_accepted and placeless(candidate, signal):
+            return FOR_PLACE
         return "" if is_shared(signal.repo, self._globs) else FOR_SHARE
 
     def _is_unshared(self, folder: str) -> bool:

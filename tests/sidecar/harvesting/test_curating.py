@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.harvest.candidates import APPROVED, MERGED, PROVISIONAL, RECORDED, REJECTED
+from clan_learnings.harvest.items import Item
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.sidecar.harvesting.curating import Curator
 from mesh.sidecar.harvesting.harvest import harvesting
@@ -168,3 +169,51 @@ def test_about_the_same_is_shown_for_choosing(farm: Farm) -> None:
         assert one.state == PROVISIONAL
         curator.reject(other.id, "")
         assert curator.linked(curator.get(one.id)) == []
+
+
+def local_rule() -> Item:
+    """A rule of one project."""
+    return correction("npm install", "use pnpm install in this project", text="Use pnpm install in this project.")
+
+
+def test_a_rule_of_an_unknown_project_waits_whatever_is_shared(tmp_path: Path) -> None:
+    """Three sessions say it, everything is shared, and still it holds nowhere else; a person says where."""
+    farm = Farm(tmp_path)
+    farm.share("*")
+    for number in range(3):
+        farm.session(f"codex:{number}", local_rule(), repo="")
+    assert farm.harvest().waiting["person"] == 1
+    assert (farm.records(), farm.hot()) == ([], [])
+    with harvesting(farm.home) as harvest:
+        answer = Curator(harvest).accept(farm_only(harvest), "github.com/acme/web")
+    assert answer["state"] == RECORDED
+    assert {record["repo"] for record in farm.records()} == {"github.com/acme/web"}
+
+
+def test_beside_sessions_with_a_repository_those_without_wait(tmp_path: Path) -> None:
+    """The rule is recorded where it is known to hold."""
+    farm = Farm(tmp_path)
+    farm.share("*")
+    farm.session("codex:1", local_rule())
+    farm.session("codex:2", local_rule(), repo="")
+    assert farm.harvest().waiting["place"] == 1
+    assert [record["repo"] for record in farm.records()] == [API]
+    with harvesting(farm.home) as harvest:
+        curator = Curator(harvest)
+        assert [each.waits_for for each in curator.queue()] == ["place"]
+        curator.accept(farm_only(harvest))
+        with pytest.raises(UsageError, match="is known"):
+            curator.accept(farm_only(harvest), API)
+    assert {record.get("repo", "") for record in farm.records()} == {API, ""}
+    assert farm.harvest().waiting["place"] == 0
+
+
+def test_a_fact_of_this_project_is_not_made_global_by_two_repositories(tmp_path: Path) -> None:
+    """Each has its own project in mind."""
+    farm = Farm(tmp_path)
+    farm.share("*")
+    said = fact("The tests of billing in this project need postgres 16.")
+    farm.session("codex:1", said)
+    farm.session("codex:2", said, repo="github.com/acme/web")
+    farm.harvest()
+    assert [record["repo"] for record in farm.records("discoveries")] == [API]
