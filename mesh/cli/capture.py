@@ -4,18 +4,20 @@ import argparse
 import os
 import time
 
+from clan_learnings.capture.places import AGENTS
+from clan_learnings.capture.recognise import all_flavours
 from mesh.cli.arguments import parser
 from mesh.cli.bar import Bar
-from mesh.cli.main import EXIT_FAILED, EXIT_OK
+from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
 from mesh.cli.output import plain, print_json, tell
-from mesh.core.errors import UsageError
+from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.moment import span
 from mesh.sidecar.capturing.capture import Capture
 from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
 from mesh.sidecar.capturing.report import Report
 from mesh.sidecar.capturing.retention import keep_within
 from mesh.sidecar.capturing.settings import CaptureSettings, read_settings, write_settings
-from mesh.store.catalogue import Catalogue, is_there
+from mesh.store.catalogue import PREFIX_CHARS, Catalogue, is_there
 from mesh.store.home import open_home
 
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
@@ -167,16 +169,42 @@ def _status(home: str, *, as_json: bool) -> int:
 
 def _forget(home: str, given: argparse.Namespace) -> int:
     with Catalogue(home) as catalogue:
-        sessions, had_body = catalogue.forget(given.forget)
+        try:
+            what = _meant(catalogue, given.forget)
+        except AmbiguousId as error:
+            complain(error)
+            return EXIT_USAGE
+        sessions, had_body = catalogue.forget(what)
     if given.json:
         print_json({"forgotten": sessions, "body": had_body})
         return EXIT_OK
     if not sessions:
-        print(f"{plain(given.forget)} was not captured; it will not be")
+        print(f"{plain(what)} was not captured; it will not be")
     for session in sessions:
         print(f"{plain(session)} is forgotten: body, digest and items; it will not be captured again")
     tell("what was made of it before, if anything, is still there; to take that back: mesh retract, mesh erase")
     return EXIT_OK
+
+
+def _meant(catalogue: Catalogue, text: str) -> str:
+    """What is to be forgotten: a path, a captured session by its name or an unmistakable part of it, or one that may come."""
+    if os.path.lexists(text) or catalogue.known(os.path.abspath(text)) is not None:
+        return text
+    flavour, _, own = text.partition(":")
+    close = catalogue.called(text)
+    if len(close) > 1:
+        raise AmbiguousId(f"{text} may be several sessions", close)
+    if close:
+        is_whole = close[0] in (text, f"{close[0].partition(':')[0]}:{text}")
+        if not is_whole and len(own or text) < PREFIX_CHARS:
+            raise AmbiguousId(f"{text} is too short for the beginning of a session's id", close)
+        return close[0]
+    if own and flavour in {*AGENTS, *(each.NAME for each in all_flavours())}:
+        return text
+    raise UnknownId(
+        f"no session that was captured goes by {text!r}, and no file",
+        "name it as records do, AGENT:ID, or by the path of its transcript; what is kept: mesh capture --status",
+    )
 
 
 def _readable(size: int) -> str:

@@ -28,9 +28,11 @@ from mesh.store.captured import (
     Told,
 )
 from mesh.store.catalogue_schema import MIGRATIONS
+from mesh.store.forgotten import Forgotten
 from mesh.store.local_database import LocalDatabase
 
 FOLDER, FILE = "capture", "catalogue.db"
+PREFIX_CHARS = 6  # of a session's id that name it, if no other one begins so
 _PAGE = 200  # digests read at once
 _KNOWN = (
     "SELECT file, device, inode, size, mtime_ns, cursor, lines, hash, state, why, flavour, rules, "
@@ -52,6 +54,8 @@ class Catalogue:
         self._run = self._database.run
         self._bodies = Bodies(os.path.join(folder, BODIES))
         os.makedirs(os.path.join(folder, BODIES), mode=0o700, exist_ok=True)
+        self._forgotten = Forgotten(home)
+        self._forgotten.add(row[0] for row in self._run("SELECT what FROM forgotten"))  # of before there was a list
 
     def close(self) -> None:
         """Release the file. Safe to call twice."""
@@ -106,10 +110,13 @@ class Catalogue:
         for session in told:
             rival = self._run("SELECT file, weight FROM sessions WHERE key=?", (session.key,)).fetchone()
             if rival is not None and rival[0] != file and rival[1] >= session.weight:
-                self._run("INSERT OR IGNORE INTO copies VALUES(?,?)", (file, session.key))
+                self._note_copy(file, session.key, session.weight)
                 continue
             if rival is not None and rival[0] != file:
                 losers.add(rival[0])
+                self._note_copy(rival[0], session.key, rival[1])
+            elif rival is not None and session.weight < rival[1] and self._hand_over(file, session):
+                continue
             own.append(session)
         self._replace_sessions(file, own, now_ms)
         if not state and taking.state == TAKEN and told and not own:
@@ -132,6 +139,23 @@ class Catalogue:
         if state:
             self._run("UPDATE files SET state=? WHERE file=?", (state, file))
         return state or taking.state
+
+    def _note_copy(self, file: int, key: str, weight: int) -> None:
+        self._run("INSERT OR REPLACE INTO copies VALUES(?,?,?)", (file, key, weight))
+
+    def _hand_over(self, file: int, session: Told) -> bool:
+        """A file was cut: if a copy has more of its session, that stands for it from now on, and is read anew for its body."""
+        found = self._run(
+            "SELECT file, weight FROM copies WHERE key=? AND file<>? AND weight>? ORDER BY weight DESC, file LIMIT 1",
+            (session.key, file, session.weight),
+        ).fetchone()
+        if found is None:
+            return False
+        self._run("UPDATE sessions SET file=?, weight=? WHERE key=?", (*found, session.key))
+        self._run("DELETE FROM copies WHERE file=? AND key=?", (found[0], session.key))
+        self._run("UPDATE files SET size=-1, state=? WHERE file=? AND state=?", (TAKEN, found[0], COPY))
+        self._note_copy(file, session.key, session.weight)
+        return True
 
     def _file(self, taking: Taking, now_ms: int) -> int:
         """The row of a file, written anew under the number it has."""
@@ -271,6 +295,7 @@ class Catalogue:
             files = {owner for _, owner in rows} | ({file} if file is not None else set())
             files |= {row[0] for row in self._run(f"SELECT file FROM copies WHERE key IN ({_EACH})", (_json(keys),))}
             marks += [b"s:" + key.encode("utf-8", "surrogatepass") for key in keys]
+            self._forgotten.add(marks)
             for mark in marks:
                 self._run("INSERT OR IGNORE INTO forgotten VALUES(?,?)", (mark, now_ms))
             self._run(f"DELETE FROM sessions WHERE key IN ({_EACH})", (_json(keys),))
@@ -284,13 +309,24 @@ class Catalogue:
         self._database.rewrite()
         return keys, bool(void)
 
+    def called(self, what: str) -> list[str]:
+        """Captured sessions by a name that is not whole: the id without its agent, or the beginning of either."""
+        whole: dict[str, None] = {}
+        begun: dict[str, None] = {}
+        for names in self._run("SELECT name, key FROM sessions ORDER BY name, key"):
+            for found, is_so in ((whole, str.__eq__), (begun, str.startswith)):
+                name = next((each for each in names if is_so(each, what) or is_so(each.partition(":")[2], what)), "")
+                if name:
+                    found[name] = None
+        return list(whole or begun)
+
     def _is_forgotten(self, session: Told) -> bool:
         return any(
             self._has_forgotten(b"s:" + text.encode("utf-8", "surrogatepass")) for text in (session.key, session.name)
         )
 
     def _has_forgotten(self, mark: bytes) -> bool:
-        return self._run("SELECT 1 FROM forgotten WHERE what=?", (mark,)).get is not None
+        return mark in self._forgotten
 
     # What sampling remembers
 
@@ -335,7 +371,7 @@ class Catalogue:
             size,
             unanalysed or 0,
             run("SELECT count(*) FROM losses").get,
-            run("SELECT count(*) FROM forgotten").get,
+            len(self._forgotten),
         )
 
 

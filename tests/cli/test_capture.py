@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,46 @@ def test_a_forgotten_session_stays_away(home: str, sessions: Path, capsys: pytes
     Path(best["path"]).touch()
     assert told(capsys, "capture", str(sessions), "--home", home)["forgotten"] == 1
     assert best["key"] not in {each["key"] for each in told(capsys, "sample", str(sessions), "--home", home)["sample"]}
+
+
+def test_a_forgotten_session_stays_away_after_the_folder_was_deleted(
+    home: str, sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The list is in the home, for its owner, and names nothing."""
+    told(capsys, "capture", str(sessions), "--home", home)
+    with Catalogue(home) as catalogue:
+        one, other = list(catalogue.digests())[:2]
+    told(capsys, "capture", "--forget", one.session, "--home", home)
+    told(capsys, "capture", "--forget", other.path, "--home", home)
+    shutil.rmtree(Path(home) / "capture")
+    assert told(capsys, "capture", str(sessions), "--home", home)["forgotten"] == 2
+    with Catalogue(home) as catalogue:
+        assert not {one.key, other.key} & catalogue.keys()
+        assert catalogue.counts().forgotten == 3  # a path, and two sessions
+    kept = Path(home) / "forgotten"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert one.session.partition(":")[2].encode() not in kept.read_bytes()
+
+
+def test_a_session_is_forgotten_by_its_bare_id_or_the_beginning_of_it(
+    home: str, sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What may be several is listed, what is unknown says what to do, and what may still come can be forbidden."""
+    told(capsys, "capture", str(sessions), "--home", home)
+    with Catalogue(home) as catalogue:
+        names = sorted(catalogue.keys())
+    own = [name.partition(":")[2] for name in names]
+    length = next(size for size in range(6, 100) if sum(each.startswith(own[1][:size]) for each in own) == 1)
+    assert told(capsys, "capture", "--forget", own[0], "--home", home)["forgotten"] == [names[0]]
+    assert told(capsys, "capture", "--forget", own[1][:length], "--home", home)["forgotten"] == [names[1]]
+    assert run(["capture", "--forget", names[2].partition(":")[0] + ":", "--home", home]) == 2
+    assert names[2] in capsys.readouterr().err
+    for unknown in ("nobody-knows-it", "/not/there.jsonl", "nobody:1"):
+        assert run(["capture", "--forget", unknown, "--home", home]) == 1
+        assert "next: " in capsys.readouterr().err
+    assert told(capsys, "capture", "--forget", "codex:to-come", "--home", home)["forgotten"] == []
+    with Catalogue(home) as catalogue:
+        assert sorted(catalogue.keys()) == names[2:]
 
 
 def test_the_switch_and_the_budget_are_kept(home: str, capsys: pytest.CaptureFixture[str]) -> None:

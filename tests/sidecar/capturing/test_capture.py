@@ -91,6 +91,33 @@ def test_a_session_in_two_files_is_counted_once(catalogue: Catalogue, tmp_path: 
     assert capture(catalogue, long, short).unchanged == 2
 
 
+def test_a_fuller_copy_stands_for_a_session_whose_file_was_cut(catalogue: Catalogue, tmp_path: Path) -> None:
+    """At once; its body is there after the next run."""
+    first = write(tmp_path / "a.jsonl", "one", "two", "three")
+    copy = write(tmp_path / "b.jsonl", "one", "two", "three")
+    assert capture(catalogue, first, copy).copies == 1
+    write(first, "one")
+    assert capture(catalogue, first, copy).copies == 1
+    assert texts(catalogue) == [["one", "two", "three"]]
+    assert [each.path for each in catalogue.digests()] == [str(copy)]
+    capture(catalogue, first, copy)
+    assert catalogue.body(str(copy)) == copy.read_bytes()
+    assert texts(catalogue) == [["one", "two", "three"]]
+    assert capture(catalogue, first, copy).unchanged == 2
+
+
+def test_a_copy_that_was_overtaken_stands_again_when_the_other_is_cut(catalogue: Catalogue, tmp_path: Path) -> None:
+    """And the fullest of several does."""
+    files = [write(tmp_path / f"{number}.jsonl", *["one", "two", "three"][:number]) for number in (1, 2, 3)]
+    for path in files:
+        capture(catalogue, path)
+    write(files[2], "one")
+    for _ in range(2):
+        capture(catalogue, *files)
+    assert texts(catalogue) == [["one", "two"]]
+    assert [each.path for each in catalogue.digests()] == [str(files[1])]
+
+
 def test_two_sessions_of_one_file_are_two(catalogue: Catalogue, tmp_path: Path) -> None:
     """Each has its digest; the body is one."""
     path = write(tmp_path / "a.jsonl", "one", name="s1")
