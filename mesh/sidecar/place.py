@@ -35,7 +35,7 @@ class Place:
         from clan_learnings.records import About
         from clan_learnings.repository import claim
 
-        around = self.look(node, said.get("session") or "")
+        around = self.look(node, said.get("session") or "", said.get("agent") or "")
         if said.get("is_global"):
             repo = ""
         elif said.get("repo") and said["repo"] != HERE:
@@ -45,17 +45,20 @@ class Place:
         facts = {name: said[name] for name in SHARED if said.get(name) is not None}
         return About(repo=repo, agent=said.get("agent") or self.agent or around.agent, session=around.session, **facts)
 
-    def look(self, node: bytes, session: str = "") -> Surroundings:
-        """Agent, session and repository, as the environment, the folder and the processes above tell."""
+    def look(self, node: bytes, session: str = "", agent: str = "") -> Surroundings:
+        """Agent, session and repository, as the environment, the folder and the processes above tell. An id alone is of the agent that was named."""
         from clan_learnings.process_tree import ancestors
-        from clan_learnings.surroundings import look_around
+        from clan_learnings.surroundings import is_session, look_around
 
+        session, agent = session or self._session, agent or self.agent
+        if session and agent and not is_session(session) and is_session(f"{agent}:{session}"):
+            session = f"{agent}:{session}"
         return look_around(
             self._environ,
             self._folder or _current(),
             node=node,
             day=time.strftime("%Y-%m-%d", time.gmtime()),
-            session=session or self._session,
+            session=session,
             left=os.path.join(self._home, NOTES),
             tree=ancestors(),
         )

@@ -74,7 +74,7 @@ def test_every_option_of_a_discovery_reaches_the_record(alpha: Shell) -> None:
         "category": "build-errors",
         "severity": "high",
         "agent": "codex",
-        "session": "shell:s1",
+        "session": "codex:s1",
         "confidence": 0.6,
         "evidence": "log.txt",
         "minutes_lost": 30,
