@@ -22,6 +22,10 @@ NOTICED, PROVISIONAL, APPROVED, RECORDED, REJECTED, MERGED = STATES = (
 FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE = "share", "hot", "mend", "unshared", "place"
 BY_HAND = (FOR_HOT, FOR_MEND, FOR_PLACE)  # a person lets it go
 PERSON, WRITER = "person", "writer"  # who else it may wait for
+# Why something is held back from making its pattern HOT.
+HELD = "with it the pattern would be HOT, in every context, through harvested sessions alone"
+OLD_NEWS = f"{HELD}, all of them older than 90 days"
+TOO_HOT = f"{HELD}, and this run has made as many HOT as it may (mesh settings hot-a-run)"
 BY_MODEL = "#model"  # behind the key of a transcript: what a model found in it, which no reading of it makes void
 
 # What can be said in the same words and mean the same: rules are compared by what is wrong and what is right, the rest as it stands.
@@ -162,6 +166,22 @@ class Candidate(NamedTuple):
     def is_wiped(self) -> bool:
         """Its words are gone, and are not kept again, whoever says them."""
         return self.state == REJECTED and not self.text
+
+    @property
+    def because(self) -> str:
+        """Why it waits, or is what it is, in words for a person. What is held back says so, also where a part of it is recorded."""
+        match self.waits_for:
+            case "hot":
+                return self.why if self.why in (OLD_NEWS, TOO_HOT) else HELD
+            case "place":
+                return f"it speaks of one place, and a session does not tell which: mesh curate --accept {self.id} --repo REPO"
+            case "share":
+                repo = next((each.repo for each in self.waiting if each.held == FOR_SHARE), "") or "'*'"
+                return f"{self.why}; it leaves this node once its repository is shared: mesh share {repo}"
+            case "unshared":
+                return f"{self.why}; it stays here: its repository says share = false in .clan-mesh.toml"
+            case _:
+                return self.why
 
     def wiped(self, why: str) -> "Candidate":
         """What is left of one that was taken back as a record: its name."""

@@ -77,7 +77,10 @@ def judged(candidate: Candidate, bar: Bar) -> Candidate:
 def _level(candidate: Candidate, bar: Bar) -> tuple[str, str]:
     stated = any(signal.is_human for signal in candidate.signals)
     if candidate.frequency < bar.keep_signals and not stated:
-        return NOTICED, f"seen once; {bar.keep_signals} signals, or a person's word, keep it"
+        return (
+            NOTICED,
+            f"seen {_number(candidate.frequency, 'time')}; {bar.keep_signals} signals, or a person's word, keep it",
+        )
     kept = "a person said it" if stated else _number(candidate.frequency, "signal")
     missing = lacks(candidate, bar)
     if missing:

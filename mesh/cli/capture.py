@@ -10,6 +10,7 @@ from mesh.cli.arguments import parser
 from mesh.cli.bar import Bar
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
 from mesh.cli.output import plain, print_json, tell
+from mesh.cli.telling import number_of
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.moment import span
 from mesh.sidecar.capturing.capture import Capture
@@ -83,11 +84,11 @@ def _capture(home: str, given: argparse.Namespace) -> int:
 
 
 def _print(report: Report, seconds: float) -> None:
-    print(f"discovered  {report.discovered:,} files")
+    print(f"discovered  {number_of(report.discovered, 'file')}")
     grown = f", {report.continued:,} of them had grown" if report.continued else ""
     would = "would be " if report.is_dry else ""
     print(
-        f"ingested    {report.ingested:,} files {would}taken in: {report.sessions:,} sessions, {report.items:,} items{grown}"
+        f"ingested    {number_of(report.ingested, 'file')} {would}taken in: {number_of(report.sessions, 'session')}, {number_of(report.items, 'item')}{grown}"
     )
     if report.flavours:
         print(f"            {', '.join(f'{plain(name)} {count:,}' for name, count in sorted(report.flavours.items()))}")
@@ -158,7 +159,9 @@ def _status(home: str, *, as_json: bool) -> int:
         print("kept       nothing yet")
         return EXIT_OK
     files = ", ".join(f"{count:,} {state}" for state, count in sorted(counts.files.items()))
-    print(f"kept       {counts.sessions:,} sessions; {counts.bodies:,} bodies, {counts.body_bytes / 1e6:,.1f} MB")
+    print(
+        f"kept       {number_of(counts.sessions, 'session')}; {counts.bodies:,} {'body' if counts.bodies == 1 else 'bodies'}, {counts.body_bytes / 1e6:,.1f} MB"
+    )
     print(f"files      {files or 'none'}")
     if counts.unanalysed:
         print(f"waiting    {counts.unanalysed:,} bodies without a digest")

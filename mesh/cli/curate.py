@@ -87,10 +87,20 @@ def _list(given: Given, curator: Curator, *, everything: bool) -> int:
         return EXIT_OK
     for each in found:
         print(line_of(each))
-        print(f"          {plain(each['why'])}")
+        if each["text"]:  # else it was erased, which its line says
+            print(f"          {_why(each)}")
     if not found:
         tell("nothing waits for a person" if not everything else "nothing is kept yet\n  next: mesh harvest")
     return EXIT_OK
+
+
+def _why(told: dict[str, Any]) -> str:
+    """Why it waits; of what is recorded, as what."""
+    records = list(dict.fromkeys(each["record"] for each in told["evidence"] if each["record"]))
+    said = f"recorded as {', '.join(records[:3])}" + (f" and {len(records) - 3} more" if len(records) > 3 else "")
+    if not records:
+        return plain(told["why"])
+    return said if not told["waits_for"] else f"{said}; the rest waits: {plain(told['why'])}"
 
 
 def _auto(given: Given, curator: Curator) -> int:
@@ -134,8 +144,13 @@ def decided(answer: dict[str, Any], action: str) -> str:
             return f"{answer['id']}  accepted; a record says it already"
         if answer["trouble"]:
             return f"{answer['id']}  accepted, but {plain(answer['trouble'][0])}"
-        repo = next(iter(answer["repos"]), "") or "*"
-        return f"{answer['id']}  accepted; it leaves this node once its repository is shared: mesh share {plain(repo)}"
+        if answer["waits_for"] == "unshared":
+            return (
+                f"{answer['id']}  accepted; but it stays here: its repository says share = false in .clan-mesh.toml,"
+                " which no mesh share undoes\n  next: change that line there, then mesh share REPO"
+            )
+        repo = plain(next((each["repo"] for each in answer["evidence"] if each["held"] == "share"), "")) or "'*'"
+        return f"{answer['id']}  accepted; it leaves this node once its repository is shared: mesh share {repo}"
     if action == "merge":
         return f"{answer['id']}  has it all now: {number_of(answer['sessions'], 'session')}, {answer['state']}"
     return f"{answer['id']}  {answer['state']}: {plain(answer['text'] if action == 'edit' else answer['why'])}"

@@ -113,7 +113,7 @@ def screen(candidate: Candidate, linked: list[Candidate], place: str, width: int
         f"{number_of(candidate.frequency, 'time')} in {number_of(candidate.sessions, 'session')} of"
         f" {', '.join(candidate.flavours)}{across}; in {', '.join(repo or 'no repository' for repo in candidate.repos)}", "  ", width,
     )]  # fmt: skip
-    lines += _wrapped(f"waits because: {_because(candidate)}", "  ", width)
+    lines += _wrapped(f"waits because: {candidate.because}", "  ", width)
     more = [problem for problem in candidate.problems if problem not in candidate.why]
     lines += [line for problem in more for line in _wrapped(problem, "  problem: ", width)]
     for signal in candidate.signals[:_EVIDENCE]:
@@ -122,13 +122,6 @@ def screen(candidate: Candidate, linked: list[Candidate], place: str, width: int
     for number, other in enumerate(linked, 1):
         lines += _wrapped(f"{other.id} {other.text}", f"  about the same, {number}: ", width)[:2]
     return lines
-
-
-def _because(candidate: Candidate) -> str:
-    held = {signal.held for signal in candidate.waiting}
-    if "hot" in held:
-        return "with it the pattern would be HOT, in every context, through harvested sessions alone"
-    return candidate.why
 
 
 def _wrapped(text: str, start: str, width: int) -> list[str]:

@@ -56,7 +56,9 @@ def _detect(given: Given) -> int:
 
 
 def line_of(told: dict[str, Any]) -> str:
-    """A candidate in two lines."""
+    """A candidate in two lines; of one that was erased, one."""
+    if not told["text"]:
+        return f"{told['id']}  {told['state']:<11}  {told['kind']:<10}  {plain(told['why'])}: nothing of it is kept"
     repos = ", ".join(place_name(repo) if repo else "no repository" for repo in told["repos"][:3])
     more = f" and {len(told['repos']) - 3} more" if len(told["repos"]) > 3 else ""
     cost = f"; ${told['dollars']:.2f}" if told["dollars"] is not None else ""

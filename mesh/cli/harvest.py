@@ -101,11 +101,13 @@ def _captured(home: str, files: list[Any]) -> Report:
 
 
 def _print(report: Report, told: dict[str, Any]) -> None:
-    print(f"captured   {report.ingested:,} of {report.discovered:,} files; {report.unchanged:,} were known")
+    print(
+        f"captured   {report.ingested:,} of {number_of(report.discovered, 'file')}; {report.unchanged:,} known before"
+    )
     print(f"read       {number_of(told['sessions'], 'session')}, {number_of(told['items'], 'item')}")
     again = f", {told['rejected_again']} of them to what was rejected" if told["rejected_again"] else ""
     print(
-        f"learned    {number_of(told['founded'], 'candidate')}; {told['merged']} signals merged into those there were{again}"
+        f"learned    {number_of(told['founded'], 'candidate')}; {number_of(told['merged'], 'signal')} merged into those there were{again}"
     )
     for each in told["learned"][:_SHOWN]:
         print(f"           {each['id']}  {each['state']:<11}  {plain(each['text'], 200)}")
@@ -141,4 +143,6 @@ def _print_waiting(told: dict[str, Any]) -> None:
             print(f"           {count:>5}  {place_name(repo) if repo else 'no repository: mesh share *'}")
         tell("  next: mesh share REPO, then mesh harvest")
     if waiting["unshared"]:
-        print(f"           {waiting['unshared']} stay here: their repository says share = false in .clan-mesh.toml")
+        print(
+            f"           {number_of(waiting['unshared'], 'candidate')} kept here: the repository says share = false in .clan-mesh.toml"
+        )

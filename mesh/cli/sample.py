@@ -8,6 +8,7 @@ import time
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK
 from mesh.cli.output import Progress, plain, print_json, tell, when
+from mesh.cli.telling import number_of
 from mesh.core.errors import DiskFull, HomeBusy, HomePermissions, NoHome, UsageError
 from mesh.core.moment import span
 
@@ -105,7 +106,7 @@ def _sample(given: argparse.Namespace) -> int:
     for why, number in found.skipped.items():
         tell(f"skipped {number:,}: {plain(why)}")
     tell(
-        f"{len(chosen):,} of {len(scored):,} sessions in {len(files):,} files; {found.counted:,} counted, "
+        f"{len(chosen):,} of {number_of(len(scored), 'session')} in {number_of(len(files), 'file')}; {found.counted:,} counted, "
         f"{found.remembered:,} remembered, in {time.monotonic() - began:.1f} s"
     )
     return EXIT_OK

@@ -122,7 +122,7 @@ def place_name(repo: str) -> str:
 
 def number_of(count: int, noun: str) -> str:
     """`1 session`, `2 sessions`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def occurrences(answer: dict[str, Any]) -> str:

@@ -215,7 +215,7 @@ def told(candidate: Candidate) -> dict[str, Any]:
         "wrong": candidate.wrong,
         "right": candidate.right,
         "state": candidate.state,
-        "why": candidate.why,
+        "why": candidate.because,
         "waits_for": candidate.waits_for,
         "confidence": candidate.confidence,
         "frequency": candidate.frequency,

@@ -15,8 +15,10 @@ from clan_learnings.harvest.candidates import (
     FOR_MEND,
     FOR_PLACE,
     FOR_SHARE,
+    OLD_NEWS,
     RECORDED,
     RULES,
+    TOO_HOT,
     UNSHARED,
     WRITER,
     Candidate,
@@ -179,7 +181,8 @@ class RecordWriter:
             warmth = heat(memory, drafted.pattern, signal, self._now_ms)
             if warmth.is_old_news or (warmth.becomes_hot and self._hot_left <= 0):
                 self._held_hot += 1
-                return _with(candidate, signal._replace(held=FOR_HOT))
+                why = OLD_NEWS if warmth.is_old_news else TOO_HOT
+                return _with(candidate._replace(why=why), signal._replace(held=FOR_HOT))
             if warmth.becomes_hot:
                 self._hot_left -= 1
                 self._hot.append(drafted.pattern)

@@ -11,6 +11,7 @@ from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.sidecar.harvesting.curating import Curator
 from mesh.sidecar.harvesting.harvest import harvesting
 from tests.clan_learnings.harvest.signals import correction, fact
+from tests.end_to_end.commands import done
 from tests.sidecar.harvesting.homes import API, Farm
 
 
@@ -217,3 +218,62 @@ def test_a_fact_of_this_project_is_not_made_global_by_two_repositories(tmp_path:
     farm.session("codex:2", said, repo="github.com/acme/web")
     farm.harvest()
     assert [record["repo"] for record in farm.records("discoveries")] == [API]
+
+
+def listed(farm: Farm, *options: str) -> str:
+    """What `mesh curate --list` prints."""
+    return done(farm.home, "curate", "--list", *options)
+
+
+def test_the_list_says_why_what_is_held_back_waits(tmp_path: Path) -> None:
+    """Sessions that are all long past make nothing HOT; what is recorded of it is named."""
+    farm = Farm(tmp_path)
+    farm.share(API)
+    for number in range(3):
+        farm.session(f"codex:{number}", correction(), days_ago=200 + number)
+    assert farm.harvest().written.held_hot == 1
+    shown = listed(farm)
+    assert "recorded as" in shown
+    assert "the rest waits: with it the pattern would be HOT" in shown
+    assert "all of them older than 90 days" in shown
+
+
+def test_the_list_says_that_the_limit_of_a_run_was_reached(tmp_path: Path) -> None:
+    """And with which setting it is raised."""
+    farm = Farm(tmp_path)
+    farm.share(API)
+    done(farm.home, "settings", "hot-a-run", "0")
+    for number in range(3):
+        farm.session(f"codex:{number}", correction())
+    farm.harvest()
+    assert "mesh settings hot-a-run" in listed(farm)
+
+
+def test_what_was_erased_has_one_line_and_no_empty_numbers(farm: Farm) -> None:
+    """Nothing of it is kept to be told."""
+    farm.session("codex:1", correction())
+    farm.harvest()
+    with harvesting(farm.home) as harvest:
+        (kept,) = harvest.shelf.every()
+        with harvest.shelf.kept.writing():
+            harvest.shelf.put(kept.wiped("erased"), [])
+    (line,) = listed(farm, "--all").splitlines()
+    assert line.startswith(kept.id)
+    assert line.endswith("erased: nothing of it is kept")
+
+
+def test_who_accepts_where_the_repository_forbids_sharing_is_told_so(tmp_path: Path) -> None:
+    """`mesh share` alone would not help."""
+    farm = Farm(tmp_path)
+    folder = tmp_path / "repo"
+    (folder / ".git" / "objects").mkdir(parents=True)
+    (folder / ".git" / "refs").mkdir()
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    (folder / ".clan-mesh.toml").write_text("share = false\n", encoding="utf-8")
+    farm.share("*")
+    farm.session("codex:1", fact(is_stated=True), folder=str(folder))
+    farm.harvest()
+    (kept,) = farm.candidates()
+    said = done(farm.home, "curate", "--accept", kept.id)
+    assert "share = false in .clan-mesh.toml" in said
+    assert "next: change that line there" in said
