@@ -43,6 +43,7 @@ MEDIUM = "medium"
 
 # What only harvested records have: when they were written (their stamp is their session's time), and whether a person let them in.
 HARVESTED, CURATED = "harvested_ms", "curated"
+BESIDE = "beside"  # of a harvested document: the whole id of the record it was made beside
 OLD_NEWS_MS = 90 * 86_400_000
 
 # What `mesh edit` may change. Who said it, in which session and by what right is not among it.

@@ -2,6 +2,8 @@
 
 import os
 
+from clan_learnings.documents.beside import documents_beside
+from clan_learnings.memory import Memory
 from clan_learnings.redaction import describe, redact
 from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
@@ -18,7 +20,8 @@ from mesh.sidecar.history import locate
 from mesh.sidecar.renderer import FOLDER, render
 from mesh.store.home import Home, open_home
 from mesh.store.pages import Shelf
-from mesh.store.provenance import edits_of
+from mesh.store.provenance import edits_of, provenance
+from mesh.store.reading import Reader
 from mesh.store.store import Store
 
 
@@ -39,10 +42,16 @@ def main(argv: list[str]) -> int:
     _require_erasable(store, tag, given.id)
     private = store.mesh != home.mesh
     author = home.author(private=private)
-    authors = dict(edits_of(store, tag)) | {tag: store.feeds.by_tag(tag)[0][0].feed.node}
+    documents = _documents(store, tag)
+    authors = _authors(store, tag)
+    own = len(authors)
+    for document in documents:
+        authors |= _authors(store, document)
     mine, new, left, waits = erase(home, author, authors, given.reason)
-    if tag not in mine:
-        author.append([Removal((tag,), given.reason)])
+    removed = tuple(item for item in (tag, *documents) if item not in mine)
+    if removed:
+        author.append([Removal(removed, given.reason)])
+    edits = max(0, sum(item in mine for item in list(authors)[:own]) - 1)
     finished = author.store.scrub()
     sessions: list[str] = []
     if not private:
@@ -58,12 +67,16 @@ def main(argv: list[str]) -> int:
                 "finished": finished,
                 "waits": waits,
                 "sessions": sessions,
+                "documents": [text_id(document) for document in documents],
             }
         )
     elif mine and not new:
         print(f"{text_id(tag)[:8]} was erased before; see by whom: mesh why {text_id(tag)[:8]}")
     elif mine and not waits:
-        print(f"erased {text_id(tag)[:8]} and {len(mine) - 1} edits of it; hash, author and reason stay")
+        print(f"erased {text_id(tag)[:8]} and {edits} edits of it; hash, author and reason stay")
+    for document in documents if not given.json and not waits else ():
+        done = "removed" if document in removed else "erased"
+        print(f"{done} {text_id(document)[:8]}, the learning that was made beside it, too")
     if waits:
         tell(
             "mesh: this node is not admitted yet, so its word counts nowhere: the text goes, here too, once it is\n"
@@ -102,6 +115,18 @@ def _render(home: Home) -> None:
         render(home.path, Files(folder), lambda: None)
     except (MeshError, OSError) as error:
         tell(f"mesh: the files in {folder} may still hold it: {error}\n  next: mesh render, or delete that folder")
+
+
+def _documents(store: Store, tag: bytes) -> list[bytes]:
+    """Learnings that were harvested beside a record say the same, so they go with it."""
+    record = provenance(store, tag).record
+    memory = Memory(Reader(store.database.connection))
+    return [note.tag for note in documents_beside(memory, tag, record if isinstance(record, dict) else None)]
+
+
+def _authors(store: Store, tag: bytes) -> dict[bytes, bytes]:
+    """The bodies that hold a record's text, and who wrote them."""
+    return dict(edits_of(store, tag)) | {tag: store.feeds.by_tag(tag)[0][0].feed.node}
 
 
 def _require_erasable(store: Store, tag: bytes, text: str) -> None:

@@ -32,6 +32,10 @@ def _retract(given: Given) -> int:
         if answer["pattern"]:
             ended = "; not HOT any more" if answer["was_hot"] and not answer["is_hot"] else ""
             print(f"  {plain(answer['pattern'], 100)}: {number_of(answer['sessions'], 'session')} left{ended}")
+    for name in answer["documents"]:
+        tell(
+            f"mesh: {name} is a learning that was made beside it, and still says so\n  next: mesh retract {name} --reason REASON, or mesh erase {name} --reason REASON"
+        )
     if answer["redacted"]:
         tell(f"mesh: taken out before it was written: {answer['redacted']}")
     return EXIT_OK

@@ -110,9 +110,10 @@ class Desk:
 
         def write(author: Author, memory: Memory, note: Note, pen: Pen) -> dict[str, Any]:
             shown, before = answers.shown(memory, note), answers.count(memory, note.pattern)
+            documents = _documents_beside(memory, note)
             _append(author, draft_retraction(note, reason, pen))
             sessions, hot = answers.count(self._memory(author), note.pattern)
-            return shown | {"sessions": sessions, "was_hot": before[1], "is_hot": hot}
+            return shown | {"sessions": sessions, "was_hot": before[1], "is_hot": hot, "documents": documents}
 
         return self._change(text, write)
 
@@ -351,3 +352,14 @@ def _live(memory: Memory, tag: bytes, text: str) -> Note:
     if note is None:
         raise UsageError(f"{text} is not live any more", f"see what became of it: mesh why {text}")
     return note
+
+
+def _documents_beside(memory: Memory, note: Note) -> list[str]:
+    """The ids of learning documents that were harvested beside a record, and say the same."""
+    from clan_learnings.records import HARVESTED
+
+    if HARVESTED not in note.record:
+        return []
+    from clan_learnings.documents.beside import documents_beside
+
+    return [memory.reader.short_id(found.tag) for found in documents_beside(memory, note.tag, note.record)]

@@ -15,7 +15,7 @@ from clan_learnings.harvest.candidates import BY_MODEL, Candidate, Signal
 from clan_learnings.harvest.items import item_from
 from clan_learnings.memory import Memory
 from clan_learnings.notebook import Pen
-from clan_learnings.records import HARVESTED, About
+from clan_learnings.records import BESIDE, HARVESTED, About
 from mesh.core.draft import NewRecord
 from mesh.core.errors import UsageError
 from mesh.store.author import Author
@@ -98,7 +98,7 @@ def _write(
         return []
     (draft,) = drafts
     assert isinstance(draft, NewRecord)
-    receipt = author.append([draft._replace(record=draft.record | {HARVESTED: now_ms})])
+    receipt = author.append([draft._replace(record=draft.record | {HARVESTED: now_ms, BESIDE: signal.record})])
     short = Reader(author.store.database.connection).short_id(receipt.tags[0])
     return [{"id": short, "title": answer["title"], "quality": answer["quality"], "candidate": candidate.id}]
 
