@@ -199,7 +199,18 @@ def _solution(focus: Item | None, failure: Failure | None, saying: list[str]) ->
         parts += [f"{WORKED} a change of `{changed}`."] if changed else [WORKED, _fenced(failure.fix, _COMMAND_CHARS)]
     elif saying and focus is not None and focus.kind == CORRECTION:
         parts.append(f"In the words of the person who corrected it: {saying[0]}")
+    if focus is not None and focus.kind == CORRECTION and focus.done:
+        parts += _done(focus)
     return "\n\n".join(parts)
+
+
+def _done(focus: Item) -> list[str]:
+    """What the agent did after a correction. That it is what was asked for is said only where it speaks of the same."""
+    is_asked = bool(words_of(focus.done) & words_of(f"{focus.right} {focus.quote}"))
+    said = WORKED if is_asked else "What was done next:"
+    if focus.done.startswith("`") and focus.done.endswith("`"):
+        return [said, _fenced(focus.done[1:-1], _COMMAND_CHARS)]
+    return [f"{said} {one_line(_safe(focus.done), _COMMAND_CHARS)}"]
 
 
 def _example(focus: Item | None, failure: Failure | None) -> str:

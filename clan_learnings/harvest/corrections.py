@@ -1,24 +1,26 @@
 """Items from where a person put the model right. Where that happened is `capture.corrections`' business; here it becomes a sentence."""
 
+from clan_learnings.capture.attempts import State
 from clan_learnings.capture.corrections import Correction, Manner, corrections_in
 from clan_learnings.capture.course import Course
-from clan_learnings.capture.events import Kind
+from clan_learnings.capture.events import Event, Kind
 from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.capture.pushback import spoken
-from clan_learnings.harvest.deeds import deed, swap
+from clan_learnings.harvest.deeds import command, deed, swap
 from clan_learnings.harvest.items import CORRECTION, Item
 from clan_learnings.harvest.statements import is_statement
 
-_TEXT, _WORDS, _WRONG, _QUOTE = 300, 190, 200, 300
+_TEXT, _WORDS, _WRONG, _QUOTE, _DONE = 300, 190, 200, 300, 300
 _VERBS = {Manner.REFUSED: "A person refused", Manner.STOPPED: "A person stopped"}
 
 
 def corrections(course: Course) -> list[Item]:
     """One item each."""
-    return [_item(found) for found in corrections_in(course.events, course.session)]
+    worked = {attempt.call.line for attempt in course.attempts if attempt.state is State.WORKED}
+    return [_item(found, worked) for found in corrections_in(course.events, course.session)]
 
 
-def _item(found: Correction) -> Item:
+def _item(found: Correction, worked: set[int]) -> Item:
     words = excerpt(spoken(found.words) or found.words, _WORDS)
     about = deed(found.done)
     verb = _VERBS.get(found.manner)
@@ -38,4 +40,10 @@ def _item(found: Correction) -> Item:
         is_stated=found.manner is Manner.REFUSED or is_statement(found.words),
         quote=excerpt(found.words, _QUOTE),
         at_ms=found.at_ms,
+        done=_done(found.fix) if found.fix and found.fix.line in worked else "",
     )
+
+
+def _done(call: Event) -> str:
+    """What a call did, whole enough to do it again."""
+    return excerpt(command(call, _DONE) if call.text else f"{deed(call)}: {swap(call)}".removesuffix(": "), _DONE)

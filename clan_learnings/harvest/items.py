@@ -28,6 +28,7 @@ class Item(NamedTuple):
     signature: str = ""  # of the error it is about: equal for equal errors of any session
     quote: str = ""  # the words that show it, cut
     at_ms: int | None = None
+    done: str = ""  # of a correction: the command at its fix_line, or what that changed, if it worked
 
     def as_json(self) -> dict[str, Any]:
         """For a digest, and for `--json`."""

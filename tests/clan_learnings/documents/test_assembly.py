@@ -106,6 +106,29 @@ def test_a_correction_is_told_in_the_words_of_the_person() -> None:
     assert made.source == "human"
 
 
+def test_the_command_that_worked_after_a_correction_is_the_solution() -> None:
+    """As what worked if it speaks of what the person asked for, else as what came next."""
+    said = Item(
+        "correction",
+        "A person refused `installer ci` and said: “use installer lock, never installer ci”",
+        20,
+        0.9,
+        22,
+        wrong="`installer ci`",
+        right="use installer lock, never installer ci",
+        source="human",
+        quote="use installer lock, never installer ci",
+        done="`installer lock --all`",
+    )
+    made = assemble(DIGEST, [said], said)
+    assert made is not None
+    assert "What worked:\n\n```\ninstaller lock --all\n```" in made.solution
+    other = assemble(DIGEST, [said], said._replace(done="a change of notes.md: “a” became “b”"))
+    assert other is not None
+    assert "What was done next: a change of notes.md: “a” became “b”" in other.solution
+    assert "What worked" not in other.solution
+
+
 def test_what_a_person_corrects_is_not_told_as_what_worked() -> None:
     """The agent had found a way, and the person wants another."""
     item = Item(

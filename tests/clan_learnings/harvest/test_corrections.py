@@ -263,3 +263,14 @@ def test_a_refusal_that_only_asks_is_no_correction() -> None:
     made.is_refused("Write", "is ticket 12 really still open?", file_path="/src/a", content="b")
     line = made.is_refused("Write", "is this the wrong file? don't write there", file_path="/src/a", content="b")
     assert [item.line for item in corrections(made)] == [line]
+
+
+def test_what_was_done_after_a_correction_is_kept_if_it_worked() -> None:
+    """The command of the fix; nothing of one that failed."""
+    for exit_code, kept in ((0, "`uv run pytest`"), (1, "")):
+        made = Made()
+        made.says("run the tests")
+        made.is_refused("Bash", "use uv run pytest, not python -m pytest", command="python -m pytest")
+        made.runs("uv run pytest", "3 passed" if not exit_code else "no such command", exit_code)
+        (item,) = corrections(made)
+        assert item.done == kept
