@@ -26,6 +26,12 @@ _LINES = rf"(?:{_GAP}{{0,16}}+=?[A-Za-z0-9+/]{{16,}}+={{0,2}})++"
 _LAST_LINE = rf"(?:{_GAP}{{1,16}}+=?[A-Za-z0-9+/]{{1,15}}+={{0,2}}(?![A-Za-z0-9 ]))?+"
 _BODY = _HEADER_LINES + _LINES + _LAST_LINE
 
+# A key that was shortened by hand: lines and nothing else between the marks, or how all such keys begin.
+_BREAKS = r"(?:[\s\"',]|\\+[nrt])"
+_SHORT = rf"{_BREAKS}{{0,16}}+(?:[A-Za-z0-9+/=]{{4,}}+(?:\\+[nrt]|[\r\n])*+)++"
+_SHORT_CHARS = 1024
+_BEGINNING = rf"{_BREAKS}{{1,16}}+(?:MI|MC4|b3Bl)[A-Za-z0-9+/=]{{2,}}+"
+
 # The same lines read from their end, for a block whose beginning is missing. Escaped line breaks are turned round, too.
 _GAP_BACK = r"(?:[\s\"',>|#*\0]|[nrt]?\\+)"
 _LINES_BACK = rf"(?:{_GAP_BACK}{{0,16}}+={{0,2}}[A-Za-z0-9+/]{{1,15}}+(?={_GAP_BACK}))?+(?:{_GAP_BACK}{{0,16}}+={{0,2}}[A-Za-z0-9+/]{{16,}}+)++"
@@ -48,13 +54,15 @@ def find(text: str) -> "list[Span]":
         lines = body.match(text, key)
         if closing < len(closings) and closings[closing][0] < limit and _has_line(text, key, closings[closing][0]):
             spans.append((start, closings[closing][1], SORT))
-        elif lines:
+        elif lines or (lines := compiled(_BEGINNING).match(text, key)):
             spans.append((start, lines.end(), SORT))
     return spans + _without_beginning(text, closings, spans)
 
 
 def _has_line(text: str, start: int, end: int) -> bool:
-    return compiled(r"[A-Za-z0-9+/]{16}").search(text, start, end) is not None
+    if compiled(r"[A-Za-z0-9+/]{16}").search(text, start, end) is not None:
+        return True
+    return end - start <= _SHORT_CHARS and compiled(_SHORT).fullmatch(text, start, end) is not None
 
 
 def _without_beginning(text: str, closings: list[tuple[int, int]], whole: "list[Span]") -> "list[Span]":

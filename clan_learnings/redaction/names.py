@@ -4,8 +4,18 @@ A name is a word like password, secret, token or API key at the end of an identi
 `x-api-key`, but not `token_count`. `key` alone says little, so it needs a companion or a value that cannot be a hash.
 """
 
+from clan_learnings.redaction.cookies import has_cookie
 from clan_learnings.redaction.patterns import BLANK, compiled
-from clan_learnings.redaction.values import is_hex, is_mixed, is_password, is_random, is_secret, is_stand_in, is_uuid
+from clan_learnings.redaction.values import (
+    is_hex,
+    is_made_up,
+    is_mixed,
+    is_password,
+    is_random,
+    is_secret,
+    is_stand_in,
+    is_uuid,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +35,7 @@ _WORD = (
     r"(?i:(pass(?:words?|wort|wd|phrase|code)|p(?:ass|wd?|swd)|secrets?|tokens?|credentials?|creds|cookie|"
     r"auth(?:orization)?|keys?))"
 )
-_SUFFIX = r"(?i:[_-]?(?:\d{1,3}|value|prod|production|dev|staging|live|base64|b64|hex|raw|plain))?"
+_SUFFIX = r"(?i:[_-]?(?:\d{1,3}|value|prod|production|dev|staging|live|base|base64|b64|hex|raw|plain))?"
 _ANNOTATION = r"(?:[ \t]?:[ \t]?&?(?:'static )?(?:str|[sS]tring|bytes|Final(?:\[str\])?)(?=[ \t]?=))?"
 _OWNER = r"(?:[ \t](?i:for|of|on)[ \t][\w.@/-]{1,40}(?=[ \t]?[:=]))?"
 _SEPARATOR = r"([ \t]{0,8}(?:,?(?:\s|\\[nrt]){0,40}\\*[\"']?value\\*[\"']?[ \t]{0,4}:|[:=!?|+]?={1,3}>?|:\*{0,2}|->|,|\|)[ \t]{0,8})"
@@ -34,13 +44,15 @@ _ASSIGNMENT = rf"{_WORD}{_SUFFIX}([\\\"'`*\])]{{0,6}}){_OWNER}{_ANNOTATION}{_SEP
 
 # Between a name and its value in a sentence.
 _FILLER = (
-    r"(?i:(?:[ \t]+(?:is|was|are|be|set|to|as|value|now|the|a|an|new|of|named|equals|=|here|currently|still)){0,4}+)"
+    r"(?i:(?:[ \t]+(?:ist|is|was|are|be|set|to|as|value|now|the|a|an|new|of|named|equals|=|here|currently|still|"
+    r"war|lautet|hei(?:ß|ss)t)){0,4}+)"
 )
-_SENTENCE = (
-    rf"(?i:(password|passwd|passphrase|secret|token|credential|key)){_FILLER}[:=]?[ \t]+(\(?[\"'`]?)(?=[^\s\"'`(])"
-)
+_SENTENCE = rf"(?i:(password|passwort|passwd|passphrase|secret|token|credential|key)){_FILLER}[:=]?[ \t]+(\(?[\"'`]?)(?=[^\s\"'`(])"
 # Only after one of these can a word in a sentence be somebody's password.
-_SAYS = r"(?i:[ \t](?:is|was|be|to|as|=|equals)[ \t:=\"'`]*$)"
+_SAYS = r"(?i:[ \t](?:is|was|be|to|as|=|equals|ist|war|lautet|hei(?:ß|ss)t)[ \t:=\"'`]*$)"
+# Who logs in, some words before `password Yell0wPazz`.
+_LOGIN = r"(?i:\b(?:user(?:name)?|login|log(?:ged)? ?in|sign(?:ed)? ?in|account|benutzer|credentials)\b)"
+_LOGIN_CHARS = 60
 # `... is the token of the registry`: what stands between the value and the name, and the value, read from its end.
 _LINK = r"(?i:[\"'`]?[ \t]+(?:is|was|as)[ \t]+(?:the|our|my|your|its|an?)[ \t]+(?:\w{1,20}[ \t]+){0,2})$"
 _VALUE_BACK = r"[\w+/=.-]{20,128}"
@@ -100,10 +112,13 @@ def may_name_secret(name: str) -> bool:
 def is_secret_of(name: str, value: str) -> str:
     """The sort of secret that a value is under this key, or nothing."""
     match = compiled(rf"{_WORD}{_SUFFIX}$").search(name[-64:])
-    sort = match and _sort(match[1], name[-64:][: match.start()])
+    before = name[-64:][: match.start()] if match else ""
+    sort = match and _sort(match[1], before)
+    if match and match[1].lower() == "cookie" and sort and has_cookie(value):
+        return sort
     if not sort or not value or len(value.split()) != 1 or BLANK in value:
         return ""
-    return sort if _is_secret(sort, match[1] if match else "", name, value[:_JUDGED_CHARS], is_literal=True) else ""
+    return sort if _is_secret(sort, match[1] if match else "", before, value[:_JUDGED_CHARS], is_literal=True) else ""
 
 
 def _assigned(text: str, place: int, before: str) -> "Span | None":
@@ -124,7 +139,9 @@ def _assigned(text: str, place: int, before: str) -> "Span | None":
         is_given = separator == "=" and (
             word.isupper() or before[-1:] in ("?", "&") or "--" in before.rpartition(" ")[2]
         )
-        is_wanted = _is_secret(sort, word, before, value, is_literal=bool(quote) or is_given)
+        is_wanted = _is_secret(
+            sort, word, before, value, is_literal=bool(quote) or is_given, is_setting=is_given and word.isupper()
+        )
     return (match.end(), _end(text, match.end(), quote, is_escaped="\\" in opener), sort) if is_wanted else None
 
 
@@ -150,6 +167,8 @@ def _said(text: str, place: int, before: str) -> "list[Span]":
     value = _value(text, match.end(), quote, is_escaped=False).rstrip(".,;:!?)]}")
     if sort == PASSWORD and (match[2] or compiled(_SAYS).search(match[0])):
         is_wanted = is_password(value, is_literal=False)
+    elif sort == PASSWORD and compiled(_LOGIN).search(text, max(0, place - _LOGIN_CHARS), place):
+        is_wanted = is_mixed(value) and len(value) >= 8 and is_password(value, is_literal=False)
     else:
         is_wanted = is_random(value, 20) and (is_mixed(value) or (len(value) >= 32 and match[1].lower() != "key"))
         is_wanted = is_wanted and is_secret(value, is_literal=True)
@@ -216,7 +235,7 @@ def _sort(word: str, before: str) -> str:
     return PASSWORD if lower.startswith("p") else SECRET
 
 
-def _is_secret(sort: str, word: str, before: str, value: str, *, is_literal: bool) -> bool:
+def _is_secret(sort: str, word: str, before: str, value: str, *, is_literal: bool, is_setting: bool = False) -> bool:
     if sort == PASSWORD:
         if word.lower() == "pwd" and value[:1] in ("/", "~", "."):
             return False
@@ -224,7 +243,17 @@ def _is_secret(sort: str, word: str, before: str, value: str, *, is_literal: boo
     is_weak = word.lower() in ("key", "keys") and not _is_strong_key(word, before)
     if is_weak and (not is_mixed(value) or is_hex(value) or is_uuid(value) or not is_random(value)):
         return False
-    return is_secret(value, is_literal=is_literal)
+    if is_secret(value, is_literal=is_literal):
+        return True
+    return _is_telling(word, before) and is_made_up(value, is_literal=is_literal, is_setting=is_setting)
+
+
+def _is_telling(word: str, before: str) -> bool:
+    """Whether a name can be that of a secret only: then it need not look like chance."""
+    lower = word.lower()
+    if lower == "key":
+        return compiled(r"(?i)(?:api|access|secret|private)[ _.-]?$").search(before) is not None
+    return lower in ("secret", "token", "authorization")
 
 
 def _is_strong_key(word: str, before: str) -> bool:

@@ -5,7 +5,7 @@ are usual, the second of them the one that finds nothing. A text made to need ma
 work stays linear.
 """
 
-from clan_learnings.redaction import keyblocks, logins, mail, names, services
+from clan_learnings.redaction import cookies, keyblocks, logins, mail, names, services
 from clan_learnings.redaction.patterns import BLANK, compiled
 from clan_learnings.redaction.shown import shown
 
@@ -21,7 +21,7 @@ UNSETTLED = "text with entangled secrets"
 
 # In the order of precedence: where two overlap, both go, under the name of the first. Mail comes last and alone: the
 # host after a password in a URL is no address.
-_TOGETHER = (keyblocks, services, logins, names)
+_TOGETHER = (keyblocks, services, logins, cookies, names)
 SORTS = frozenset({UNSETTLED}).union(mail.SORTS, *(finder.SORTS for finder in _TOGETHER))
 MARK_OPENS = "[redacted: "
 

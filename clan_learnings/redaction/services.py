@@ -5,6 +5,7 @@ a text without secrets costs a few dozen substring searches. Shapes as the servi
 """
 
 from clan_learnings.redaction.patterns import EDGE, compiled
+from clan_learnings.redaction.values import is_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,4 +104,16 @@ def find(text: str) -> "list[Span]":
                     if edge.match(text, match.start())
                 ]
                 break
+    return spans + _bare_discord(text)
+
+
+def _bare_discord(text: str) -> "list[Span]":
+    """Tokens of Discord where nobody says that they are: three parts, the first and the last of them made by chance."""
+    if all(len(part) != 6 for part in text.split(".")[1:-1]):
+        return []
+    spans = []
+    for middle in compiled(r"\.[\w-]{6}\.(?=([\w-]{27,80}))").finditer(text):
+        first = compiled(r"[\w-]{24,40}").match(text[max(0, middle.start() - 41) : middle.start()][::-1])
+        if first and is_random(first[0][::-1], 24) and is_random(middle[1]):
+            spans.append((middle.start() - len(first[0]), middle.end(1), "discord token"))
     return spans

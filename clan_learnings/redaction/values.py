@@ -111,6 +111,23 @@ def is_secret(value: str, *, is_literal: bool) -> bool:
     return is_literal and len(value) >= 8 and len(compiled(r"[0-9]+|[^0-9]+").findall(value)) >= 4
 
 
+def is_made_up(value: str, *, is_literal: bool, is_setting: bool) -> bool:
+    """Whether the value of what plainly names a secret is one, though chance does not show: numbers in it, or of a shell's variable any word."""
+    if len(value) < 8 or is_stand_in(value) or compiled(_NOT_KEYS).match(value) or "://" in value:
+        return False
+    if compiled(_FILE).match(value) or compiled(_ALGORITHM).match(value) or compiled(_DOTTED).match(value):
+        return False
+    if not is_literal and (compiled(r"[(\[{<]").search(value) or is_hex(value)):
+        return False  # code; a short hash
+    if not compiled(r"[A-Za-z]").search(value):
+        return False
+    if len(compiled("[0-9]").findall(value)) >= 4:
+        return "/" not in value or "+" in value
+    if is_literal and compiled(r"[A-Za-z0-9/]*\+[A-Za-z0-9+/]*={0,2}").fullmatch(value):
+        return True
+    return is_setting and not compiled(r"(?i).*(?:secret|token|key|pass|cred|/|\.|example|name)").match(value)
+
+
 def is_password(value: str, *, is_literal: bool) -> bool:
     """Whether the value of something called password is one. People choose words, so chance is no measure here."""
     bare = value.rstrip(".,;:!?)]}")

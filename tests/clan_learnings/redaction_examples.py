@@ -75,6 +75,7 @@ def secrets() -> list[Secret]:
         *_of_sentences(),
         *_of_mail(),
         *_held_out(),
+        *_made_up(),
     ]
 
 
@@ -294,6 +295,43 @@ def _of_mail() -> Iterator[Secret]:
     }
     for name, (secret, text) in places.items():
         yield Secret(f"mail: {name}", text.replace("{}", secret), secret)
+
+
+def _made_up() -> Iterator[Secret]:
+    """Values that chance did not make, or that do not show it, after names and in places that tell."""
+    word = "Json" + "ApiVal" + fake("made", 12, DIGITS)
+    base = "abcdEFGH/" + "ijkl+mnopQRSTuvwx/yzABCDEFGHIJKL"
+    discord = "MT" + fake("bare1", 24) + "." + fake("bare2", 6) + "." + fake("bare3", 27, BASE62)
+    mii = "MII" + fake("short", 6)
+    pazz = "Yell0w" + "Pazz"
+    cookie = fake("cookie", 18, LOWER + DIGITS)
+    opens, closes = "-----BEGIN PRIVATE" + " KEY-----", "-----END PRIVATE" + " KEY-----"
+    for text, secret in (
+        ("SECRET_KEY_BASE={}", fake("base", 64, HEX)),
+        ("secret_key_base: {}", fake("base2", 128, HEX)),
+        ("api_key: {}", word),
+        ('api_key: "{}"', word),
+        ('"apiKey": "{}",', word),
+        ("export STAGING_TOKEN={}", "correct" + "horsebattery"),
+        ("client_secret = '{}'", "acme-" + fake("cs", 6, DIGITS)),
+        ('"AWS_SECRET_ACCESS_KEY": "{}"', base),
+        ("Cookie: session={}", cookie),
+        ("Cookie: theme=dark; sessionid={}; lang=en", cookie),
+        ("-H 'Cookie: sid={}'", cookie),
+        ('{{"Cookie": "a=b; sid={}"}}', cookie),
+        ("Set-Cookie: sid={}; Path=/; HttpOnly", cookie),
+        ("set-cookie: Secure; sid={}", cookie),
+        ("connect.sid={}", "s%3A" + fake("sid", 32, URLSAFE) + "." + fake("sid2", 20)),
+        ("curl -b PHPSESSID={} http://localhost", fake("php", 26, LOWER + DIGITS)),
+        ("it answered {} and stopped", discord),
+        ('"private_key":"' + opens + "\\n{}\\n" + closes + '\\n"', mii),
+        ('"private_key":"' + opens + "\\n{}…", mii),
+        ("log in as user bob password {}", pazz),
+        ("the account is demo with password {} for now", pazz),
+        ("Das Passwort ist {}", pazz),
+        ("Das neue Passwort lautet {}.", pazz),
+    ):
+        yield Secret(f"made up: {text}", text.replace("{}", secret).replace("{{", "{").replace("}}", "}"), secret)
 
 
 def _held_out() -> Iterator[Secret]:
@@ -645,6 +683,22 @@ def harmless() -> list[Harmless]:
             public_key = "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE="
             credentials = Credentials.from_file(path)
             credentials: 'include'
+            token: str
+            api_key: str = ""
+            api_key = os.environ["ACME_API_KEY_2024"]
+            secret_key_base: Rails.application.secret
+            secret_key_base: <%= ENV["SECRET_KEY_BASE"] %>
+            api_key: Annotated[str, Field(max_length=1024)]
+            password_hash column
+            access_token: AccessTokenResponse
+            token: "authenticity_token"
+            const cookie: string = document.cookie
+            cookies = {"session": session_cookie}
+            response.set_cookie("theme", "dark", max_age=86400)
+            module.abcdef.some_function_with_a_long_name_here
+            org.springframework.boot.autoconfigure.EnableAutoConfiguration
+            TOKEN_FILE=tokenizer1024.json
+            API_KEY=changeme
             credentials: "same-origin"
         """,
         "placeholder": """
@@ -715,6 +769,15 @@ def harmless() -> list[Harmless]:
             turnkey: solution4you
             credential helper: osxkeychain
             cookie: SameSite=Lax
+            Set-Cookie: theme=dark; Path=/application; Max-Age=31536000; SameSite=Strict
+            Cookie: session=<session-id>
+            Cookie: session=$SESSION_COOKIE
+            Das Passwort ist falsch
+            the user password is required
+            the user password reset is broken
+            log in with user and password OAuth2
+            hash of the token: 0a1b2c3d4e5f
+            tokens: 128000in, 4096out
             the token for the commit {commit} is not needed
             login with password is disabled since 2024-10-12
             The secret sauce: use WAL mode with synchronous=FULL
