@@ -119,13 +119,15 @@ def is_made_up(value: str, *, is_literal: bool, is_setting: bool) -> bool:
         return False
     if not is_literal and (compiled(r"[(\[{<]").search(value) or is_hex(value)):
         return False  # code; a short hash
-    if not compiled(r"[A-Za-z]").search(value):
+    if not compiled(r"[A-Za-z]").search(value) or compiled(r"(?i)your[-_]|x{4}|\*{3}").search(value):
         return False
     if len(compiled("[0-9]").findall(value)) >= 4:
         return "/" not in value or "+" in value
     if is_literal and compiled(r"[A-Za-z0-9/]*\+[A-Za-z0-9+/]*={0,2}").fullmatch(value):
         return True
-    return is_setting and not compiled(r"(?i).*(?:secret|token|key|pass|cred|/|\.|example|name)").match(value)
+    return is_setting and not compiled(
+        r"(?i).*(?:secret|token|key|pass|cred|/|\.|example|name|produc|staging|develop|requir|missing)"
+    ).match(value)
 
 
 def is_password(value: str, *, is_literal: bool) -> bool:

@@ -699,6 +699,10 @@ def harmless() -> list[Harmless]:
             org.springframework.boot.autoconfigure.EnableAutoConfiguration
             TOKEN_FILE=tokenizer1024.json
             API_KEY=changeme
+            api_key: your-api-key-1234
+            API_KEY=xxxx-xxxx-xxxx-1234
+            APP_SECRET=production
+            refresh_token: RefreshTokenV2Schema
             credentials: "same-origin"
         """,
         "placeholder": """
