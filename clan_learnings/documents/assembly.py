@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clan_learnings.harvest.items import Item
 
 WORKED = "What worked:"  # before the command that mended it
+_THEN = "What then worked:"  # after a correction: alone it is no reason for a document
 _ABOUT = (FIX, CORRECTION, PITFALL, TOOL_QUIRK)  # what a document can be about, the best first
 _NEAR = 4  # lines within which two things belong together
 _BESIDE = 60  # lines within which another item may be its reason, or how to prevent it
@@ -207,7 +208,7 @@ def _solution(focus: Item | None, failure: Failure | None, saying: list[str]) ->
 def _done(focus: Item) -> list[str]:
     """What the agent did after a correction. That it is what was asked for is said only where it speaks of the same."""
     is_asked = bool(words_of(focus.done) & words_of(f"{focus.right} {focus.quote}"))
-    said = WORKED if is_asked else "What was done next:"
+    said = _THEN if is_asked else "What was done next:"
     if focus.done.startswith("`") and focus.done.endswith("`"):
         return [said, _fenced(focus.done[1:-1], _COMMAND_CHARS)]
     return [f"{said} {one_line(_safe(focus.done), _COMMAND_CHARS)}"]

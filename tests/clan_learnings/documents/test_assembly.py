@@ -122,11 +122,11 @@ def test_the_command_that_worked_after_a_correction_is_the_solution() -> None:
     )
     made = assemble(DIGEST, [said], said)
     assert made is not None
-    assert "What worked:\n\n```\ninstaller lock --all\n```" in made.solution
+    assert "What then worked:\n\n```\ninstaller lock --all\n```" in made.solution
     other = assemble(DIGEST, [said], said._replace(done="a change of notes.md: “a” became “b”"))
     assert other is not None
     assert "What was done next: a change of notes.md: “a” became “b”" in other.solution
-    assert "What worked" not in other.solution
+    assert "worked" not in other.solution
 
 
 def test_what_a_person_corrects_is_not_told_as_what_worked() -> None:
