@@ -11,6 +11,7 @@ from clan_learnings.capture.edits import files_of, is_edit
 from clan_learnings.capture.events import Event, Kind
 from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.capture.pushback import heard
+from clan_learnings.capture.ways import READING
 
 SUCCESS, FAILURE, UNKNOWN = "success", "failure", "unknown"
 
@@ -26,27 +27,6 @@ class Outcome(NamedTuple):
 _CHECKS = re.compile(
     r"\b(?:tests?|pytest|jest|vitest|lint\w*|checks?|build|vet|tsc|compile|clippy|check-types|type-?check|verify|ruff|mypy|eslint|make|gradle\w*|mvn|commit|push|publish|release|fix|ci|pr create|getdiagnostics)\b",
     re.IGNORECASE,
-)
-_READS = frozenset(
-    (
-        "ls",
-        "cat",
-        "head",
-        "tail",
-        "sed",
-        "grep",
-        "rg",
-        "find",
-        "nl",
-        "git status",
-        "git diff",
-        "git log",
-        "git show",
-        "echo",
-        "cd",
-        "wc",
-        "tree",
-    )
 )
 _CODE = re.compile(
     r"\.(?:py|js|mjs|ts|tsx|jsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|sh|ps1|lua|ex|exs|hs|ml|zig|dart|vue|svelte|ipynb|sql)$",
@@ -186,7 +166,7 @@ def _is_check(attempt: Attempt) -> bool:
 
 
 def _only_reads(attempt: Attempt) -> bool:
-    return all(command.program in _READS or command.key in _READS for command in commands_in(attempt.call.text))
+    return all(command.program in READING or command.key in READING for command in commands_in(attempt.call.text))
 
 
 def _is_harmless_after(check: Attempt, edits: list[Attempt]) -> bool:
