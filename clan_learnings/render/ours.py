@@ -134,7 +134,7 @@ def cannot(path: str, error: OSError) -> HomePermissions:
     """What the system says, as a sentence."""
     return HomePermissions(
         f"{error.filename or path} cannot be written: {error.strerror}",
-        "mend that, or choose another folder: mesh render DIR",
+        "mend that, or choose another folder",
     )
 
 
