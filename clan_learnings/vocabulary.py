@@ -217,9 +217,21 @@ SOFT = frozenset(SYNONYMS.get(stem(word), stem(word)) for word in _SOFT.split())
 UNDOING = frozenset(SYNONYMS.get(stem(word), stem(word)) for word in _UNDOING.split())
 
 
+_REMEMBERED = 20_000  # words, of at most so many letters: about 3 MB
+_WORD_CHARS = 32
+_concepts: dict[str, str] = {}  # whoever compares many texts meets the same words again and again
+
+
 def concept(word: str) -> str:
     """What stands for a folded word: its number, or its stem, or the stem of the first of its synonyms."""
-    if word in NUMBERS:
-        return NUMBERS[word]
-    word = stem(word)
-    return SYNONYMS.get(word, word)
+    found = _concepts.get(word)
+    if found is None:
+        found = NUMBERS.get(word)
+        if found is None:
+            stemmed = stem(word)
+            found = SYNONYMS.get(stemmed, stemmed)
+        if len(word) <= _WORD_CHARS:
+            if len(_concepts) >= _REMEMBERED:
+                _concepts.clear()
+            _concepts[word] = found
+    return found
