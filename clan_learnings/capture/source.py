@@ -74,13 +74,19 @@ class Source:
 
     @cached_property
     def head(self) -> list[Record]:
-        """The first records, for recognising a flavour; of a document, all of it if it is an object. Nothing is counted."""
+        """The first records, for recognising a flavour; of a document, all of it if it is an object. Nothing is counted.
+
+        None where other lines are in the majority: a text that quotes a transcript is none.
+        """
         if self.data.startswith(b"[", self._start):
             return []  # no transcript has lists for lines
         document = self.document()
         if document is not None:
             return [Record(document.line, document.value)]
-        return list(islice(self._records(lambda _why: None, _HEAD_LINES), HEAD))
+        found = list(islice(self._records(lambda _why: None, _HEAD_LINES), HEAD))
+        last = found[-1].line - self._first + 1 if len(found) == HEAD else _HEAD_LINES
+        lines = sum(not _is_empty(line) for _, line in islice(self._lines(), last))
+        return found if 2 * len({record.line for record in found}) >= lines else []
 
     @cached_property
     def _document(self) -> "Part | None":
@@ -233,6 +239,11 @@ def _patiently(number: int, line: bytes, skip: Any) -> Iterator[Record]:
             yield Record(number, value)
         else:
             skip("a value that is no object")
+
+
+def _is_empty(line: bytes) -> bool:
+    """Blank, or what a machine that went down has left of a line."""
+    return _after(_blank(line)) == len(line)
 
 
 def _small_file(path: str) -> bytes | None:

@@ -57,6 +57,38 @@ def test_unknown_file_is_said_to_be_unknown(data: bytes) -> None:
     assert read_transcript(data) == ("", [], {UNKNOWN: 1})
 
 
+QUOTING = b"""# How to read a transcript
+
+Each line of a session is one record. The first says who speaks:
+
+```
+%s%s```
+
+The second is its answer. Everything else is passed over.
+
+Then run `mesh harvest`.
+"""
+
+
+def test_document_that_quotes_a_transcript_is_none() -> None:
+    """A few records between lines of prose are an example, and nobody's session."""
+    quoting = QUOTING % (lines(CLAUDE), lines(CLAUDE | {"uuid": "u2"}))
+    assert read_transcript(quoting, "README.md") == ("", [], {UNKNOWN: 1})
+
+
+@pytest.mark.parametrize("junk", [b"cut off {", b"Loaded cached credentials.\n\n", b"\0\0\0\0\n" * 9 + b"\n" * 9])
+def test_junk_that_is_no_majority_hides_no_transcript(junk: bytes) -> None:
+    """A line of a log before it, a cut one behind it, padding and blank lines."""
+    assert read_transcript(junk + b"\n" + lines(CLAUDE)).flavour == "claude-code"
+    assert read_transcript(lines(CLAUDE) + junk).flavour == "claude-code"
+
+
+def test_junk_far_behind_the_beginning_does_not_count() -> None:
+    """What is damaged later costs only itself: the beginning decides whose it is."""
+    said = b"".join(lines(CLAUDE | {"uuid": f"u{number}"}) for number in range(40))
+    assert len(read_transcript(said + b"no record\n" * 500).sessions[0].events) == 40
+
+
 def test_too_large_file_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not read at all."""
 
