@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING
 from clan_learnings.documents import front_matter
+from clan_learnings.documents.fences import fences, is_fence
 from clan_learnings.documents.learning import Learning, one_line, severity_of, tidy
 from clan_learnings.records import MINUTES, SECTIONS, SEVERITIES
 from mesh.core.ids import ID_CHARS
@@ -85,7 +86,7 @@ def parsed(text: str) -> Parsed | None:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     front = front_matter.read(lines)
     is_ours = any(line.strip() == FILE_OPENING for line in lines[front.end : front.end + 5])
-    body = (line for line in lines[front.end :] if line.strip() not in (FILE_OPENING, FILE_CLOSING))
+    body = [line for line in lines[front.end :] if line.strip() not in (FILE_OPENING, FILE_CLOSING)]
     title, texts, stray = _sections(body)
     if not is_ours and not {"problem", "solution"} & set(texts):
         return None
@@ -142,34 +143,46 @@ def with_id(text: str, record: str, learning: Learning) -> str:
     return "\n".join([lines[0], *said, *kept, *lines[front.end - 1 :]])
 
 
-def _sections(lines: Iterable[str]) -> tuple[str, dict[str, str], str]:
-    """The title, the text under each heading of ours, and what stands before the first."""
+def _sections(lines: list[str]) -> tuple[str, dict[str, str], str]:
+    """The title, the text under each heading of ours, and what stands before the first. In a block of code there are none."""
     title, name = "", ""
     found: dict[str, list[str]] = {"": []}
-    for line in lines:
-        key = _BY_HEADING.get(" ".join(line.lower().split()).rstrip(":#").rstrip())
-        if key is not None and not line[:1].isspace():
-            name = key
+    code = fences(lines).inside
+    for at, line in enumerate(lines):
+        if at in code:
+            found[name].append(line)
+        elif _is_heading(line):
+            name = _BY_HEADING[_heading(line)]
             found.setdefault(name, [])
         elif not name and not title and line.startswith("# "):
             title = line[2:].strip()
         else:
-            found[name].append(_unescaped(line))
+            found[name].append(line[1:] if line.startswith("\\") and _may_mislead(line.lstrip("\\")) else line)
     stray = tidy("\n".join(found.pop("")))
     return title, {key: "\n".join(text) for key, text in found.items()}, stray
 
 
+def _heading(line: str) -> str:
+    return " ".join(line.lower().split()).rstrip(":#").rstrip()
+
+
 def _is_heading(line: str) -> bool:
-    return not line[:1].isspace() and " ".join(line.lower().split()).rstrip(":#").rstrip() in _BY_HEADING
+    return not line[:1].isspace() and _heading(line) in _BY_HEADING
+
+
+def _may_mislead(line: str) -> bool:
+    return _is_heading(line) or is_fence(line)
 
 
 def _escaped(text: str) -> str:
-    """A line of a text that looks like one of our headings gets a backslash; Markdown shows it without."""
-    return "\n".join("\\" + line if _is_heading(line.lstrip("\\")) else line for line in text.split("\n"))
-
-
-def _unescaped(line: str) -> str:
-    return line[1:] if line.startswith("\\") and _is_heading(line.lstrip("\\")) else line
+    """A line that would be taken for one of our headings, or for code up to a later section, gets a backslash; Markdown shows it without."""
+    lines = text.split("\n")
+    code, unclosed = fences(lines)
+    for at, line in enumerate(lines):
+        is_escaped = line.startswith("\\") and _may_mislead(line.lstrip("\\"))
+        if at not in code and (is_escaped or at in unclosed or _is_heading(line)):
+            lines[at] = "\\" + line
+    return "\n".join(lines)
 
 
 def _items(text: str) -> Iterable[str]:

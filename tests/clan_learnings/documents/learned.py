@@ -29,7 +29,7 @@ GOOD = Learning(
 LINES = st.sampled_from(
     [
         "", " ", "\t", "# a", "## Problem", "\\## Problem", "\\\\## related:", "## SOLUTION ##", " ## Example", "---", "...",
-        "<!-- clan-mesh rendered v1 -->", "<!-- /clan-mesh rendered -->", "- a", "```", "a\r", "b\x0bc", "\u2028", "é\u200b字",
+        "<!-- clan-mesh rendered v1 -->", "<!-- /clan-mesh rendered -->", "- a", "```", "```sh", "````", "~~~", "\\```", "  ```", "a\r", "b\x0bc", "\u2028", "é\u200b字",
         "\x1b[31mred", "id: x", "\ufeff", "x" * 50, "\\", "#", "##",
     ]
 )  # fmt: skip

@@ -112,6 +112,59 @@ def test_a_file_that_a_person_wrote_is_understood() -> None:
     assert read.problems == ("author is nothing that a learning has",)
 
 
+FENCED = """# A title
+
+## Problem
+The template was wrong:
+
+```markdown
+# Title
+## Solution
+not this
+```
+
+## Solution
+~~~~
+```
+## Prevention
+~~~
+## Root cause
+~~~~
+Write it anew.
+"""
+
+
+def test_headings_in_a_block_of_code_are_code() -> None:
+    """Whatever fence is around them, they begin no section, and come back as they were."""
+    read = parsed(FENCED)
+    assert read is not None
+    assert read.said == {"title", "problem", "solution"}
+    assert read.learning.problem == "The template was wrong:\n\n```markdown\n# Title\n## Solution\nnot this\n```"
+    assert read.learning.solution == "~~~~\n```\n## Prevention\n~~~\n## Root cause\n~~~~\nWrite it anew."
+    again = parsed(rendered(read.learning, ID))
+    assert again is not None
+    assert again.learning.problem == read.learning.problem
+    assert "\n## Root cause\n" in rendered(read.learning, ID)
+
+
+def test_fence_that_nothing_closes_hides_no_section() -> None:
+    """A person forgot the end of a block: what stands under the next heading is still its section."""
+    read = parsed("## Problem\n```\nmake: *** [all] Error 2\n\n## Solution\nInstall the headers.\n")
+    assert read is not None
+    assert read.learning.problem == "```\nmake: *** [all] Error 2"
+    assert read.learning.solution == "Install the headers."
+
+
+def test_fences_that_two_sections_leave_open_do_not_pair() -> None:
+    """Each is written with a backslash, so that the heading between them stays one."""
+    open_ended = Learning(problem="```\nbad", solution="```\ngood")
+    text = rendered(open_ended, ID)
+    read = parsed(text)
+    assert read is not None
+    assert (read.learning.problem, read.learning.solution) == ("```\nbad", "```\ngood")
+    assert text.count("\\```") == 2
+
+
 @pytest.mark.parametrize(
     "text", ["", "# README\n\nhello", "---\ntitle: x\n---\n", "---\n" * 500, "\0", "## Problems\n"]
 )
