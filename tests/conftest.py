@@ -1,6 +1,7 @@
 """Settings shared by all tests."""
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ settings.register_profile(
 )
 settings.register_profile("soak", settings.get_profile("default"), max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# The tests start hundreds of commands. Where nothing keeps what was compiled, each would compile the whole program again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # What the machine of whoever runs the tests may say, be it an agent's shell.
 _OF_THE_DEVELOPER = (
