@@ -22,6 +22,9 @@ ALMOST_SURE = 0.99
 # What `compare` gives where the two exclude each other, rather than merely differ.
 CONTRADICTION = -1.0
 
+# Of the bits of a stance. No two numbers of a pair have the product of FOR and AGAINST, or of FIRST and LATER, but these two.
+_SIDES, _ORDER = FOR | AGAINST, FIRST | LATER
+
 _SLUG_WORDS = 4
 _SLUG_WORD_LENGTH = 16
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
@@ -66,7 +69,7 @@ class Match:
 class Reading:
     """A correction as it is compared: hard tokens with their stances, soft ones, and the form that is hashed."""
 
-    __slots__ = ("_stream", "form", "hard", "soft", "tokens")
+    __slots__ = ("_compounds", "_only", "_stream", "_weights", "form", "hard", "soft", "tokens")
 
     def __init__(self, wrong: str, right: str) -> None:
         stances: dict[str, int] = {}
@@ -77,19 +80,38 @@ class Reading:
         self.hard = {text: bits for text, bits in stances.items() if _is_hard(kept[text], bits)} or stances
         self.soft = frozenset(stances) - self.hard.keys()
         self.form = " ".join(sorted(_sign(bits) + text for text, bits in self.hard.items()))
+        # Worked out when they are first asked for: whoever compares with many asks again and again.
+        self._compounds: dict[str, tuple[str, str]] | None = None
+        self._only: dict[int, set[str]] = {}
+        self._weights: dict[str, float] | None = None
 
     def only(self, side: int) -> set[str]:
         """The hard tokens that are named on this side alone."""
-        return {text for text, bits in self.hard.items() if bits & (FOR | AGAINST) == side}
+        found = self._only.get(side)
+        if found is None:
+            found = {text for text, bits in self.hard.items() if bits & (FOR | AGAINST) == side}
+            self._only[side] = found
+        return found
 
     def compounds(self) -> dict[str, tuple[str, str]]:
         """What neighbouring words would be as one: time zone -> timezone."""
-        found = {}
-        for one, other in pairwise(self._stream):
-            if one.raw.isalpha() and other.raw.isalpha():
-                found[concept(one.raw + other.raw)] = (one.text, other.text)
-        return found
+        if self._compounds is None:
+            self._compounds = {
+                concept(one.raw + other.raw): (one.text, other.text)
+                for one, other in pairwise(self._stream)
+                if one.raw.isalpha() and other.raw.isalpha()
+            }
+        return self._compounds
 
+    def weights(self) -> dict[str, float]:
+        """What each token weighs, and each part of one."""
+        if self._weights is None:
+            self._weights = _weights(self.tokens.values())
+        return self._weights
+
+
+# What was compared last, and the verdict: whoever weighs a likeness asks twice.
+_latest: list[tuple[Reading | None, Reading | None, tuple[float, str]]] = [(None, None, (0.0, ""))]
 
 # What compares two corrections, and may use the cosine of their vectors: how sure it is, and why.
 Judge = Callable[[Reading, Reading, float | None], tuple[float, str]]
@@ -138,7 +160,7 @@ def _readable(texts: list[str]) -> list[str]:
 
 def overlap(one: Reading, other: Reading) -> float:
     """How much two corrections share, 0 to 1, by words and identifiers, whole and in parts. Symmetric; knows no negation."""
-    mine, theirs = _weights(one.tokens.values()), _weights(other.tokens.values())
+    mine, theirs = one.weights(), other.weights()
     total = sum(mine.values()) + sum(theirs.values())
     if not total:
         return 0.0
@@ -157,6 +179,13 @@ def _weights(said: Iterable[Token]) -> dict[str, float]:
 
 def compare(one: Reading, other: Reading) -> tuple[float, str]:
     """How sure it is that two corrections mean the same, 0 for no, below 0 for a contradiction; and why. Symmetric."""
+    latest = _latest[0]  # other threads compare as well
+    if latest[0] is not one or latest[1] is not other:
+        latest = _latest[0] = one, other, _compared(one, other)
+    return latest[2]
+
+
+def _compared(one: Reading, other: Reading) -> tuple[float, str]:
     if one.form == other.form:
         return (1.0, "the same words") if one.form else (0.0, "no words")
     shared = one.hard.keys() & other.hard.keys()
@@ -169,7 +198,7 @@ def compare(one: Reading, other: Reading) -> tuple[float, str]:
         return CONTRADICTION, f"only one has {min(strict)}"
     if mine and theirs:
         return 0.0, f"{min(mine)} is not {min(theirs)}"
-    if not any(_sign(one.hard[text])[0] == _sign(other.hard[text])[0] for text in shared):
+    if not any(_is_same_side(one.hard[text], other.hard[text]) for text in shared):
         return 0.0, "no word on the same side"
     extra = {text for text in mine if _tells_apart(one, text)} | {text for text in theirs if _tells_apart(other, text)}
     if extra:
@@ -193,10 +222,9 @@ def compare(one: Reading, other: Reading) -> tuple[float, str]:
 
 def opposition(one: Reading, other: Reading) -> str:
     """The word about which two corrections say the opposite of each other; empty if there is none."""
-    for text in sorted(one.hard.keys() & other.hard.keys()):
-        if _opposed(one.hard[text], other.hard[text]):
-            return one.tokens[text].raw
-    return ""
+    mine, theirs = one.hard, other.hard
+    opposed = [text for text in mine.keys() & theirs.keys() if _opposed(mine[text], theirs[text])]
+    return one.tokens[min(opposed)].raw if opposed else ""
 
 
 def _tells_apart(reading: Reading, text: str) -> bool:
@@ -207,10 +235,13 @@ def _tells_apart(reading: Reading, text: str) -> bool:
 
 
 def _opposed(mine: int, theirs: int) -> bool:
-    return any(
-        mine & (a | b) == a and theirs & (a | b) == b
-        for a, b in ((FOR, AGAINST), (AGAINST, FOR), (FIRST, LATER), (LATER, FIRST))
-    )
+    """One is for it alone and the other against it alone, or it comes first for one and later for the other."""
+    return (mine & _SIDES) * (theirs & _SIDES) == FOR * AGAINST or (mine & _ORDER) * (theirs & _ORDER) == FIRST * LATER
+
+
+def _is_same_side(mine: int, theirs: int) -> bool:
+    """Both for it, or both against it; who is for and against it is as who is neither."""
+    return (mine & _SIDES or _SIDES) == (theirs & _SIDES or _SIDES)
 
 
 def _is_for_more(one: Reading, other: Reading, leftover: set[str]) -> bool:
@@ -223,6 +254,8 @@ def _is_for_more(one: Reading, other: Reading, leftover: set[str]) -> bool:
 def _unexcused(leftover: set[str], one: Reading, other: Reading) -> set[str]:
     """The numbers and flags that only one has; one that it is merely against is excused if both are for the same other."""
     strict = {text for text in leftover if one.tokens[text].kind == STRICT}
+    if not strict:
+        return strict
     agreed = any(one.tokens[text].kind == STRICT for text in one.only(FOR) & other.only(FOR))
     return {text for text in strict if not agreed or text in one.only(FOR)}
 

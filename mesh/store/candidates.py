@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from mesh.store.local_database import LocalDatabase
+from mesh.store.shared_words import SharedWords
 
 FOLDER, FILE = "capture", "candidates.db"
 _PAGE = 500
@@ -43,6 +44,7 @@ class Candidates:
     def __init__(self, home: str) -> None:
         self._database = LocalDatabase(os.path.join(home, FOLDER, FILE), MIGRATIONS)
         self._run = self._database.run
+        self._shared = SharedWords(self._run)
 
     def close(self) -> None:
         """Release the file. Safe to call twice."""
@@ -57,8 +59,12 @@ class Candidates:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction: all that is put in it, or nothing."""
-        with self._database.writing():
-            yield
+        try:
+            with self._database.writing():
+                yield
+        except BaseException:
+            self._shared.forget()
+            raise
 
     def get(self, name: str) -> dict[str, Any] | None:
         """The candidate of an id."""
@@ -72,32 +78,42 @@ class Candidates:
         )
         return [row[0] for row in rows]
 
-    def near(self, family: str, words: Iterable[str], most: int) -> list[dict[str, Any]]:
-        """Those of a family that share the most of these words, most first."""
+    def near(self, family: str, words: Iterable[str], most: int) -> list[str]:
+        """The ids of those of a family that share the most of these words, most first."""
+        numbers = self._shared.nearest([_word(family, word) for word in words], most)
         rows = self._run(
-            "SELECT body FROM (SELECT candidate, count(*) AS shared FROM words WHERE word IN (SELECT value FROM json_each(?))"
-            " GROUP BY candidate ORDER BY shared DESC, candidate LIMIT ?) JOIN candidates USING(candidate)"
-            " ORDER BY shared DESC, candidate",
-            (json.dumps([_word(family, word) for word in words]), most),
-        ).fetchall()
-        return [_read(row[0]) for row in rows]
-
-    def put(self, body: dict[str, Any], family: str, state: str, waits: str, words: Iterable[str] = ()) -> None:
-        """Keep one, in the place of the one with the same id. `words`: more that it is found by."""
-        number = self._run(
-            "INSERT INTO candidates(id, family, state, waits, body) VALUES(?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET"
-            " family=excluded.family, state=excluded.state, waits=excluded.waits, body=excluded.body RETURNING candidate",
-            (body["id"], family, state, waits, json.dumps(body, separators=(",", ":"))),
-        ).get
-        self._database.connection.executemany(
-            "INSERT OR IGNORE INTO words VALUES(?,?)", [(_word(family, word), number) for word in words]
+            "SELECT candidate, id FROM candidates WHERE candidate IN (SELECT value FROM json_each(?))",
+            (json.dumps(numbers),),
         )
+        names: dict[int, str] = dict(rows.fetchall())
+        return [names[number] for number in numbers]
+
+    def put(self, body: dict[str, Any], family: str, state: str, waits: str) -> None:
+        """Keep one, in the place of the one with the same id."""
+        self._run(
+            "INSERT INTO candidates(id, family, state, waits, body) VALUES(?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET"
+            " family=excluded.family, state=excluded.state, waits=excluded.waits, body=excluded.body",
+            (body["id"], family, state, waits, json.dumps(body, separators=(",", ":"))),
+        )
+
+    def find_by(self, name: str, family: str, words: Iterable[str]) -> None:
+        """One is found by these words too, from now on. One that is not there yet has to be put before others can read it."""
+        self._run(
+            "INSERT OR IGNORE INTO candidates(id, family, state, waits, body) VALUES(?,?,'','','{}')", (name, family)
+        )
+        number = self._run("SELECT candidate FROM candidates WHERE id=?", (name,)).get
+        whole = [_word(family, word) for word in words]
+        self._database.connection.executemany(
+            "INSERT OR IGNORE INTO words VALUES(?,?)", [(word, number) for word in whole]
+        )
+        self._shared.note(whole, number)
 
     def remove(self, name: str) -> None:
         """Forget one altogether."""
         number = self._run("SELECT candidate FROM candidates WHERE id=?", (name,)).get
         for table in ("words", "transcripts", "candidates"):
             self._run(f"DELETE FROM {table} WHERE candidate=?", (number,))
+        self._shared.forget()
 
     def every(
         self, states: Iterable[str] | None = None, waits: Iterable[str] | None = None
@@ -159,11 +175,12 @@ class Candidates:
     # Errors, until a second session has the same
 
     def note_error(self, signature: str, session: str, key: str, body: dict[str, Any]) -> list[dict[str, Any]]:
-        """A session had an error. Returns what all sessions with the same have said of it, if there are several."""
+        """A session had an error. Returns what is worth saying now: nothing of the first session, then both, then each further one."""
         row = (_storable(signature), _storable(session), _storable(key), json.dumps(body, separators=(",", ":")))
         self._run("INSERT OR REPLACE INTO errors VALUES(?,?,?,?)", row)
-        rows = self._run("SELECT body FROM errors WHERE signature=? ORDER BY session", row[:1]).fetchall()
-        return [_read(each[0]) for each in rows] if len(rows) > 1 else []
+        rows = self._run("SELECT body FROM errors WHERE signature=? ORDER BY session LIMIT 3", row[:1]).fetchall()
+        # Where there are more than two, all but this one have been told: when there were two.
+        return [_read(each[0]) for each in rows] if len(rows) == 2 else [body] if len(rows) > 2 else []
 
     def forget_errors(self, key: str) -> None:
         """A transcript tells of no error any more."""

@@ -138,7 +138,7 @@ class Curator:
 
     def _keep(self, candidate: Candidate) -> Candidate:
         words = found_by(reading_of(candidate.kind, candidate.text, candidate.wrong, candidate.right))
-        with self._shelf.kept.writing():
+        with self._shelf.writing():
             self._shelf.put(candidate, words)
         return candidate
 

@@ -26,9 +26,9 @@ def forget_in(shelf: KeptShelf, tags: Collection[bytes]) -> list[str]:
     gone = [each for each in shelf.every() if any(signal.record in names for signal in each.signals)]
     if not gone:
         return []
-    with shelf.kept.writing():
+    with shelf.writing():
         for candidate in gone:
-            shelf.kept.remove(candidate.id)
+            shelf.remove(candidate.id)
             shelf.put(candidate.wiped("erased"), [])
     shelf.kept.rewrite()
     return sorted({signal.session for candidate in gone for signal in candidate.signals})

@@ -95,7 +95,7 @@ class Harvest:
         tags = self._author.store.trust().erased_tags()
         if len(tags) != self.shelf.kept.progress(_ERASED):
             forget_in(self.shelf, tags)
-            with self.shelf.kept.writing():
+            with self.shelf.writing():
                 self.shelf.kept.reach(_ERASED, len(tags))
 
     def writer(self) -> RecordWriter:

@@ -5,6 +5,7 @@ Where it stopped is kept with the candidates, in the same transaction: a kill at
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -23,7 +24,10 @@ from mesh.store.captured import Digested
 from mesh.store.catalogue import Catalogue
 
 READ = "digests"  # the name of the number up to which digests were read
-_PAGE = 50  # sessions in one transaction
+_PAGE, _ASKED_PAGE = (
+    200,
+    50,
+)  # sessions in one transaction; of those that a model is asked about, which takes long, fewer
 _ID_CHARS = 20
 _ITEMS = 200  # of one session that are looked at
 
@@ -56,6 +60,7 @@ class Intake:
         self._bar = bar
         self._environ = dict(os.environ) if environ is None else environ
         self._repos: dict[str, str] = {}
+        self._unjudged: dict[str, None] = {}  # ids of what has changed, in order
 
     def run(
         self,
@@ -66,11 +71,11 @@ class Intake:
     ) -> Taken:
         """Everything since the last run. `more`: who else has something to say about a session."""
         total = Taken(forgotten=self._forget(catalogue))
-        for page in _pages(catalogue.digests(self._shelf.kept.progress(READ))):
+        for page in _pages(catalogue.digests(self._shelf.kept.progress(READ)), _PAGE if more is None else _ASKED_PAGE):
             said = (
                 [] if more is None else [more(found) for found in page]
             )  # before the transaction: it may take minutes
-            with self._shelf.kept.writing():
+            with self._judging():
                 for found in page:
                     breathe()
                     total = _sum(total, self.take(found))
@@ -106,7 +111,7 @@ class Intake:
 
     def add(self, found: Digested, items: Sequence[Item]) -> Taken:
         """What somebody else has found in a session that was read before."""
-        with self._shelf.kept.writing():
+        with self._judging():
             return self._add(found._replace(key=found.key + BY_MODEL), items)
 
     def _add(self, found: Digested, items: Sequence[Item]) -> Taken:
@@ -122,7 +127,7 @@ class Intake:
         self._shelf.kept.found_in(placed.id, key)
         if not is_new:
             return Taken()
-        self.judge(placed)
+        self._unjudged[placed.id] = None
         is_first = len(placed.signals) == 1
         return Taken(founded=is_first, joined=not is_first, again=placed.state == REJECTED)
 
@@ -146,6 +151,17 @@ class Intake:
             key=found.key,
         )
 
+    @contextmanager
+    def _judging(self) -> Iterator[None]:
+        """One transaction, at the end of which all that has changed is judged, once."""
+        self._unjudged.clear()
+        with self._shelf.writing():
+            yield
+            for name in self._unjudged:
+                found = self._shelf.get(name)
+                if found is not None:
+                    self.judge(found)
+
     def judge(self, candidate: Candidate) -> Candidate:
         """Gate and bar, again, for one that has changed."""
         if candidate.state in (MERGED, REJECTED):
@@ -158,7 +174,7 @@ class Intake:
     def _forget(self, catalogue: Catalogue) -> int:
         """What a person has taken out of the catalogue goes from here too; what is a record by now stays one."""
         there = catalogue.keys()
-        with self._shelf.kept.writing():
+        with self._judging():
             gone = self._shelf.kept.of_forgotten(lambda key: key.removesuffix(BY_MODEL) in there)
             for key, name in gone:
                 self._shelf.kept.forget(key, name)
@@ -184,13 +200,10 @@ class Intake:
             return
         left = tuple(signal for signal in found.signals if signal.key != key or signal.record)
         if left or found.state in (REJECTED, MERGED):
-            self.judge(self._kept(found._replace(signals=left)))
+            self._shelf.put(found._replace(signals=left), [])
+            self._unjudged[name] = None
         else:
-            self._shelf.kept.remove(name)
-
-    def _kept(self, candidate: Candidate) -> Candidate:
-        self._shelf.put(candidate, [])
-        return candidate
+            self._shelf.remove(name)
 
     def _repo(self, said: str, folder: str) -> str:
         """The identity of a session's repository: as its transcript tells, else as its folder does, if that is still there."""
@@ -211,9 +224,9 @@ def session_of(found: Digested) -> str:
     return f"{_text(found.digest.get('flavour')) or 'unknown'}:id-{made}"
 
 
-def _pages(found: Iterable[Digested]) -> Iterator[list[Digested]]:
+def _pages(found: Iterable[Digested], most: int) -> Iterator[list[Digested]]:
     rest = iter(found)
-    while page := list(islice(rest, _PAGE)):
+    while page := list(islice(rest, most)):
         yield page
 
 

@@ -107,7 +107,7 @@ class RecordWriter:
         if len(self._records) > before:
             self._candidates.append(done)
         if done != candidate:
-            with self._shelf.kept.writing():
+            with self._shelf.writing():
                 self._shelf.put(done, [])
         return done
 
@@ -116,12 +116,12 @@ class RecordWriter:
         left = tuple(signal for signal in candidate.signals if signal not in back)
         if any(signal.record for signal in left):
             done = candidate._replace(signals=left)
-            with self._shelf.kept.writing():
+            with self._shelf.writing():
                 self._shelf.put(done, [])
             return self.write(done)
         done = candidate.wiped("taken back: its record was erased or retracted")
-        with self._shelf.kept.writing():
-            self._shelf.kept.remove(candidate.id)
+        with self._shelf.writing():
+            self._shelf.remove(candidate.id)
             self._shelf.put(done, [])
         self._shelf.kept.rewrite()
         return done

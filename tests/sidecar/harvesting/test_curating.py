@@ -255,7 +255,7 @@ def test_what_was_erased_has_one_line_and_no_empty_numbers(farm: Farm) -> None:
     farm.harvest()
     with harvesting(farm.home) as harvest:
         (kept,) = harvest.shelf.every()
-        with harvest.shelf.kept.writing():
+        with harvest.shelf.writing():
             harvest.shelf.put(kept.wiped("erased"), [])
     (line,) = listed(farm, "--all").splitlines()
     assert line.startswith(kept.id)

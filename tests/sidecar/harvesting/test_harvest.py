@@ -7,6 +7,7 @@ import pytest
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED
 from clan_learnings.records import HARVESTED
 from mesh.sidecar.desk import Desk
+from mesh.sidecar.harvesting import intake
 from mesh.sidecar.harvesting.harvest import harvest_new, harvesting
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.catalogue import Catalogue
@@ -298,6 +299,31 @@ def test_a_pattern_that_is_logged_live_is_no_matter_of_that_limit(farm: Farm) ->
         farm.session(f"codex:{number}", correction(), days_ago=300)
     assert farm.harvest().waiting["hot"] == 0
     assert len(farm.hot()) == 1
+
+
+def test_a_run_that_is_ended_in_the_middle_goes_on_where_its_last_page_ended(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of the page is kept, in the file or in memory, and the next run comes to the same as one that was never ended."""
+    monkeypatch.setattr(intake, "_PAGE", 3)
+    for number in range(8):
+        farm.session(
+            f"codex:{number}", correction(), fact(f"Port {8000 + number % 2} is taken by the proxy of make dev")
+        )
+    with harvesting(farm.home) as harvest, Catalogue(farm.home) as catalogue:
+        breaths: list[None] = []
+
+        def breathe() -> None:
+            breaths.append(None)
+            if len(breaths) > 5:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            harvest.intake.run(catalogue, breathe=breathe)
+        assert {each.sessions for each in harvest.shelf.every()} == {3, 2, 1}
+        assert harvest.intake.run(catalogue).sessions == 5
+        assert {each.sessions for each in harvest.shelf.every()} == {8, 4}
+    assert {each.sessions for each in farm.candidates()} == {8, 4}
 
 
 def test_the_sidecar_harvests_the_same_way(farm: Farm) -> None:
