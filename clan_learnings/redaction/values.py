@@ -33,6 +33,19 @@ _ALGORITHM = (
     r"(?i)(?:(?:sha|md|base|utf|aes|rsa|hs|rs|es|ps|ed|x|blake|argon|pbkdf|oauth|http|ipv|bcrypt|scrypt|ascii|iso|rfc|tls|win|"
     r"latin|hmac|crc|ripemd|pkcs)[-_]?[0-9][\w.:/-]{0,12}|v[0-9][\w.-]{0,12}|s3|k8s|p(?:256|384|521)|(?:hmac|pbkdf2|ecdsa|aes|rsa)[-_][\w-]{1,16})$"
 )
+# Names of models have, too. Every part is one of a few words, a short number or a date: whatever else is in it, it is no such name.
+_MODEL_DATE = r"(?:20[23]\d-?(?:0[1-9]|1[0-2])-?[0-3]\d|(?:0[1-9]|1[0-2])(?:-20[23]\d|[0-3]\d))"
+_MODEL_PART = (
+    r"(?:v?\d{1,2}(?:\.\d{1,2})?|4o|\d{1,3}[bk]|\d{1,2}x\d{1,2}b|00\d|preview|latest|turbo|mini|nano|micro|small|medium|large|pro|plus|max|ultra|"
+    r"lite|fast|flash|exp|thinking|reasoning|reasoner|instruct|chat|base|hf|it|vision|audio|image|realtime|code|coder|codex|embedding|"
+    r"opus|sonnet|haiku|ada|babbage|davinci|scout|maverick|oss)"
+)
+_MODEL = (
+    r"(?i)(?:(?:us\.)?(?:anthropic|meta|mistral)\.)?"
+    rf"(?:(?:(?:chat)?gpt|claude|gemini|gemma|(?:code)?llama|mi[sx]tral|codestral|qwen|deepseek|grok|phi|text-embedding)-{_MODEL_PART}|"
+    r"(?:o|gpt|qwen|llama|gemma|phi|deepseek-[rv])\d(?:\.\d)?)(?=[-@:]|$)"
+    rf"(?:[-@](?:{_MODEL_DATE}|{_MODEL_PART})(?=[-@:]|$)){{0,8}}+(?::\d)?$"
+)
 _PLACEHOLDER = (
     r"(?i)(?:your|my|the|some|any|new|old|insert|enter|change|replace|put|add|use|set|paste)[-_ ]?(?:own[-_ ])?\w*[-_ ]?"
     r"(?:password|passwd|secret|token|key|here|me|this|it|value|credentials?)(?:[-_]?(?:here|goes|value))*$|"
@@ -99,7 +112,7 @@ def is_secret(value: str, *, is_literal: bool) -> bool:
     """Whether the value of something called secret, token or API key is one."""
     if len(value) < 8 or ((value.islower() or value.isupper()) and not _has_digit(value)):
         return False  # most values: a word
-    if is_stand_in(value) or "://" in value or compiled(_FILE).match(value) or compiled(_ALGORITHM).match(value):
+    if is_stand_in(value) or "://" in value or compiled(_FILE).match(value) or _is_name(value):
         return False
     if not is_literal and compiled(_CODE).match(value) and not is_random(value):
         return False
@@ -111,11 +124,16 @@ def is_secret(value: str, *, is_literal: bool) -> bool:
     return is_literal and len(value) >= 8 and len(compiled(r"[0-9]+|[^0-9]+").findall(value)) >= 4
 
 
+def _is_name(value: str) -> bool:
+    """Whether it is what an algorithm or a model is called. Of a password nobody asks: people choose such names."""
+    return compiled(_ALGORITHM).match(value) is not None or compiled(_MODEL).match(value) is not None
+
+
 def is_made_up(value: str, *, is_literal: bool, is_setting: bool) -> bool:
     """Whether the value of what plainly names a secret is one, though chance does not show: numbers in it, or of a shell's variable any word."""
     if len(value) < 8 or is_stand_in(value) or compiled(_NOT_KEYS).match(value) or "://" in value:
         return False
-    if compiled(_FILE).match(value) or compiled(_ALGORITHM).match(value) or compiled(_DOTTED).match(value):
+    if compiled(_FILE).match(value) or _is_name(value) or compiled(_DOTTED).match(value):
         return False
     if not is_literal and (compiled(r"[(\[{<]").search(value) or is_hex(value)):
         return False  # code; a short hash

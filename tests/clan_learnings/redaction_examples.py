@@ -314,6 +314,13 @@ def _made_up() -> Iterator[Secret]:
         ('"apiKey": "{}",', word),
         ("export STAGING_TOKEN={}", "correct" + "horsebattery"),
         ("client_secret = '{}'", "acme-" + fake("cs", 6, DIGITS)),
+        # As the names of models begin, and they are none.
+        ("token: {}", "gpt-4-" + "s3cr3t-9981"),
+        ("access_token: {}", "gpt-4-1106-" + "hunter2"),
+        ('secret: "{}"', "claude-" + "2024-1984"),
+        ("token: {}", "claude-3-5-sonnet-" + fake("model", 8, DIGITS)),
+        ("API_KEY={}", "gemini-" + fake("model2", 12, LOWER + DIGITS)),
+        ("password: {}", "gpt-4-1106-" + "preview"),
         ('"AWS_SECRET_ACCESS_KEY": "{}"', base),
         ("Cookie: session={}", cookie),
         ("Cookie: theme=dark; sessionid={}; lang=en", cookie),
@@ -430,6 +437,19 @@ def harmless() -> list[Harmless]:
     integrity = fake("sri", 86, BASE64) + "=="
     commit, digest, uuid = fake("commit", 40, HEX), fake("sha", 64, HEX), fake_uuid("u")
     groups = {
+        "model": """
+            token: gpt-4-1106-preview
+            token: "gpt-4o-2024-08-06"
+            "token": "gpt-3.5-turbo-0125",
+            tokens: claude-3-5-sonnet-20241022
+            TOKEN=claude-opus-4-1-20250805
+            api_key: anthropic.claude-3-5-sonnet-20241022-v2:0
+            secret = gemini-2.5-flash-preview-09-2025
+            token: llama-3.1-405b-instruct
+            token=mixtral-8x7b-instruct-v0.1
+            token: o3-2025-04-16
+            token: qwen2.5-coder-32b-instruct
+        """,
         "hash": f"""
             sha256:{digest}
             image@sha256:{digest}
