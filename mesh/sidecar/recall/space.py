@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from clan_learnings.embedding.embedder import Embedder
+from clan_learnings.embedding.scale import Scale
 from mesh.core.errors import MeshError
 
 if TYPE_CHECKING:
@@ -20,9 +21,10 @@ _CACHED = 1_024  # questions, and texts that were compared
 class Space:
     """An embedder and the vectors it has made. For any thread."""
 
-    def __init__(self, embedder: Embedder, vectors: "Vectors") -> None:
+    def __init__(self, embedder: Embedder, vectors: "Vectors", scale: Scale) -> None:
         self.embedder = embedder
         self.vectors = vectors
+        self.scale = scale
         self._cached: OrderedDict[str, Any] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -36,7 +38,7 @@ class Space:
     def similar(self, text: str, others: Sequence[str]) -> list[float] | None:
         """The cosines of one text with others; None if they cannot be had now."""
         rows = self._rows([text[:_QUESTION_CHARS], *(other[:_QUESTION_CHARS] for other in others)])
-        return None if rows is None else [float(row @ rows[0]) for row in rows[1:]]
+        return None if rows is None else [self.scale.put(float(row @ rows[0])) for row in rows[1:]]
 
     def _rows(self, texts: list[str]) -> list[Any] | None:
         with self._lock:

@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clan_learnings.embedding.scale import USUAL, Scale
 from mesh.sidecar.recall.directions import DIGITS, Floats, best, cosines_of, lengths, quantised, unit
 from mesh.sidecar.recall.places import Numbers, Places, starts_of
 from mesh.sidecar.recall.scopes import Marks, Scopes, marks_of
@@ -37,9 +38,13 @@ log = logging.getLogger("mesh.sidecar")
 class Vectors:
     """The vectors of one embedder. Any number of threads may ask while others change it."""
 
-    def __init__(self, folder: str, name: str, dimensions: int) -> None:
-        """Opens what the folder has, or begins. Vectors of another name or size are useless, and overwritten."""
+    def __init__(self, folder: str, name: str, dimensions: int, scale: Scale = USUAL) -> None:
+        """Opens what the folder has, or begins. Vectors of another name or size are useless, and overwritten.
+
+        `scale`: the one of all cosines that are handed out, whatever the embedder's own is.
+        """
         self.dimensions = dimensions
+        self._scale = scale
         self._lock = threading.Lock()  # of whoever changes something
         self._file = VectorFile(os.path.join(folder, FILE), name, dimensions)
         self._places = Places()
@@ -161,7 +166,8 @@ class Vectors:
                     break
             if seen >= enough:
                 break
-        return best(np.concatenate(cosines), np.concatenate(tags), count)
+        found, scale = best(np.concatenate(cosines), np.concatenate(tags), count), self._scale
+        return found if scale.is_usual else [(tag, scale.put(cosine)) for tag, cosine in found]
 
     def cosines(self, query: ArrayLike, tags: Iterable[bytes]) -> dict[bytes, float]:
         """The cosine of each of these that has a vector. For a small scope this is the quicker way to its nearest."""
@@ -177,7 +183,8 @@ class Vectors:
             rows = rows[whole]
             found.update(zip(rows["tag"].tolist(), cosines_of(rows["values"], direction).tolist(), strict=True))
         wanted = set(asked)  # a row may have become another record's since it was found
-        return {tag: round(cosine, DIGITS) for tag, cosine in found.items() if tag in wanted}
+        rounded = {tag: round(cosine, DIGITS) for tag, cosine in found.items() if tag in wanted}
+        return rounded if self._scale.is_usual else {tag: self._scale.put(cosine) for tag, cosine in rounded.items()}
 
     def flush(self) -> None:
         """Make everything last through a power failure."""

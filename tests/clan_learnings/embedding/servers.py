@@ -17,13 +17,17 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-DIMENSIONS = 8
+DIMENSIONS = 64
+_BEGINNING = 5  # of a word, for want of a stemmer
 Answer = Callable[["Asked"], None]
 
 
 def vector(text: str) -> list[float]:
-    """A vector that depends on the text alone, and is not of length 1."""
-    return [byte - 127.5 for byte in hashlib.sha256(text.encode()).digest()[:DIMENSIONS]]
+    """A vector that depends on the text alone, and is not of length 1; the more long words two have, the nearer they are."""
+    words = [word.strip(".,:;") for word in text.casefold().split()]
+    drawn = [(len(word) ** 2, hashlib.sha512(word[:_BEGINNING].encode()).digest()) for word in words if word]
+    drawn = drawn or [(1, hashlib.sha512(text.encode()).digest())]
+    return [sum(weight * (each[place] - 127.5) for weight, each in drawn) for place in range(DIMENSIONS)]
 
 
 class Asked(BaseHTTPRequestHandler):
@@ -91,6 +95,16 @@ def well(asked: Asked) -> None:
     """As it should be, in an order of its own."""
     rows = [{"object": "embedding", "index": at, "embedding": vector(text)} for at, text in enumerate(asked.texts)]
     asked.send({"object": "list", "data": rows[::-1], "model": asked.body["model"], "usage": {}})
+
+
+def leaning(embed: Callable[[list[str]], Any]) -> Answer:
+    """The vectors of another model, but all of them in one corner of the space, as some models have it."""
+
+    def answer(asked: Asked) -> None:
+        rows = [{"index": at, "embedding": [*map(float, row), 1.0]} for at, row in enumerate(embed(asked.texts))]
+        asked.send({"data": rows})
+
+    return answer
 
 
 def status(number: int, headers: dict[str, str] | None = None) -> Answer:

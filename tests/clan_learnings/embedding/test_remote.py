@@ -14,7 +14,18 @@ from clan_learnings.embedding.embedder import Refused, open_embedder  # noqa: E4
 from clan_learnings.embedding.remote import KEY, Patience, Remote, ServerAway  # noqa: E402
 from clan_learnings.embedding.remote_answer import ANSWER_BYTES  # noqa: E402
 from mesh.core.errors import Malformed, MeshError, RemoteError, UsageError  # noqa: E402
-from tests.clan_learnings.embedding.servers import Answer, Asked, certificate, data, raw, serving, status, vector, well  # noqa: E402
+from tests.clan_learnings.embedding.servers import (  # noqa: E402
+    DIMENSIONS,
+    Answer,
+    Asked,
+    certificate,
+    data,
+    raw,
+    serving,
+    status,
+    vector,
+    well,
+)
 
 SECRET = "sk-very-secret"
 HASTY = Patience(0.3)
@@ -39,8 +50,8 @@ def test_texts_are_embedded_in_batches_and_in_order() -> None:
         assert rows.dtype == np.float32
         assert np.allclose(rows, expected(texts), atol=1e-6)
         assert np.allclose(model.embed(texts[:1]), expected(texts[:1]), atol=1e-6)
-        assert model.embed([]).shape == (0, 8)
-        assert model.name == f"{server.address} a-model 8"
+        assert model.embed([]).shape == (0, DIMENSIONS)
+        assert model.name == f"{server.address} a-model {DIMENSIONS}"
     assert [len(asked.texts) for asked in server.asked] == [1, 32, 32, 6, 1]
     assert {asked.path for asked in server.asked} == {"/v1/embeddings"}
     assert {asked.body["model"] for asked in server.asked} == {"a-model"}
@@ -97,7 +108,7 @@ def test_odd_texts_are_sent_in_a_form_that_servers_take() -> None:
     """Neither empty nor long, and without halves of characters."""
     texts = ["", " \n", "\ud800 half", "検" * 5000, "a" * 50_000, 'quotes " and \\']
     with serving() as server:
-        assert opened(server.address).embed(texts).shape == (6, 8)
+        assert opened(server.address).embed(texts).shape == (6, DIMENSIONS)
     sent = server.asked[1].texts
     assert sent[:3] == ["-", "-", "? half"]
     assert sent[3] == "検" * 500
@@ -138,7 +149,7 @@ WRONG: dict[str, Answer] = {
     "words": data(lambda rows: rows[0]["embedding"].__setitem__(3, "1.5")),
     "truths": data(lambda rows: rows[0]["embedding"].__setitem__(3, True)),
     "lists": data(lambda rows: rows[0]["embedding"].__setitem__(3, [1.0])),
-    "zeros": data(lambda rows: rows[0].update(embedding=[0.0] * 8)),
+    "zeros": data(lambda rows: rows[0].update(embedding=[0.0] * DIMENSIONS)),
     "text in base64": data(lambda rows: rows[0].update(embedding="AAAA")),
     "huge, and says so": lambda asked: asked.send(b"", headers={"Content-Length": "100000000"}),
     "huge, in silence": flood,
@@ -287,7 +298,7 @@ def spoiled(asked: Asked) -> None:
     asked.send(
         {
             "data": [
-                row | {"embedding": [float("nan")] * 8} if "poison" in text else row
+                row | {"embedding": [float("nan")] * DIMENSIONS} if "poison" in text else row
                 for text, row in zip(asked.texts, rows, strict=True)
             ]
         }
@@ -296,7 +307,7 @@ def spoiled(asked: Asked) -> None:
 
 def empty(asked: Asked) -> None:
     """As it should be, but for a text that the model makes nothing of."""
-    rows = [vector(text) if "poison" not in text else [0.0] * 8 for text in asked.texts]
+    rows = [vector(text) if "poison" not in text else [0.0] * DIMENSIONS for text in asked.texts]
     asked.send({"data": [{"index": at, "embedding": row} for at, row in enumerate(rows)]})
 
 
