@@ -115,11 +115,11 @@ def _likeness(reading: Reading, item: Item, other: Candidate) -> float:
     its = other.reading()
     is_telling = len(reading.hard) > 1 and len(its.hard) > 1  # one word that counts in common is not enough
     alike = likeness(reading, its) if is_telling else 0.0
-    same_error = bool(item.signature) and any(signal.item.signature == item.signature for signal in other.signals)
-    if same_error and item.kind == other.kind:
-        # The same error is the same pitfall, however it is told; what mends it may be something else.
-        alike = max(alike, MERGE if item.kind == PITFALL else LINK)
-    return alike
+    # The same error is the same pitfall, however it is told; what mends it may be something else.
+    least = MERGE if item.kind == PITFALL else LINK
+    if alike >= least or not item.signature or item.kind != other.kind:
+        return alike
+    return least if any(signal.item.signature == item.signature for signal in other.signals) else alike
 
 
 def with_signal(candidate: Candidate, signal: Signal) -> Candidate:

@@ -5,7 +5,6 @@ It asks for little and says what is missing; what passes it may still be false. 
 
 from clan_learnings.harvest.candidates import RULES, Candidate
 from clan_learnings.harvest.items import QUESTION
-from clan_learnings.redaction import redact
 from clan_learnings.vocabulary import word_set
 from clan_learnings.wording import COMMON, GRAMMAR, NAME, STRICT, tokens
 
@@ -71,9 +70,9 @@ def problems(candidate: Candidate) -> tuple[str, ...]:
     return tuple(found)
 
 
-def is_redacted(*texts: str) -> bool:
-    """Whether a secret stands, or stood, in one of these."""
-    return any(_MARK in text or bool(redact(text).findings) for text in texts if text)
+def bears_mark(*texts: str) -> bool:
+    """Whether a secret stood in one of these that was taken out."""
+    return any(_MARK in text for text in texts)
 
 
 def _asks(told: str) -> bool:

@@ -1,5 +1,7 @@
 """Whether words hold for one place only: this project, here, a path. Of a session whose repository nobody knows, they hold nowhere else. Pure."""
 
+from functools import lru_cache
+
 from clan_learnings.harvest.candidates import RULES, Candidate, Signal
 from clan_learnings.vocabulary import word_set
 
@@ -16,6 +18,7 @@ _ANYWHERE = ("/usr/", "/etc/", "/dev/", "/bin/", "/sbin/", "/tmp/", "/proc/", "/
 _CHARS = 1200
 
 
+@lru_cache(512)  # the same rule, as many sessions say it
 def one_place(text: str) -> str:
     """The words that tell of one place; empty if none do."""
     given = text[:_CHARS].split()

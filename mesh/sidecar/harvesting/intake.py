@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from clan_learnings.harvest.candidates import BY_MODEL, MERGED, REJECTED, Candidate, Signal, signal_from
 from clan_learnings.harvest.clusters import place, signals_of
 from clan_learnings.harvest.evidence_bar import Bar, judged
-from clan_learnings.harvest.gate import is_redacted, problems
+from clan_learnings.harvest.gate import bears_mark, problems
 from clan_learnings.harvest.items import Item, item_from
 from clan_learnings.harvest.recurring_errors import recurring
 from clan_learnings.redaction import redact_value
@@ -134,20 +134,19 @@ class Intake:
     def signal(self, found: Digested, item: Item) -> Signal:
         """What a session says, without its secrets."""
         digest = found.digest
-        clean, _ = redact_value(item.as_json())
-        item_clean = item_from(clean) or item
+        item = Item(*(redact_value(said)[0] for said in item))
         at_ms = item.at_ms or _whole(digest.get("ended_ms")) or _whole(digest.get("started_ms")) or _touched(found.path)
         dollars = digest.get("dollars")
         return Signal(
             session=session_of(found),
             flavour=_text(digest.get("flavour")) or found.session.partition(":")[0],
             repo=self._repo(_text(digest.get("repo")), _text(digest.get("folder"))),
-            item=item_clean,
+            item=item,
             folder=_text(digest.get("folder")),
             at_ms=at_ms,
             tokens=_whole(digest.get("tokens")),
             dollars=float(dollars) if isinstance(dollars, int | float) else None,
-            is_redacted=is_redacted(item.text, item.wrong, item.right, item.quote),
+            is_redacted=bears_mark(item.text, item.wrong, item.right, item.quote),
             key=found.key,
         )
 
