@@ -3,6 +3,7 @@
 import argparse
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from mesh.cli.arguments import parser
@@ -10,6 +11,7 @@ from mesh.cli.bar import Bar
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
 from mesh.cli.output import Progress, plain, print_json, tell
 from mesh.cli.telling import number_of, place_name
+from mesh.core.errors import UsageError
 from mesh.core.moment import span
 from mesh.sidecar.capturing.capture import Capture
 from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
@@ -20,6 +22,7 @@ from mesh.sidecar.harvesting.asked import Asked
 from mesh.store.catalogue import Catalogue
 
 _SHOWN = 10
+_MOST_SECONDS = 3600  # for one session
 
 
 def main(argv: list[str]) -> int:
@@ -32,20 +35,39 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--since", metavar="TIME", default="", help="only files written since then: 2026-11-16, 30d")
     arguments.add_argument("--dry-run", action="store_true", help="say what is found in each file, keep nothing")
     arguments.add_argument(
-        "--extractor", metavar="COMMAND", default="", help="also ask this program about each session, like 'claude -p'"
+        "--extractor", metavar="COMMAND", help="also ask this program about each session, like 'claude -p'"
+    )
+    arguments.add_argument(
+        "--extractor-seconds", metavar="N", type=int, help="how long it may take for one session (default: 180)"
     )
     given = arguments.parse_args(argv)
+    _refuse_seconds(given)
     refuse_unknown(given.agent)
     refuse_missing(given.paths)
     since_ms = span(given.since, int(time.time() * 1000))[0] if given.since else 0
     return _try(given, since_ms) if given.dry_run else _harvest(given, since_ms)
 
 
+def _refuse_seconds(given: argparse.Namespace) -> None:
+    if given.extractor_seconds is None:
+        return
+    example = "mesh harvest --extractor 'claude -p' --extractor-seconds 600"
+    if given.extractor is None:
+        raise UsageError("--extractor-seconds is for --extractor, and none is given", f"name the program: {example}")
+    if not 1 <= given.extractor_seconds <= _MOST_SECONDS:
+        raise UsageError(f"--extractor-seconds takes a number from 1 to {_MOST_SECONDS:,}", f"like this: {example}")
+
+
+def _asked(given: argparse.Namespace, paths: list[str], said: Callable[[int], None] = lambda _: None) -> Asked | None:
+    """The model that is asked too, if one is."""
+    return None if given.extractor is None else Asked(given.extractor, paths, said, given.extractor_seconds)
+
+
 def _try(given: argparse.Namespace, since_ms: int) -> int:
     from mesh.sidecar.harvesting.trial import trial
 
     progress = Progress("files read")
-    asked = Asked(given.extractor) if given.extractor else None
+    asked = _asked(given, [])
     found = trial(given.paths, given.agent, since_ms, os.environ, asked, progress)
     progress.done()
     if given.json:
@@ -71,10 +93,7 @@ def _harvest(given: argparse.Namespace, since_ms: int) -> int:
         files = list(discover(given.paths, given.agent, since_ms, os.environ))
         report = _captured(harvest.home, files)
         reading, asking, writing = Progress("sessions judged"), Progress("answers"), Progress("candidates written")
-        asked = None
-        if given.extractor:
-            paths = [found.path for found in files] if given.paths else []
-            asked = Asked(given.extractor, paths, asking)
+        asked = _asked(given, [found.path for found in files] if given.paths else [], asking)
         summary = harvest.run(reading, writing, asked)
         for progress in (reading, asking, writing):
             progress.done()

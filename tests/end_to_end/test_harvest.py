@@ -232,6 +232,35 @@ def test_an_extractor_adds_what_it_finds_and_its_failure_loses_nothing(home: Pat
     assert kinds == {"correction", "fact"}
 
 
+def test_an_empty_extractor_is_told_and_loses_nothing(home: Path, clone: Path, tmp_path: Path) -> None:
+    """A variable of the shell that is not set: what the rules find is harvested, and one sentence says who was not asked."""
+    folder = tmp_path / "sessions"
+    corrected("one", clone).save(folder)
+    tried = mesh(home, "harvest", "--dry-run", str(folder), "--extractor", " ")
+    assert "no model was asked: the command of --extractor is empty" in tried.stderr
+    harvest = asked(home, "harvest", str(folder), "--extractor", "")
+    assert (harvest["sessions"], len(harvest["problems"])) == (1, 1)
+    assert "no model was asked" in harvest["problems"][0]
+    assert "mesh harvest --extractor 'claude -p'" in harvest["problems"][0]
+    assert asked(home, "detect", "--min-frequency", "1")["found"] == 1
+
+
+def test_an_extractor_has_as_long_as_it_is_given(home: Path, clone: Path, tmp_path: Path) -> None:
+    """A slow one is ended after that, and told of; what makes no sense is refused before anything is read."""
+    folder = tmp_path / "sessions"
+    corrected("one", clone).save(folder)
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nexec sleep 600\n", encoding="utf-8")
+    os.chmod(slow, 0o700)
+    harvest = asked(home, "harvest", str(folder), "--extractor", str(slow), "--extractor-seconds", "1")
+    assert harvest["problems"] == ["extractor slow: no answer within 1 s"]
+    for given in (["--extractor-seconds", "5"], ["--extractor", "llm", "--extractor-seconds", "0"]):
+        refused = mesh(home, "harvest", str(folder), *given)
+        assert refused.returncode == 1
+        assert "next: " in refused.stderr
+        assert "--extractor-seconds 600" in refused.stderr
+
+
 def codex_session(name: str, folder: Path) -> None:
     """The same mistake, as Codex tells it: a person objects after the command."""
     shell = {"command": ["bash", "-lc", "npm install"]}

@@ -11,20 +11,36 @@ from mesh.store.captured import Digested
 from mesh.store.catalogue import Catalogue
 
 _PROBLEMS = 10
+_NO_COMMAND = (
+    "no model was asked: the command of --extractor is empty; name one, like: mesh harvest --extractor 'claude -p'"
+)
 
 
 class Asked:
     """One command, for one run."""
 
-    def __init__(self, command: str, paths: Collection[str] = (), said: Callable[[int], None] = lambda _: None) -> None:
-        """`paths`: transcripts it is asked about also if they were harvested before. `said` is called after each answer."""
+    def __init__(
+        self,
+        command: str,
+        paths: Collection[str] = (),
+        said: Callable[[int], None] = lambda _: None,
+        seconds: int | None = None,
+    ) -> None:
+        """`paths`: transcripts it is asked about also if they were harvested before. `said` is called after each answer.
+
+        `seconds`: how long it may take for one session, if not as long as usual.
+        """
         self.paths = frozenset(paths)
         self._command = command
         self._said = said
-        self._problems: Counter[str] = Counter()
+        self._seconds = seconds
+        self._is_nobody = not command.strip()
+        self._problems: Counter[str] = Counter([_NO_COMMAND] if self._is_nobody else [])
 
     def items(self, catalogue: Catalogue, found: Digested) -> list[Item]:
         """What it finds in a session."""
+        if self._is_nobody:
+            return []
         digest = digest_from(found.digest)
         if digest is None:
             self._problems["a digest could not be read"] += 1
@@ -34,9 +50,11 @@ class Asked:
 
     def items_of(self, digest: Digest, session: Session | None, known: list[Item]) -> list[Item]:
         """The same for a session that is at hand."""
-        from clan_learnings.harvest.extractor import extract
+        if self._is_nobody:
+            return []
+        from clan_learnings.harvest.extractor import SECONDS, extract
 
-        items, problems = extract(self._command, digest, session, known=known)
+        items, problems = extract(self._command, digest, session, seconds=self._seconds or SECONDS, known=known)
         self._problems.update(problems)
         self._said(1)
         return items
