@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from clan_learnings.capture.places import Found
 from mesh.sidecar.capturing.analysis import RULES, Analysts
-from mesh.sidecar.capturing.preparing import CREW_BYTES, analysed_again, by_crew, prepared
+from mesh.sidecar.capturing.preparing import CREW_BYTES, analysed_again, prepared, prepared_by_crew
 from mesh.sidecar.capturing.report import Report
 from mesh.sidecar.capturing.stopping import Stopped
 from mesh.store.captured import COPY, FAILED, FORGOTTEN, MOVED_ON, SKIPPED, TAKEN, Look, Taking
@@ -68,7 +68,7 @@ class Capture:
                 else:
                     self._take(found)
                 progress()
-            for found, taking in by_crew(unread) if len(unread) >= _WORTH_A_CREW else map(self._alone, unread):
+            for found, taking in prepared_by_crew(unread) if len(unread) >= _WORTH_A_CREW else map(self._alone, unread):
                 self._note(found, taking)
                 progress()
         except Stopped:

@@ -4,13 +4,11 @@ A crew of processes shares the work where there is much of it, one a processor; 
 be kept comes back. The sidecar has no crew: it has time.
 """
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Iterable, Iterator
 
 from clan_learnings.capture.places import Found
 from mesh.sidecar.capturing.analysis import NO_SESSION, RULES, Analysts, analyse, real_analysts
+from mesh.sidecar.capturing.crew import by_crew, processors
 from mesh.sidecar.capturing.reading import Reading, Refused, read_file
 from mesh.sidecar.capturing.stopping import Stopped
 from mesh.store.captured import FAILED, SKIPPED, TAKEN, Known, Look, Taking
@@ -78,25 +76,15 @@ def _analysed(
     return taking._replace(flavour=analysis.flavour, sessions=analysis.sessions)
 
 
-def processors() -> int:
-    """How many there are for us."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS
-        return os.cpu_count() or 1
-
-
-def by_crew(files: Iterable[Found]) -> Iterator[tuple[Found, Taking | str]]:
+def prepared_by_crew(files: Iterable[Found]) -> Iterator[tuple[Found, Taking | str]]:
     """Prepare files that were never read, by several processes, in their order."""
     files = list(files)
-    with multiprocessing.Pool(min(processors(), _CREW), _join_crew) as pool:
-        yield from zip(files, pool.imap(_prepared_by_crew, files, chunksize=_CHUNK), strict=True)
+    yield from zip(files, by_crew(_prepared_anew, files, min(processors(), _CREW), _CHUNK, _begin), strict=True)
 
 
-def _join_crew() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever leads, who then ends us
+def _begin() -> None:
     _analysts.append(real_analysts())
 
 
-def _prepared_by_crew(found: Found) -> Taking | str:
+def _prepared_anew(found: Found) -> Taking | str:
     return prepared(found, None, None, _analysts[0], lambda: None)

@@ -3,9 +3,7 @@
 What was counted is remembered, so that the next time nothing but names and sizes is looked at.
 """
 
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -17,7 +15,8 @@ from clan_learnings.capture.quick.facts import Facts
 from clan_learnings.capture.sampling import Candidate
 from clan_learnings.capture.source import TooLarge, unpacked
 from mesh.sidecar.capturing.analysis import RULES
-from mesh.sidecar.capturing.preparing import CREW_BYTES, processors
+from mesh.sidecar.capturing.crew import by_crew, processors
+from mesh.sidecar.capturing.preparing import CREW_BYTES
 from mesh.sidecar.capturing.projects import project_of
 from mesh.store.captured import Look
 from mesh.store.catalogue import Catalogue
@@ -76,8 +75,7 @@ def _counted(files: list[Found]) -> Iterator[tuple[Found, "list[dict[str, Any]] 
     processes = min(processors(), _PROCESSES, len(small) // _ALONE + 1)
     if processes > 1:
         paths = [found.path for found in small]
-        with multiprocessing.Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-            yield from zip(small, pool.imap(_facts, paths, chunksize=_CHUNK), strict=True)
+        yield from zip(small, by_crew(_facts, paths, processes, _CHUNK), strict=True)
         files = [found for found in files if found.size > CREW_BYTES]  # one at a time: memory is bounded
     for found in files:
         yield found, _facts(found.path)

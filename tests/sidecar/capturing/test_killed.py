@@ -84,3 +84,45 @@ def test_a_killed_run_is_finished_by_the_next(tmp_path: Path, seed: int) -> None
             path.read_bytes() for path in sorted(folder.iterdir())
         ]
     assert check(home, folder) == FILES
+
+
+_CREW = """
+import os
+from mesh.sidecar.capturing.crew import by_crew
+
+door = os.dup(0)  # processes of a pool have another stdin
+
+def work(number):
+    os.write(1, b"+")
+    return os.read(door, 1)
+
+for made in by_crew(work, range(1000), 2, 1):
+    pass
+"""
+
+
+@pytest.mark.parametrize("moment", ["at work", "between"])
+def test_the_crew_of_a_killed_command_ends_and_prints_nothing(moment: str) -> None:
+    """Whoever leads is gone: the answers find nobody, no further work is begun, and no traceback is on the screen."""
+    environ = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    process = subprocess.Popen(
+        [sys.executable, "-c", _CREW],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environ,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.read(2) == b"++"
+    if moment == "between":
+        os.write(process.stdin.fileno(), b"." * 40)
+        assert process.stdout.read(40) == b"+" * 40
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdin.close()  # what the two are at ends now
+    assert process.stdout.read() == b""  # and so do they: else this would wait for ever
+    assert process.stderr.read() == b""
+    process.stdout.close()
+    process.stderr.close()
