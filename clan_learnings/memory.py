@@ -19,7 +19,7 @@ from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from clan_learnings.recall.finder import Finder
     from mesh.store.reading import Entry, Reader, Tally
@@ -187,8 +187,10 @@ class Memory:
         """The last discoveries of a scope and all its records of the last two days, newest first. HOT ones are not repeated."""
         return self._warm.notes(repo)
 
-    def newest(self, log: str, repo: str | None, page: int, least: int = 0, pages: int | None = None) -> Iterator[Note]:
-        """The records of a log and scope, newest first, read as they are asked for, a page at a time.
+    def newest(
+        self, log: str | Sequence[str], repo: str | None, page: int, least: int = 0, pages: int | None = None
+    ) -> Iterator[Note]:
+        """The records of a log, or of several, in a scope, newest first, read as they are asked for, a page at a time.
 
         What was edited to be of another repository is there and not here. `least`: none with an earlier stamp.
         """

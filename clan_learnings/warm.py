@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clan_learnings.memory import Memory
     from clan_learnings.records import Note
 
-_PAGES = 4  # of the newest records of a log that are gone through for those that may be WARM
+_PAGES = 12  # of the newest records that are gone through for those that may be WARM
 
 
 class Warm:
@@ -50,17 +50,16 @@ class Warm:
         return note.tag in self._all(repo)
 
     def _find(self, repo: str | None, may_stay: Callable[[Note], bool]) -> list[Note]:
-        # Of a log as many as there may be in all; beyond what a busy pattern has, which is HOT or over, too.
         newest = self._memory.newest
         after = (self._memory.now_ms - tiers.WARM_MS) << 16
+        # A page or two: what a busy pattern has, which is HOT or over, lies between them.
+        late = (note for note in newest(LOGS, repo, tiers.WARM_MOST, after, pages=_PAGES) if may_stay(note))
+        found = list(islice(late, tiers.WARM_MOST))
+        if len(found) == tiers.WARM_MOST:
+            return found
         last = islice(newest(DISCOVERIES, repo, tiers.WARM_DISCOVERIES), tiers.WARM_DISCOVERIES)
-        found = {note.tag: note for note in last if may_stay(note)}
-        for log in LOGS:
-            late = (note for note in newest(log, repo, tiers.WARM_MOST, after, pages=_PAGES) if may_stay(note))
-            found |= {note.tag: note for note in islice(late, tiers.WARM_MOST)}
-            if len(found) >= tiers.WARM_MOST:  # of the other logs, only what is newer than the last of them has a place
-                after = max(after, sorted(note.stamp for note in found.values())[-tiers.WARM_MOST])
-        return sorted(found.values(), key=lambda note: (note.stamp, note.tag), reverse=True)[: tiers.WARM_MOST]
+        every = {note.tag: note for note in found} | {note.tag: note for note in last if may_stay(note)}
+        return sorted(every.values(), key=lambda note: (note.stamp, note.tag), reverse=True)[: tiers.WARM_MOST]
 
     def _all(self, repo: str | None) -> frozenset[bytes]:
         """Also what is hidden here: that changes no tier."""

@@ -4,6 +4,7 @@ Only the home's owner can connect. It answers questions and passes orders on; it
 """
 
 import asyncio
+import json
 import logging
 import os
 import socket
@@ -11,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
+import orjson
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
@@ -74,7 +76,7 @@ def _handler(answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]
             given = await request.json() if request.can_read_body else {}
             if not isinstance(given, dict):
                 raise UsageError("a request is a JSON object")
-            return web.json_response(await answer(given | _queried(request)))
+            return web.json_response(body=_json(await answer(given | _queried(request))))
         except web.HTTPRequestEntityTooLarge:
             return web.json_response({"error": "the request is too long", "next": "say it shorter"}, status=400)
         except ValueError:
@@ -83,6 +85,14 @@ def _handler(answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]
             return web.json_response({"error": str(error), "next": error.next_step}, status=400)
 
     return handle
+
+
+def _json(value: Any) -> bytes:
+    """An answer as it is sent. What is no Unicode, which a question may have been, is sent as it was written."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value).encode()
 
 
 def _queried(request: web.Request) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import apsw
 
 from mesh.core import clock
 from mesh.core.errors import AmbiguousId, HomeDamaged, NewerHome, NoHome, UnknownId, UsageError
-from mesh.core.ids import ID_CHARS, digest, prefix_bounds, short, tag_of, text_id
+from mesh.core.ids import ID_CHARS, digest, prefix_bounds, short, signed_prefix, tag_of, text_id
 from mesh.core.limits import SALT_BYTES
 from mesh.core.wire import unpack
 from mesh.store.database import FORMAT, Run, open_reader, translated
@@ -22,7 +22,7 @@ from mesh.store.searching import Searching
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from mesh.store.newest import Place, Slice
@@ -63,7 +63,7 @@ class Reader(Searching):
 
     def newest(
         self,
-        log: str,
+        log: str | Sequence[str],
         count: int,
         repos: Iterable[str] | None = None,
         before: Place | None = None,
@@ -71,11 +71,13 @@ class Reader(Searching):
         least: int = 0,
         also: Iterable[bytes] = (),
     ) -> list[Entry]:
-        """The newest live records of a log, newest first: those written for one of these repos, from `before` backwards.
+        """The newest live records of a log, or of several, newest first: those written for one of these repos, from `before` backwards.
 
         `least`: none with an earlier stamp. `also`: and these, whatever repo they were written for.
         """
-        return self._newest(self._slices(log, repos, also), count, before, least)
+        logs = [log] if isinstance(log, str) else log
+        slices = [part for one in logs for part in self._slices(one, repos, also)]
+        return self._newest(slices, count, before, least)
 
     def stamps(self, log: str, count: int, repos: Iterable[str] | None = None, also: Iterable[bytes] = ()) -> list[int]:
         """The stamps of those that `newest` would give, without a look at a single record."""
@@ -206,18 +208,18 @@ class Reader(Searching):
     def live(self, tags: Iterable[bytes]) -> dict[bytes, Entry]:
         """Those of some records that are live."""
         wanted = set(tags)
+        return {entry.tag: entry for entry in self.keyed(map(signed_prefix, wanted)) if entry.tag in wanted}
+
+    def keyed(self, keys: Iterable[int]) -> Iterator[Entry]:
+        """The live records whose tags begin with these numbers, as `signed_prefix` gives them: hardly ever two with one."""
         rows = self._run(
             "SELECT node, body FROM json_each(?) CROSS JOIN ops ON ops.key=value AND kind=1"
             " CROSS JOIN elements USING(op) CROSS JOIN feeds USING(feed)",
-            (keys_of(wanted),),
+            (str(sorted(set(keys))),),
         )
-        found = {}
         for node, body in rows:
-            tag = tag_of(node, digest(body))
-            if tag in wanted:
-                at, log, record = unpack(body[SALT_BYTES:])
-                found[tag] = Entry(tag, log, at, node, record)
-        return found
+            at, log, record = unpack(body[SALT_BYTES:])
+            yield Entry(tag_of(node, digest(body)), log, at, node, record)
 
     def last_arrived(self) -> int:
         """The place of the live record that came last to this home: a number of its own, which no other home shares."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from struct import Struct
 from typing import Any, NamedTuple
 
+from mesh.core.ids import signed_prefix as key_of
 from mesh.sidecar.recall.soundness import is_sound
 from mesh.sidecar.recall.weights import joined
 
@@ -24,16 +25,18 @@ except ImportError:  # pragma: no cover (without it the database's own index ser
 else:
     IS_INSTALLED = True
 
-FIELDS = 3  # counted up whenever what is kept of a record is another
+FIELDS = 5  # counted up whenever what is kept of a record is another
 EVERY = "*"  # a facet that each record has: says how many there are with those deleted
 _HEAP_BYTES = 15_000_000  # the least that tantivy takes
 _MARGIN = 10  # candidates more than asked for: what is rounded may stand a little too low
+_LOOKED_AT = 150  # at least, of which the candidates are chosen: that costs hardly more than to look at few
 _EQUALS = 4096  # records of equal weight that are looked through for the newest
+_PASSED = 20  # crowds, beyond which nobody looks for others
 _CACHED = 4096
 _AROUND_BYTES = 1 << 16  # as much of a file is mapped when a byte of it is looked at
 _MAPPED_BYTES = 24 << 20  # while questions come
 _QUIET = 25  # looks, without a question
-_TAG = ("tag", "tag_1", "tag_2", "tag_3")  # the first alone names a record, as it does in the database
+_TAG = ("tag", "tag_1", "tag_2", "tag_3")  # the first, its key, alone names a record, as it does in the database
 _FOUR = Struct(">4q")  # with a sign: tantivy-py 0.27 deletes the wrong record by a number without
 
 
@@ -44,6 +47,7 @@ class Paper(NamedTuple):
     words: list[str]
     facets: list[str]
     at: int
+    crowd: int = 0  # of which few are enough, as a number; 0: of none
 
 
 class Scope(NamedTuple):
@@ -107,13 +111,14 @@ class WordIndex:
                 document.add_text("facet", facet)
             document.add_unsigned("length", len(paper.words))
             document.add_unsigned("at", paper.at)
-            writer.delete_documents_by_term("tag", _parts(paper.tag)[0])
+            document.add_unsigned("crowd", paper.crowd)
+            writer.delete_documents_by_term("tag", key_of(paper.tag))
             writer.add_document(document)
 
     def drop(self, tags: Iterable[bytes]) -> None:
         """Not to be found any more."""
         for tag in tags:
-            self._writing().delete_documents_by_term("tag", _parts(tag)[0])
+            self._writing().delete_documents_by_term("tag", key_of(tag))
 
     def commit(self) -> None:
         """On disk, and to be found."""
@@ -223,44 +228,73 @@ class View:
         scope: Scope,
         count: int,
         hidden: frozenset[bytes],
-        known: Collection[bytes] = (),
-    ) -> dict[bytes, str]:
-        """The records that fit best, a few more than asked for, in no order, each with its words. `known`: need not be read again."""
+        known: Collection[int] = (),
+        crowd: int | None = None,
+    ) -> dict[int, str]:
+        """The records that fit best, a few more than asked for, in no order: by their keys, each with its words.
+
+        `known`: need not be read again. `crowd`: of each no more than so many.
+        """
         there = {word: boost for word, boost in words.items() if self.documents(word)}
         if not there or count < 1:
             return {}
         with _reading():
-            return self._best(there, scope, count, hidden, known)
+            addresses = self._best(there, scope, count + len(hidden) + _MARGIN, crowd)
+            places = dict(zip(self._searcher.fast_field_values("tag", addresses), addresses, strict=True))
+            passed = {key_of(tag) for tag in hidden}
+            return {
+                key: self._text(address) for key, address in places.items() if key not in passed and key not in known
+            }
 
-    def _best(
-        self, words: Mapping[str, float], scope: Scope, count: int, hidden: frozenset[bytes], known: Collection[bytes]
-    ) -> dict[bytes, str]:
-        query = self._query(words, scope)
-        most = count + len(hidden) + _MARGIN
-        hits = self._searcher.search(query, most, count=False).hits
-        addresses = [address for _, address in hits]
-        if len(hits) == most and hits[-1][0] >= hits[count - 1][0]:
-            addresses = self._newest_of_equals(query, hits[-1][0], most)
-        places = dict(zip(self._tags(addresses), addresses, strict=True))
-        return {tag: self._text(address) for tag, address in places.items() if tag not in hidden and tag not in known}
+    def _best(self, words: Mapping[str, float], scope: Scope, most: int, crowd: int | None) -> list[Any]:
+        """The first so many: as long as crowds take their room, the same is asked without them."""
+        found: list[Any] = []
+        passed: list[int] = []  # crowds that have all they may have
+        while True:
+            chosen, crowded = self._first(self._query(words, scope, passed), most, crowd)
+            if len(found) + len(chosen) >= most or not crowded or len(passed) > _PASSED:
+                return found + chosen
+            found += [address for name in crowded for address in crowded[name]]
+            passed += crowded
 
-    def _newest_of_equals(self, query: Any, least: float, most: int) -> list[Any]:
-        """Where a cut falls between equals: which of them tantivy gives depends on where they lie, so the newest are taken."""
-        looked_at = most
-        hits: list[Any] = []
-        while looked_at < _EQUALS and (not hits or (len(hits) == looked_at and hits[-1][0] >= least)):
-            looked_at = min(8 * looked_at, _EQUALS)
+    def _first(self, query: Any, most: int, crowd: int | None) -> tuple[list[Any], dict[int, list[Any]]]:
+        """Of equals the newest: which of them tantivy gives first depends on where they lie."""
+        for looked_at in (max(most, _LOOKED_AT), max(most, _EQUALS)):
             hits = self._searcher.search(query, looked_at, count=False).hits
-        better = [address for score, address in hits if score > least]
-        equal = [address for score, address in hits if score == least]
-        stamps = self._searcher.fast_field_values("at", equal)
-        newest = sorted(range(len(equal)), key=stamps.__getitem__, reverse=True)[:most]
-        found = better + [equal[place] for place in newest]
-        if len(hits) == looked_at:  # more equals than anybody looks through: at least the newest of all are among them
-            found += [
-                address for _, address in self._searcher.search(query, most, count=False, order_by_field="at").hits
-            ]
-        return found
+            chosen, crowded = self._chosen(hits, most, crowd)
+            is_cut = len(hits) == looked_at and chosen[-1][0] == hits[-1][0]
+            if not is_cut:
+                break
+        addresses = [address for _, address in chosen]
+        if is_cut:  # more equals than anybody looks through: at least the newest of all are among them
+            hits = self._searcher.search(query, most, count=False, order_by_field="at").hits
+            newest = [address for _, address in hits]
+            addresses += newest
+            crowded = {name: others + newest for name, others in crowded.items()}
+        return addresses, crowded
+
+    def _chosen(self, hits: list[Any], most: int, crowd: int | None) -> tuple[list[Any], dict[int, list[Any]]]:
+        """The first so many, of equals the newest; and of each crowd that has more than it may, those that were taken."""
+        addresses = [address for _, address in hits]
+        stamps = self._searcher.fast_field_values("at", addresses)
+        crowds = self._searcher.fast_field_values("crowd", addresses) if crowd is not None else [0] * len(hits)
+        chosen: list[Any] = []
+        taken: dict[int, list[Any]] = {}
+        crowded: dict[int, list[Any]] = {}
+        place = 0
+        while place < len(hits) and len(chosen) < most:
+            score, first = hits[place][0], place
+            while place < len(hits) and hits[place][0] == score:
+                place += 1
+            for one in sorted(range(first, place), key=stamps.__getitem__, reverse=True):
+                if name := crowds[one]:
+                    others = taken.setdefault(name, [])
+                    if len(others) == crowd:
+                        crowded[name] = others
+                        continue
+                    others.append(addresses[one])
+                chosen.append(hits[one])
+        return chosen[:most], crowded
 
     def every(self, scope: Scope, most: int) -> list[bytes] | None:
         """All records in scope; None if there are more."""
@@ -282,14 +316,15 @@ class View:
         return [_FOUR.pack(*parts) for parts in zip(*columns, strict=True)]
 
     def _among(self, tags: Collection[bytes]) -> Any:
-        return Query.term_set_query(self._schema, "tag", [_parts(tag)[0] for tag in tags])
+        return Query.term_set_query(self._schema, "tag", [key_of(tag) for tag in tags])
 
     def _text(self, address: Any) -> str:
         self.mapped_bytes += _AROUND_BYTES
         text: str = self._searcher.doc(address)["words"][0]
         return text
 
-    def _query(self, words: Mapping[str, float], scope: Scope) -> Any:
+    def _query(self, words: Mapping[str, float], scope: Scope, passed: Iterable[int] = ()) -> Any:
+        """`passed`: crowds, of which none is found."""
         wanted = [
             (Occur.Should, term if factor == 1.0 else Query.boost_query(term, factor))
             for term, factor in ((self._term("words", word), factor) for word, factor in words.items())
@@ -297,7 +332,8 @@ class View:
         filters = self._filters(scope)
         if any(occur == Occur.Must for occur, _ in filters):
             wanted = [(Occur.Must, Query.boolean_query(wanted))]
-        return Query.boolean_query([*wanted, *filters])
+        others = [(Occur.MustNot, Query.term_query(self._schema, "crowd", name, "basic")) for name in passed]
+        return Query.boolean_query([*wanted, *filters, *others])
 
     def _within(self, scope: Scope) -> Any:
         """What may be found, as a query that weighs nothing."""
@@ -333,4 +369,5 @@ def _schema() -> Any:
     builder.add_text_field("facet", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("length", fast=True)
     builder.add_unsigned_field("at", indexed=True, fast=True)
+    builder.add_unsigned_field("crowd", indexed=True, fast=True)
     return builder.build()
