@@ -40,6 +40,11 @@ def process_bytes(pid: int) -> int | None:
     return _status("VmRSS", str(pid)) or None
 
 
+def own_bytes(pid: int) -> int | None:
+    """What of it is the process's alone; the rest are files, of which the system may take back the memory."""
+    return _status("RssAnon", str(pid)) or None
+
+
 def process_seconds(pid: int) -> float | None:
     """Processor time of another process so far; None where the system does not say."""
     try:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from bench.machine import process_bytes, process_seconds
+from bench.machine import own_bytes, process_bytes, process_seconds
 from bench.processes import MESH, ROOT, started
 from mesh.sidecar.client import ask, ask_text
 from mesh.store.home import create_home
@@ -50,6 +50,10 @@ class Sidecar:
     def memory(self) -> int | None:
         """Resident bytes now."""
         return process_bytes(self.pid)
+
+    def own_memory(self) -> int | None:
+        """What of that is its own, and no mapped file."""
+        return own_bytes(self.pid)
 
     def processor(self) -> float | None:
         """Seconds of processor time so far."""
