@@ -72,9 +72,6 @@ def _measure(report: Report, folder: str, size: int) -> None:
     for most in (1, _SCOPES // 2):
         times, _ = _asked(partial(vectors.nearest, count=_COUNT, scopes=range(most)), questions)
         line(f"nearest, {most} in {_SCOPES} in scope, p50", "ms", quantile(times, 0.5) * MS, goal=goal)
-    allowed = {_tag(number) for number in range(0, size, _SCOPES)}
-    times, _ = _asked(partial(vectors.nearest, count=_COUNT, allowed=allowed.__contains__), questions[:20])
-    line(f"nearest, 1 in {_SCOPES} allowed by a function, p50", "ms", quantile(times, 0.5) * MS)
     some = [_tag(number) for number in range(0, size, -(-size // _COUNT))]
     times, _ = _asked(lambda question: list(vectors.cosines(question, some).items()), questions)
     line(f"cosines of {len(some)}, p50", "ms", quantile(times, 0.5) * MS)

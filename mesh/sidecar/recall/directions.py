@@ -40,11 +40,17 @@ def cosines_of(values: NDArray[np.int8], direction: Floats) -> Floats:
     return found
 
 
+def highest(cosines: Floats, count: int) -> NDArray[np.int64]:
+    """Where the largest are, with all that may be equal to the least of them once they are rounded."""
+    if len(cosines) <= count:
+        return np.arange(len(cosines))
+    least = np.partition(cosines, len(cosines) - count)[len(cosines) - count]
+    return np.flatnonzero(cosines >= least - 10.0**-DIGITS)
+
+
 def best(cosines: Floats, tags: NDArray[np.void], count: int) -> list[tuple[bytes, float]]:
     """The largest, rounded, equal ones by tag."""
-    if len(cosines) > count:
-        least = np.partition(cosines, len(cosines) - count)[len(cosines) - count]
-        near = cosines >= least - 10.0**-DIGITS  # all that may be equal once they are rounded
-        cosines, tags = cosines[near], tags[near]
-    ranked = sorted((-round(cosine, DIGITS), tag) for cosine, tag in zip(cosines.tolist(), tags.tolist(), strict=True))
+    near = highest(cosines, count)
+    rounded = (-round(cosine, DIGITS) for cosine in cosines[near].tolist())
+    ranked = sorted(zip(rounded, tags[near].tolist(), strict=True))
     return [(tag, 0.0 - cosine) for cosine, tag in ranked[:count]]

@@ -15,7 +15,7 @@ _FIRST_CAPACITY = 1024
 
 Numbers = NDArray[np.int64]
 Starts = NDArray[np.uint64]
-Check = Callable[[Numbers, Sequence[int]], NDArray[np.bool_]]  # rows, and for the how manieth tag each was found
+Check = Callable[[Numbers, Numbers], NDArray[np.bool_]]  # rows, and for the how manieth tag each was found
 
 
 class Places:
@@ -69,7 +69,8 @@ class Places:
         table, order, recent = self._table
         found = np.fromiter((recent.get(tag, -1) for tag in tags), np.int64, len(tags))
         asked = np.flatnonzero(found >= 0)
-        found[asked[~are_right(found[asked], asked.tolist())]] = -1
+        if len(asked):
+            found[asked[~are_right(found[asked], asked)]] = -1
         open_ = np.flatnonzero(found < 0)
         if not len(table) or not len(open_):
             return found
@@ -80,7 +81,7 @@ class Places:
             inside[inside] = table[at[inside]] == starts[inside]
             open_, starts, at = open_[inside], starts[inside], at[inside]
             rows = order[at].astype(np.int64)
-            right = are_right(rows, open_.tolist())
+            right = are_right(rows, open_)
             found[open_[right]] = rows[right]
             open_, starts, at = open_[~right], starts[~right], at[~right] + 1
         return found

@@ -54,7 +54,7 @@ class VectorFile:
         self.path = path
         sizes = [SUM_BYTES, TAG_BYTES, VERSION_BYTES, SCOPE_BYTES, dimensions]
         self.row_bytes = row_bytes_of(dimensions)
-        self._fields = np.dtype(
+        self.fields = np.dtype(
             {
                 "names": ["sum", "tag", "version", "scope", "values"],
                 "formats": ["<u8", f"V{TAG_BYTES}", f"V{VERSION_BYTES}", "<u4", ("i1", (dimensions,))],
@@ -91,14 +91,19 @@ class VectorFile:
                 got = os.preadv(descriptor, [block.data.cast("B")], self._place(first))
                 block.reshape(-1)[got:] = 0  # cut off by somebody else: as if wiped
                 free: NDArray[np.bool_] = np.logical_not(np.any(block.view("<u8"), axis=1))
-                yield first, block.view(self._fields)[:, 0], self._are_whole(block), free
+                yield first, block.view(self.fields)[:, 0], self._are_whole(block), free
         finally:
             os.close(descriptor)
 
     def read(self, numbers: Numbers) -> tuple[Rows, NDArray[np.bool_]]:
         """A copy of some rows, and which of them were whole when it was made: a row may be written at this moment."""
         copied = self._mapped[numbers]
-        return copied.view(self._fields)[:, 0], self._are_whole(copied)
+        return copied.view(self.fields)[:, 0], self._are_whole(copied)
+
+    def values(self, numbers: Numbers) -> NDArray[np.int8]:
+        """A copy of the values of some rows, of which nothing is checked."""
+        every: NDArray[np.int8] = self._mapped.view(self.fields)[:, 0]["values"]
+        return every[numbers]
 
     def write(
         self,
@@ -110,7 +115,7 @@ class VectorFile:
     ) -> None:
         """Fill rows, also such as follow on the last."""
         block = np.zeros((len(numbers), self.row_bytes), np.uint8)
-        rows = block.view(self._fields)[:, 0]
+        rows = block.view(self.fields)[:, 0]
         rows["tag"] = np.frombuffer(b"".join(tags), f"V{TAG_BYTES}")
         rows["version"] = np.frombuffer(b"".join(versions), f"V{VERSION_BYTES}")
         rows["scope"] = scopes

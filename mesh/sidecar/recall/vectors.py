@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from heapq import heappop, heappush
 
@@ -16,21 +16,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clan_learnings.embedding.scale import USUAL, Scale
-from mesh.sidecar.recall.directions import DIGITS, Floats, best, cosines_of, lengths, quantised, unit
+from mesh.sidecar.recall.directions import DIGITS, Floats, best, cosines_of, highest, lengths, quantised, unit
 from mesh.sidecar.recall.places import Numbers, Places, starts_of
 from mesh.sidecar.recall.scopes import Marks, Scopes, marks_of
 from mesh.sidecar.recall.signs import Signs
-from mesh.sidecar.recall.vector_file import VectorFile
+from mesh.sidecar.recall.vector_file import Rows, VectorFile
 from mesh.sidecar.recall.wiping import FILE, TAG_BYTES, VERSION_BYTES
 
 _SHORTLIST = 4000  # get exact cosines: 0.998 of the true best hundred are among them (bench/recall_vectors)
-_ALLOWED = 2000  # as many of them are allowed, where somebody has to be asked
 _EXACT = 2 * _SHORTLIST  # up to here all get exact cosines, which costs no more than twice the time
 _CHUNK = 1024  # rows read at a time: what is worked on stays in the processor's cache
 _SAMPLE = 4096  # vectors that the centre of all is taken from
 
-
-Allowed = Callable[[bytes], bool]
 
 log = logging.getLogger("mesh.sidecar")
 
@@ -124,49 +121,31 @@ class Vectors:
 
     def versions(self, tags: Sequence[bytes]) -> list[bytes | None]:
         """The version of each, None where there is no vector."""
-        numbers = self._find(tags)
-        here = np.flatnonzero(numbers >= 0)
-        rows, whole = self._file.read(numbers[here])
-        found: list[bytes | None] = [None] * len(tags)
-        read = zip(here.tolist(), rows["tag"].tolist(), rows["version"].tolist(), whole.tolist(), strict=True)
-        for at, tag, version, is_whole in read:
-            if is_whole and tag == tags[at]:
-                found[at] = version
-        return found
+        numbers, rows = self._held(tags)
+        read = zip(numbers.tolist(), rows["version"].tolist(), strict=True)
+        return [version if number >= 0 else None for number, version in read]
 
     def tags(self) -> Iterator[bytes]:
         """Every tag there is, once; what changes meanwhile may be missed."""
         for _, rows, whole, _ in self._file.blocks():
             yield from rows["tag"][whole].tolist()
 
-    def nearest(
-        self, query: ArrayLike, count: int, scopes: Collection[int] | None = None, allowed: Allowed | None = None
-    ) -> list[tuple[bytes, float]]:
-        """The nearest and their cosines, best first, equal ones by tag. Only of these scopes, and that `allowed` says yes to.
-
-        However few those are, they are found: `allowed` is asked about ever farther vectors, in the end about all of them.
-        """
+    def nearest(self, query: ArrayLike, count: int, scopes: Collection[int] | None = None) -> list[tuple[bytes, float]]:
+        """The nearest and their cosines, best first, equal ones by tag. Only of these scopes."""
         direction = unit(query, self.dimensions)
         asked = None if scopes is None else marks_of(scopes)
         if direction is None or count < 1:
             return []
-        enough = max(_SHORTLIST if allowed is None else _ALLOWED, 10 * count)
-        cosines, tags, seen = [np.zeros(0, np.float32)], [np.zeros(0, f"V{TAG_BYTES}")], 0
-        for wave in self._waves(direction, asked):
-            for first in range(0, len(wave), _CHUNK):
-                rows, whole = self._file.read(wave[first : first + _CHUNK])
-                if asked is not None:
-                    whole &= np.isin(rows["scope"], asked)
-                if allowed is not None:
-                    whole[whole] = [allowed(tag) for tag in rows["tag"][whole].tolist()]
-                cosines.append(cosines_of(rows["values"][whole], direction))
-                tags.append(rows["tag"][whole])
-                seen += len(tags[-1])
-                if seen >= 4 * enough:  # very many are equally far
-                    break
-            if seen >= enough:
+        likely = self._likely(direction, asked, max(_SHORTLIST, 10 * count))
+        scores = self._scores(likely, direction)
+        most = count
+        while True:  # more than once only if a row is being written, or was when the process ended
+            some = likely[highest(scores, most)]
+            cosines, tags = self._exact(some, direction, asked)
+            if len(tags) >= count or len(some) == len(likely):
                 break
-        found, scale = best(np.concatenate(cosines), np.concatenate(tags), count), self._scale
+            most *= 4
+        found, scale = best(cosines, tags, count), self._scale
         return found if scale.is_usual else [(tag, scale.put(cosine)) for tag, cosine in found]
 
     def cosines(self, query: ArrayLike, tags: Iterable[bytes]) -> dict[bytes, float]:
@@ -178,12 +157,10 @@ class Vectors:
         _check(asked, TAG_BYTES)
         found: dict[bytes, float] = {}
         for first in range(0, len(asked), _CHUNK):
-            numbers = self._find(asked[first : first + _CHUNK])
-            rows, whole = self._file.read(numbers[numbers >= 0])
-            rows = rows[whole]
+            numbers, rows = self._held(asked[first : first + _CHUNK])
+            rows = rows[numbers >= 0]
             found.update(zip(rows["tag"].tolist(), cosines_of(rows["values"], direction).tolist(), strict=True))
-        wanted = set(asked)  # a row may have become another record's since it was found
-        rounded = {tag: round(cosine, DIGITS) for tag, cosine in found.items() if tag in wanted}
+        rounded = {tag: round(cosine, DIGITS) for tag, cosine in found.items()}
         return rounded if self._scale.is_usual else {tag: self._scale.put(cosine) for tag, cosine in rounded.items()}
 
     def flush(self) -> None:
@@ -252,32 +229,51 @@ class Vectors:
             signs.put(first + live, rows["values"][live])
         self._signs = signs  # at once, for those who ask meanwhile
 
-    def _waves(self, direction: Floats, asked: Marks | None) -> Iterator[Numbers]:
-        """All rows in scope, the likely ones first, those of one distance never apart: so their order makes no difference."""
+    def _likely(self, direction: Floats, asked: Marks | None, enough: int) -> Numbers:
+        """The rows in scope that may be the nearest, those of one distance never apart: so their order makes no difference."""
         rows = None if asked is None else self._scopes.rows(asked)
         count = self._file.rows if rows is None else len(rows)
-        if count <= _EXACT:
-            yield np.arange(count) if rows is None else rows
-            return
+        if count <= max(_EXACT, enough):
+            return np.arange(count) if rows is None else rows
         differences = self._signs.differences(direction, rows)
         reached = np.cumsum(np.bincount(differences, minlength=self.dimensions + 2)[: self.dimensions + 1])
-        inner, size = -1, _SHORTLIST
-        while inner < self.dimensions:
-            outer = min(int(np.searchsorted(reached, size)), self.dimensions)
-            outer = max(outer, inner + 1)
-            near = differences <= outer
-            wave = np.flatnonzero(near if inner < 0 else near & (differences > inner))
-            yield wave if rows is None else rows[wave]
-            inner, size = outer, 4 * size
+        outer = min(int(np.searchsorted(reached, enough)), self.dimensions)
+        likely = np.flatnonzero(differences <= outer)[: 4 * enough]  # very many may be equally far
+        return likely if rows is None else rows[likely]
+
+    def _scores(self, numbers: Numbers, direction: Floats) -> Floats:
+        """Their cosines, if nobody changes them: enough to choose by."""
+        parts = range(0, len(numbers), _CHUNK)
+        scores = [cosines_of(self._file.values(numbers[first : first + _CHUNK]), direction) for first in parts]
+        return np.concatenate([np.zeros(0, np.float32), *scores])
+
+    def _exact(self, numbers: Numbers, direction: Floats, asked: Marks | None) -> tuple[Floats, NDArray[np.void]]:
+        """The cosines and tags of those that are whole and in scope."""
+        cosines, tags = [np.zeros(0, np.float32)], [np.zeros(0, f"V{TAG_BYTES}")]
+        for first in range(0, len(numbers), _CHUNK):
+            rows, whole = self._file.read(numbers[first : first + _CHUNK])
+            if asked is not None:
+                whole &= np.isin(rows["scope"], asked)
+            cosines.append(cosines_of(rows["values"][whole], direction))
+            tags.append(rows["tag"][whole])
+        return np.concatenate(cosines), np.concatenate(tags)
 
     def _find(self, tags: Sequence[bytes]) -> Numbers:
-        def are_right(numbers: Numbers, asked: Sequence[int]) -> NDArray[np.bool_]:
-            rows, whole = self._file.read(numbers)
-            same = (tag == tags[at] for tag, at in zip(rows["tag"].tolist(), asked, strict=True))
-            right: NDArray[np.bool_] = whole & np.fromiter(same, bool, len(asked))
+        """The row of each, or -1."""
+        return self._held(tags)[0]
+
+    def _held(self, tags: Sequence[bytes]) -> tuple[Numbers, Rows]:
+        """The row of each, or -1, and a copy of it as it was when it was checked; zeros where there is none."""
+        wanted = np.frombuffer(b"".join(tags), f"V{TAG_BYTES}")
+        copies = np.zeros(len(tags), self._file.fields)
+
+        def are_right(numbers: Numbers, asked: Numbers) -> NDArray[np.bool_]:
+            rows, right = self._file.read(numbers)
+            right &= rows["tag"] == wanted[asked]
+            copies[asked[right]] = rows[right]
             return right
 
-        return self._places.find(tags, are_right)
+        return self._places.find(tags, are_right), copies
 
 
 class Known(Mapping[bytes, bytes]):

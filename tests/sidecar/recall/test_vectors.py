@@ -43,7 +43,6 @@ def folder(tmp_path: Path) -> str:
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handful is already too many to weigh them all."""
     monkeypatch.setattr(module, "_SHORTLIST", 400)
-    monkeypatch.setattr(module, "_ALLOWED", 200)
     monkeypatch.setattr(module, "_EXACT", 800)
 
 
@@ -133,28 +132,26 @@ def test_answers_do_not_depend_on_the_order_of_writing(tmp_path: Path, few: None
         assert one.nearest(query, 40) == other.nearest(query, 40)
 
 
-@pytest.mark.parametrize("every", [2, 50, 1000])
-def test_the_nearest_that_are_allowed_are_found_however_few_there_are(many: Vectors, every: int) -> None:
-    """Half of all, one in fifty, four: those and no others, and the nearest of them."""
-    scope = {tag_of(n): row for n, row in enumerate(ROWS) if n % every == 0}
+@pytest.mark.parametrize("count", [100, 1000, 4000, 10_000])
+def test_as_many_as_are_asked_for_are_found(many: Vectors, count: int) -> None:
+    """In the end all of them, in the order of their cosines."""
     query = directions(1, WIDE, seed=5)[0]
-    found = many.nearest(query, 10, allowed=scope.__contains__)
-    right = sorted(truth(query, scope).items(), key=lambda item: -item[1])[:10]
-    assert len(found) == len(right)
-    assert len({tag for tag, _ in found} & {tag for tag, _ in right}) >= len(right) - 1
-    assert many.nearest(query, 10, allowed=lambda _: False) == []
+    found = many.nearest(query, count)
+    assert len({tag for tag, _ in found}) == len(found) == min(count, len(ROWS))
+    assert found == sorted(found, key=lambda item: (-item[1], item[0]))
+    assert dict(found) == many.cosines(query, [tag for tag, _ in found])
 
 
-def test_who_allows_is_asked_about_each_vector_once_at_most(many: Vectors) -> None:
-    """It may be a question to a database."""
-    asked: list[bytes] = []
-
-    def refuse(tag: bytes) -> bool:
-        asked.append(tag)
-        return False
-
-    many.nearest(directions(1, WIDE)[0], 10, allowed=refuse)
-    assert len(asked) == len(set(asked)) == len(ROWS)
+def test_what_is_torn_or_free_takes_nobody_elses_place(many: Vectors) -> None:
+    """The next best ones are found in the place of rows that are being written at this moment."""
+    query = directions(1, WIDE, seed=6)[0]
+    before = many.nearest(query, 40)
+    torn, file = [tag for tag, _ in before[:10]], many._file
+    for number in many._find(torn).tolist():
+        os.pwrite(file._descriptor, b"torn", file._place(number) + file.row_bytes - 8)
+    assert many.nearest(query, 30) == before[10:]
+    many.drop([tag for tag, _ in before[10:15]])
+    assert many.nearest(query, 25) == before[15:]
 
 
 def test_thousands_of_equal_vectors_do_no_harm(folder: str, few: None) -> None:

@@ -33,7 +33,6 @@ SCOPES = [TINY if n % 1000 == 5 else SMALL if n % 3 == 0 else BIG for n in range
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handful is already too many to weigh them all."""
     monkeypatch.setattr(module, "_SHORTLIST", 400)
-    monkeypatch.setattr(module, "_ALLOWED", 200)
     monkeypatch.setattr(module, "_EXACT", 800)
 
 
@@ -87,19 +86,11 @@ def test_a_vector_is_found_in_the_scope_it_was_put_into_last(many: Vectors) -> N
     assert len(many.nearest(ROWS[3], 9, [TINY])) == SCOPES.count(TINY)
 
 
-def test_who_allows_is_asked_about_what_is_in_scope_only(many: Vectors) -> None:
-    """It may be a question to a database."""
-    asked: list[bytes] = []
-
-    def refuse(tag: bytes) -> bool:
-        asked.append(tag)
-        return False
-
-    assert many.nearest(QUERIES[0], 10, [SMALL, TINY], refuse) == []
-    inside = [tag for tag, scope in zip(TAGS, SCOPES, strict=True) if scope != BIG]
-    assert sorted(asked) == sorted(inside)
-    found = many.nearest(QUERIES[0], 10, [SMALL, TINY], inside[7].__eq__)
-    assert [tag for tag, _ in found] == [inside[7]]
+def test_scopes_may_be_many(many: Vectors) -> None:
+    """However they are compared: those that nothing has make no difference."""
+    others = range(1000, 1020)
+    for query in QUERIES:
+        assert many.nearest(query, 30, [SMALL, TINY, *others]) == many.nearest(query, 30, [SMALL, TINY])
 
 
 def test_what_has_just_been_written_is_no_answer_in_the_scope_it_leaves(
