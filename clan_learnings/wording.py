@@ -64,6 +64,10 @@ class Token:
         return f"Token({self.kind}, {self.text!r}, {self.raw!r}, {self.parts!r})"
 
 
+_REMEMBERED, _WORD_CHARS = 20_000, 32  # words, and the letters of the longest: about 5 MB
+_tokens: dict[str, Token] = {}
+
+
 def tokens(text: str) -> list[Token]:
     """Every token of a text in its order, the marks between clauses among them."""
     found: list[Token] = []
@@ -80,6 +84,9 @@ def tokens(text: str) -> list[Token]:
 
 def _read_chunk(chunk: str, found: list[Token], *, quoted: bool) -> None:
     """What stands between two spaces: marks before and after it, and the pieces between."""
+    if chunk.isascii() and chunk.isalpha() and chunk.islower():  # most of any text
+        _read_word(chunk, chunk, found, quoted=quoted)
+        return
     if not any(map(str.isalnum, chunk)):
         _read_symbols(chunk, found)
         return
@@ -148,11 +155,22 @@ def _read_word(word: str, written: str, found: list[Token], *, quoted: bool) -> 
     if found and (found[-1].raw, word) in PHRASES:
         word = PHRASES[found[-1].raw, word]
         found.pop()
-    found.append(word_token(word, identifier_parts(written)))
+    found.append(word_token(word, () if written.islower() else identifier_parts(written)))
 
 
 def word_token(word: str, parts: tuple[str, ...] = ()) -> Token:
-    """The token of one folded word of letters."""
+    """The token of one folded word of letters. Nobody changes a token, so readings share those of plain words."""
+    if len(parts) > 1 or len(word) > _WORD_CHARS:
+        return _made(word, parts)
+    found = _tokens.get(word)
+    if found is None:
+        if len(_tokens) >= _REMEMBERED:
+            _tokens.clear()
+        found = _tokens[word] = _made(word, ())
+    return found
+
+
+def _made(word: str, parts: tuple[str, ...]) -> Token:
     if word in STOP:
         return Token(GRAMMAR, word, word)
     text = concept(word)

@@ -203,7 +203,7 @@ def family_of(kind: str, right: str) -> str:
     return RULES if kind == CORRECTION or (kind == FIX and right) else NOTES
 
 
-@lru_cache(2048)  # the same ones are compared again and again
+@lru_cache(8192)  # the same ones are compared again and again; 2 to 4 KB each
 def reading_of(kind: str, text: str, wrong: str, right: str) -> Reading:
     """What is compared of an item or a candidate: of a rule what is wrong and what is right, else the sentence."""
     return Reading(wrong, right or text) if family_of(kind, right) == RULES else Reading("", text)
