@@ -101,11 +101,11 @@ def test_the_nearest_are_those_in_scope(
         settled(book, recall)
         if behind:
             monkeypatch.setattr(recall, "fresh", lambda _reader: None)
-        everything = nearest(book, recall, "a question", count=60)
+        everything = nearest(book, recall, "some number", count=60)
         assert set(everything) == set(tags)
         in_scope = [tag for tag in everything if tag in tags[::2]]
-        assert nearest(book, recall, "a question", Within(REPO), 3) == in_scope[:3]
-        assert nearest(book, recall, "a question", Within(REPO), 50) == in_scope
+        assert nearest(book, recall, "some number", Within(REPO), 3) == in_scope[:3]
+        assert nearest(book, recall, "some number", Within(REPO), 50) == in_scope
 
 
 def test_a_server_that_is_away_costs_the_vectors_and_nothing_else(book: Notebook) -> None:

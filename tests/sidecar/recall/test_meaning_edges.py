@@ -161,10 +161,11 @@ def test_an_answer_says_what_it_was_found_by(book: Notebook, server: Server) -> 
 def test_a_question_without_a_word_means_nothing(book: Notebook, server: Server, question: str) -> None:
     """Something would be near it all the same."""
     fill(book, 5)
+    long = book.add("discoveries", text="検" * 500, repo="")
     with recalling(book, choice(server)) as running:
-        embedded(running, 5)
+        embedded(running, 6)
         assert nearest(book, running, question) == []
-        assert nearest(book, running, "検" * 500)
+        assert nearest(book, running, "検" * 500) == [long]
 
 
 def test_what_is_only_faintly_near_was_not_found(

@@ -166,12 +166,14 @@ def test_a_record_that_is_moved_is_near_in_the_repository_it_is_moved_to(
     monkeypatch.setattr(follower, "_COMMIT_SECONDS", 0.0)
     monkeypatch.setattr(follower, "_LOOK_SECONDS", 0.01)
     book = Notebook(tmp_path)
-    one, other, everywhere = write(book, *({"text": f"about {repo}", "repo": repo} for repo in (REPO, OTHER, "")))
+    one, other, everywhere = write(
+        book, *({"text": f"gearwheels {at}", "repo": repo} for at, repo in enumerate((REPO, OTHER, "")))
+    )
     with serving() as server, recalling(book, f"{server.address} some-model") as recall:
 
         def near(repo: str | None) -> set[bytes]:
             with snapshot(book) as reader:
-                return {entry.tag for entry, _ in Indexed(recall, reader).by_meaning("a question", Within(repo), 9)}
+                return {entry.tag for entry, _ in Indexed(recall, reader).by_meaning("gearwheels", Within(repo), 9)}
 
         wait_until(lambda: near(None) == {one, other, everywhere})
         assert near(REPO) == {one, everywhere}
