@@ -79,7 +79,7 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
     ),
     "capture": (
         lambda work, given: capture.run(work, given.sessions, given.sampler, given.scale),
-        "`mesh sample` and `mesh capture` over 20,000 sessions, killed on the way, beside a sampler that guesses",
+        "`mesh sample`, `mesh capture` and `mesh harvest` over 20,000 sessions, killed on the way, beside a sampler that guesses",
     ),
     "recall_vectors": (
         lambda work, given: _recall_vectors(work, _with_small(given.records)),

@@ -1,4 +1,4 @@
-"""`capture`: `mesh sample` and `mesh capture` over many made sessions, as whole processes; what a kill -9 costs; memory.
+"""`capture`: `mesh sample`, `mesh capture` and `mesh harvest` over many made sessions, as whole processes; what a kill -9 costs; memory.
 
 Beside sampling: a sampler that guesses counts from sizes and looks at the last 8 KB only, if its path is given. It takes
 `--sessions-dir DIR --count N`.
@@ -6,17 +6,21 @@ Beside sampling: a sampler that guesses counts from sizes and looks at the last 
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 
 from bench.capture_sessions import make
 from bench.machine import MB
 from bench.processes import MESH
 from bench.table import Goal, Report, say
+from mesh.sidecar.harvesting.intake import READ
+from mesh.store.candidates import Candidates, are_there
 
 _ROUNDS = 3
 _MOST_MB = 200
@@ -24,7 +28,7 @@ _SAMPLE = 100
 
 
 def run(work: str, sessions: int, sampler: str, scale: float) -> Report:
-    """Sampling in turns with its peer, then capturing, killed once on the way."""
+    """Sampling in turns with its peer, then capturing and harvesting, each killed once on the way."""
     folder = os.path.join(work, f"capture-{sessions}-{scale:g}", "sessions")
     if not os.path.isdir(folder):
         say(f"making {sessions:,} sessions")
@@ -36,6 +40,7 @@ def run(work: str, sessions: int, sampler: str, scale: float) -> Report:
     report = Report("capture", "sampler that guesses" if sampler else "")
     _sample(report, home, folder, sessions, sampler)
     _capture(report, home, folder, sessions, total)
+    _harvest(report, home, folder, sessions)
     report.notes.append(
         f"{sessions:,} sessions of four flavours, {total / MB:,.0f} MB, half of them small; caches of the disk are warm"
     )
@@ -68,13 +73,7 @@ def _capture(report: Report, home: str, folder: str, sessions: int, total: int) 
     shutil.rmtree(os.path.join(home, "capture"), ignore_errors=True)
     command = [MESH, "capture", folder, "--home", home, "--json"]
     say("capturing, killed on the way")
-    began = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    while _kept(home) < sessions // 4 and process.poll() is None:
-        time.sleep(0.2)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    killed = time.monotonic() - began
+    killed = _killed(command, lambda: _kept(home) >= sessions // 4)
     before = _kept(home)
     say(f"killed with {before:,} sessions kept; capturing the rest")
     seconds, used, answer = _timed(command)
@@ -91,6 +90,56 @@ def _capture(report: Report, home: str, folder: str, sessions: int, total: int) 
     report.notes.append(
         f"killed with {before:,} sessions kept; the next run found {done['unchanged']:,} unchanged, took {done['ingested']:,}, failed {sum(done['failed'].values()):,}"
     )
+
+
+def _harvest(report: Report, home: str, folder: str, sessions: int) -> None:
+    """What was captured is judged for the first time. By the processor's clock: the disk is asked once a page only."""
+    command = [MESH, "harvest", folder, "--home", home, "--json"]
+    say("harvesting, killed on the way")
+    began = _processor_seconds()
+    _killed(command, lambda: _judged(home) >= sessions // 4)
+    before = _judged(home)
+    say(f"killed with {before:,} sessions judged; harvesting the rest")
+    _, used, answer = _timed(command)
+    seconds = _processor_seconds() - began
+    done = json.loads(answer)
+    goal = Goal(60 * sessions / 20_000, most=True)
+    report.add(f"{sessions:>7,}  first `mesh harvest`, killed once and finished, processor", "s", seconds, None, goal)
+    report.add(f"{sessions:>7,}  memory of `mesh harvest`", "MB", used, None, Goal(_MOST_MB, most=True))
+    began = _processor_seconds()
+    _timed(command)
+    report.add(f"{sessions:>7,}  `mesh harvest` once more, nothing new, processor", "s", _processor_seconds() - began)
+    with Candidates(home) as kept:
+        candidates = sum(kept.counts().values())
+    assert before + done["sessions"] == sessions
+    report.notes.append(
+        f"killed with {before:,} sessions judged; the next run judged {done['sessions']:,}; {candidates:,} candidates in all"
+    )
+
+
+def _killed(command: list[str], is_time: Callable[[], bool]) -> float:
+    """How long a command ran until it was killed with -9."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    while not is_time() and process.poll() is None:
+        time.sleep(0.2)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    return time.monotonic() - began
+
+
+def _judged(home: str) -> int:
+    """Sessions that harvesting is done with."""
+    if not are_there(home):
+        return 0
+    with Candidates(home) as kept:
+        return kept.progress(READ)
+
+
+def _processor_seconds() -> float:
+    """Of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _kept(home: str) -> int:
