@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 from shutil import rmtree
 from typing import Any
@@ -277,6 +278,7 @@ def version_of(text: str, repo: str) -> bytes:
     return hashlib.blake2b(f"{repo_number(repo)} {text}".encode(), digest_size=_VERSION_BYTES).digest()
 
 
+@lru_cache(1024)  # asked for each candidate of each question
 def repo_number(repo: str) -> int:
     """The scope of a repository's vectors: 0 for what holds everywhere. Two may have the same, once in some thousand millions."""
     return 1 + int.from_bytes(hashlib.blake2b(repo.encode(), digest_size=8).digest()) % _REPOS if repo else 0
