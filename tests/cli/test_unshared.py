@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mesh.sidecar.desk import Desk
-from tests.end_to_end.commands import MESH, done, sidecar
+from tests.end_to_end.commands import MESH, done, quickly, sidecar
 
 PROBLEM = (
     "The zanzibar service fails with 401 Unauthorized at every start, whoever asks, because the token that it was given "
@@ -28,7 +28,7 @@ UNCLEAR = ("share = maybe\n", 'share = "no"\n')
 def place(tmp_path: Path) -> tuple[Path, Path]:
     """A home, and a clone that shares nothing."""
     home, clone = tmp_path / "home", tmp_path / "clone"
-    done(home, "init", "--name", "ada")
+    quickly(home, "init", "--name", "ada")
     for folder in ("objects", "refs"):
         (clone / ".git" / folder).mkdir(parents=True)
     (clone / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")

@@ -1,5 +1,6 @@
 """Running the real `mesh` command, and reading what it says. No test lives here."""
 
+import io
 import json
 import os
 import signal
@@ -7,12 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
+
+from mesh.cli.main import run
 
 MESH = os.path.join(os.path.dirname(sys.executable), "mesh")
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATIENCE_SECONDS = 60.0  # how long anything here may take before it counts as hanging
+_PAUSE_SECONDS = (0.01, 0.5)  # the shortest and the longest between two looks
+_SHARE = 4  # a pause is so many times as long as the look before it: who is waited for needs the processor too
 
 Finished = subprocess.CompletedProcess[str]
 Path = str | os.PathLike[str]
@@ -38,6 +43,15 @@ def done(home: Path, *words: str, stdin: str | None = None) -> str:
     finished = mesh(home, *words, stdin=stdin)
     assert finished.returncode == 0, f"mesh {' '.join(words)}: {finished.stderr}"
     return finished.stdout
+
+
+def quickly(home: Path, *words: str) -> str:
+    """The same without a process, for what a test begins with but is not about: most of what a command takes is to be loaded."""
+    printed, said = io.StringIO(), io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(said):
+        code = run([*words, "--home", os.fspath(home)])
+    assert code == 0, f"mesh {' '.join(words)}: {said.getvalue()}"
+    return printed.getvalue()
 
 
 def asked(home: Path, *words: str) -> Any:
@@ -143,10 +157,13 @@ def sidecar(home: Path) -> Iterator["subprocess.Popen[str]"]:
 
 def wait_until(condition: Callable[[], bool]) -> None:
     """Wait for something that must come true."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    shortest, longest = _PAUSE_SECONDS
+    began = looked = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
+        now = time.monotonic()
+        assert now - began < PATIENCE_SECONDS, "waited in vain"
+        time.sleep(min(longest, max(shortest, _SHARE * (now - looked))))
+        looked = time.monotonic()
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:

@@ -1,6 +1,5 @@
 """Real sidecars with real TLS on loopback, or in network namespaces: started, killed, asked. No test lives here."""
 
-import io
 import json
 import os
 import random
@@ -8,15 +7,15 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mesh.cli.main import run
 from mesh.core.ids import text_id
 from mesh.sidecar.client import ask
 from mesh.store.home import open_home
-from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, asked, done, texts, wait_until
+from mesh.store.reading import Reader
+from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, quickly, wait_until
 
 LOOPBACK = "127.0.0.1:0"
 # Below the ports that systems hand out: no connection gets one by chance. The next one is for joining.
@@ -37,7 +36,7 @@ class Sidecar:
 
     def init(self, name: str = "first") -> "Sidecar":
         """A mesh of its own."""
-        done(self.home, "init", "--name", name)
+        quickly(self.home, "init", "--name", name)
         return self
 
     def join(self, token: str, name: str, *options: str) -> Any:
@@ -53,11 +52,8 @@ class Sidecar:
         return json.loads(finished.stdout)
 
     def join_quickly(self, token: str, name: str) -> None:
-        """The same, where joining is not what is tested: most of what the command takes is to be loaded."""
-        said = io.StringIO()
-        with redirect_stdout(said), redirect_stderr(said):
-            code = run(["join", token, "--name", name, "--home", self.home])
-        assert code == 0, said.getvalue()
+        """The same, where joining is not what is tested."""
+        quickly(self.home, "join", token, "--name", name)
 
     def up(self) -> "Sidecar":
         """Start it, and wait until it is ready. Each time it listens on another port, as one that moves does."""
@@ -100,16 +96,20 @@ class Sidecar:
 
     def invite(self, *options: str) -> str:
         """A token."""
-        token: str = asked(self.home, "invite", *options)["token"]
+        token: str = json.loads(quickly(self.home, "invite", *options, "--json"))["token"]
         return token
 
     def write(self, text: str) -> None:
         """A record, acknowledged."""
-        done(self.home, "op", "add", "facts", text)
+        quickly(self.home, "op", "add", "facts", text)
 
     def texts(self) -> set[str]:
-        """Every live record."""
-        return set(texts(self.home))
+        """Every live record, from its disk, read without a process: conditions ask often."""
+        store = open_home(self.home).store()
+        try:
+            return {entry.record["text"] for entry in Reader(store.database.connection).tail(2**31)}
+        finally:
+            store.close()
 
     @property
     def node(self) -> str:

@@ -12,7 +12,7 @@ from typing import Self
 import pytest
 
 from tests.end_to_end.claude_sessions import ClaudeSession, clone_of
-from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, asked, done, mesh
+from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, asked, done, mesh, quickly
 
 REPO = "github.com/acme/web"
 
@@ -64,7 +64,7 @@ def home(tmp_path: Path) -> Path:
     """A node with four candidates that wait for a person."""
     made, folder = tmp_path / "home", tmp_path / "sessions"
     clone = clone_of(REPO, tmp_path / "clone")
-    done(made, "init", "--name", "laptop")
+    quickly(made, "init", "--name", "laptop")
     done(made, "share", REPO)
     for number, reason in enumerate(
         (

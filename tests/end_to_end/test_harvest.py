@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.claude_sessions import ClaudeSession, clone_of, corrected
-from tests.end_to_end.commands import anywhere, asked, done, killed_at, mesh
+from tests.end_to_end.commands import anywhere, asked, done, killed_at, mesh, quickly
 
 REPO = "github.com/acme/web"
 SECRETS = (
@@ -24,7 +24,7 @@ SECRETS = (
 def home(tmp_path: Path) -> Path:
     """A node."""
     made = tmp_path / "home"
-    done(made, "init", "--name", "laptop")
+    quickly(made, "init", "--name", "laptop")
     return made
 
 
@@ -95,7 +95,7 @@ def test_one_transcript_in_two_files_and_on_two_nodes_counts_once(home: Path, cl
     done(home, "harvest", str(tmp_path / "a"), str(tmp_path / "b"))
     assert list(standing(home).values()) == [(1, 1)]
     other = tmp_path / "other"
-    done(other, "init", "--name", "other", "--mesh", asked(home, "status")["mesh"])
+    quickly(other, "init", "--name", "other", "--mesh", asked(home, "status")["mesh"])
     bundle = tmp_path / "bundle"
     done(home, "admit", asked(other, "status")["node"])
     done(other, "share", REPO)

@@ -12,7 +12,7 @@ from mesh.store.cards import Cards
 from mesh.store.home import open_home
 from peers.proto.cards import CERTIFICATE
 from peers.trust.token import parse
-from tests.end_to_end.commands import PATIENCE_SECONDS, asked, bytes_of, complaint, done, mesh, wait_until
+from tests.end_to_end.commands import PATIENCE_SECONDS, asked, bytes_of, complaint, done, mesh, quickly, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
 
 
@@ -181,7 +181,7 @@ def test_a_home_that_belongs_already_keeps_what_it_has(first: Sidecar, tmp_path:
 def test_a_node_made_for_a_mesh_joins_with_what_it_wrote_before(first: Sidecar, tmp_path: Path) -> None:
     """`mesh init --mesh`, writes that wait, then a token: from then on they count everywhere."""
     second = Sidecar(tmp_path / "second")
-    done(second.home, "init", "--name", "second", "--mesh", asked(first.home, "status")["mesh"])
+    quickly(second.home, "init", "--name", "second", "--mesh", asked(first.home, "status")["mesh"])
     second.write("from before")
     second.join(first.invite(), "second")
     with sidecars(second):
@@ -193,7 +193,7 @@ def test_a_node_made_for_a_mesh_joins_with_what_it_wrote_before(first: Sidecar, 
 def test_a_home_of_another_mesh_is_left_alone(first: Sidecar, tmp_path: Path) -> None:
     """Not a byte of it changes."""
     other = tmp_path / "other"
-    done(other, "init", "--name", "other")
+    quickly(other, "init", "--name", "other")
     done(other, "op", "add", "facts", "of another mesh")
     before = bytes_of(other)
     sentence, step = refused(first.invite(), other)

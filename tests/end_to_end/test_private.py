@@ -4,13 +4,13 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.end_to_end.commands import done, mesh
+from tests.end_to_end.commands import done, mesh, quickly
 
 
 def test_the_first_private_writers_share_one_database(tmp_path: Path) -> None:
     """Twelve at once: each is acknowledged, and each is there."""
     home = tmp_path / "home"
-    done(home, "init", "--name", "n")
+    quickly(home, "init", "--name", "n")
 
     def write(number: int) -> int:
         return mesh(home, "op", "add", "notes", f"secret {number}", "--private").returncode
@@ -25,7 +25,7 @@ def test_the_first_private_writers_share_one_database(tmp_path: Path) -> None:
 def test_reading_private_records_makes_no_database(tmp_path: Path) -> None:
     """Who looks finds nothing, and is told how to begin."""
     home = tmp_path / "home"
-    done(home, "init", "--name", "n")
+    quickly(home, "init", "--name", "n")
     for words in (["op", "list"], ["op", "total", "x"], ["tail"], ["export", str(tmp_path / "b")]):
         finished = mesh(home, *words, "--private")
         assert finished.returncode == 1
@@ -36,6 +36,6 @@ def test_reading_private_records_makes_no_database(tmp_path: Path) -> None:
 def test_a_private_record_has_its_authors_name(tmp_path: Path) -> None:
     """Names are in statements, which the private database has none of."""
     home = tmp_path / "home"
-    done(home, "init", "--name", "ada")
+    quickly(home, "init", "--name", "ada")
     done(home, "discover", "the staging password is rotated on Mondays", "--private")
     assert "ada·" in done(home, "tail", "--private")

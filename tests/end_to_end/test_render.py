@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from mesh.sidecar.desk import Desk
-from tests.end_to_end.commands import PATIENCE_SECONDS, asked, complaint, done, mesh, sidecar, wait_until
+from tests.end_to_end.commands import PATIENCE_SECONDS, asked, complaint, done, mesh, quickly, sidecar, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
 
 # Three wordings of one correction: each has a slug of its own, any two are told to be the same. See `matching_pairs`.
@@ -50,7 +50,7 @@ def hot(home: str) -> list[tuple[int, int]]:
 def test_the_command_renders_into_a_folder_and_says_whether_it_is_up_to_date(tmp_path: Path) -> None:
     """From nothing, again without a change, and after one."""
     home, out = tmp_path / "home", tmp_path / "out"
-    done(home, "init", "--name", "first")
+    quickly(home, "init", "--name", "first")
     discover(str(home), "405 means branch protection")
     assert mesh(home, "render", str(out), "--check").returncode == 3
     assert done(home, "render", str(out)).splitlines() == [
@@ -68,7 +68,7 @@ def test_the_command_renders_into_a_folder_and_says_whether_it_is_up_to_date(tmp
 
 def test_a_file_that_is_not_ours_stops_the_command(tmp_path: Path) -> None:
     """It says which file, and what to do; the file stays."""
-    done(tmp_path / "home", "init", "--name", "first")
+    quickly(tmp_path / "home", "init", "--name", "first")
     (tmp_path / "out").mkdir()
     (tmp_path / "out/MEMORY.md").write_text("mine")
     sentence, step = complaint(mesh(tmp_path / "home", "render", str(tmp_path / "out")))
@@ -80,7 +80,7 @@ def test_a_file_that_is_not_ours_stops_the_command(tmp_path: Path) -> None:
 def test_a_running_sidecar_keeps_the_files_up_to_date(tmp_path: Path) -> None:
     """What a command writes is soon in them, and when the sidecar stops they are those of a render from nothing."""
     home = str(tmp_path / "home")
-    done(home, "init", "--name", "first")
+    quickly(home, "init", "--name", "first")
     with sidecar(home) as process:
         for number in range(3):
             discover(home, f"finding number {number}")

@@ -14,7 +14,7 @@ import pytest
 
 from mesh.sidecar.client import ask_text
 from mesh.store.doorbell import socket_file
-from tests.end_to_end.commands import PATIENCE_SECONDS, asked, complaint, done, mesh, texts, wait_until
+from tests.end_to_end.commands import PATIENCE_SECONDS, asked, complaint, done, mesh, quickly, texts, wait_until
 from tests.end_to_end.fleet import LOOPBACK, Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
 from tests.end_to_end.prometheus import parse
 
@@ -166,9 +166,9 @@ def test_a_detached_sidecar_that_cannot_start_says_why(node: Sidecar) -> None:
 def test_a_node_that_was_not_admitted_runs_but_does_not_listen(tmp_path: Path) -> None:
     """It is told to join; without --listen it serves its own agents."""
     first = tmp_path / "first"
-    done(first, "init", "--name", "first")
+    quickly(first, "init", "--name", "first")
     lone = Sidecar(tmp_path / "lone", listen=None)
-    done(lone.home, "init", "--name", "lone", "--mesh", asked(first, "status")["mesh"])
+    quickly(lone.home, "init", "--name", "lone", "--mesh", asked(first, "status")["mesh"])
     sentence, step = complaint(mesh(lone.home, "up", "--detach", "--listen", LOOPBACK))
     assert "no certificate" in sentence
     assert "mesh join" in step
