@@ -26,6 +26,9 @@ _WORDS = 24  # of an item that candidates are found by
 _LINKED = 8
 _HOPS = 16  # from one that was merged to the one it was merged into
 _SIGNATURE = "error:"  # before the signature of an error, where words stand
+# The best of some signals, by which tuple they are: of what thousands of sessions say, not all are ranked again for each.
+_BESTS = 64
+_bests: dict[int, tuple[tuple[Signal, ...], Signal]] = {}
 
 
 class Shelf(Protocol):
@@ -126,7 +129,10 @@ def with_signal(candidate: Candidate, signal: Signal) -> Candidate:
     """The same candidate with what one more session says. A session says it once, however many transcripts tell of it."""
     before = next((each for each in candidate.signals if each.session == signal.session), None)
     if before is None:
-        return _told_best(candidate._replace(signals=(*candidate.signals, signal)))
+        more = (*candidate.signals, signal)
+        if candidate.signals:
+            _remember_best(more, min(_best_of(candidate.signals), signal, key=_rank))
+        return _told_best(candidate._replace(signals=more))
     if before.record or (signal.times <= before.times and _rank(signal) >= _rank(before)):
         return candidate
     best = min(before, signal, key=_rank)._replace(times=max(before.times, signal.times), held=before.held)
@@ -138,10 +144,22 @@ def _told_best(candidate: Candidate) -> Candidate:
     """In the words of the best signal, unless they are a person's, or stand in a record."""
     if candidate.is_edited or any(signal.record for signal in candidate.signals):
         return candidate
-    best = min(candidate.signals, key=_rank).item
+    best = _best_of(candidate.signals).item
     if family_of(best.kind, best.right) != candidate.family:
         return candidate
     return candidate._replace(kind=best.kind, text=best.text, wrong=best.wrong, right=best.right)
+
+
+def _best_of(signals: tuple[Signal, ...]) -> Signal:
+    known = _bests.get(id(signals))
+    return known[1] if known is not None and known[0] is signals else _remember_best(signals, min(signals, key=_rank))
+
+
+def _remember_best(signals: tuple[Signal, ...], best: Signal) -> Signal:
+    if len(_bests) >= _BESTS:
+        _bests.clear()
+    _bests[id(signals)] = signals, best
+    return best
 
 
 def _rank(signal: Signal) -> tuple[bool, bool, float, int, int, str]:

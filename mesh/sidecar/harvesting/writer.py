@@ -128,12 +128,11 @@ class RecordWriter:
 
     def _rules(self, candidate: Candidate) -> Candidate:
         """Corrections: one a session, each in its own repository. The oldest first, as they happened."""
-        for signal in sorted(candidate.waiting, key=lambda each: (each.at_ms, each.session)):
-            held = self._held(candidate, signal)
-            if held:
-                candidate = _with(candidate, signal._replace(held=held))
-            else:
-                candidate = self._append(candidate, signal, signal.repo)
+        due = [(signal, self._held(candidate, signal)) for signal in candidate.waiting]
+        candidate = _with(candidate, *(signal._replace(held=why) for signal, why in due if why))
+        free = [signal for signal, why in due if not why]
+        for signal in sorted(free, key=lambda each: (each.at_ms, each.session)):
+            candidate = self._append(candidate, signal, signal.repo)
         return candidate
 
     def _note(self, candidate: Candidate) -> Candidate:
@@ -142,8 +141,7 @@ class RecordWriter:
         if not said:
             held = {signal: self._held(candidate, signal) for signal in candidate.waiting}
             free = [signal for signal, why in held.items() if not why]
-            for signal, why in held.items():
-                candidate = _with(candidate, signal._replace(held=why))
+            candidate = _with(candidate, *(signal._replace(held=why) for signal, why in held.items()))
             if not free:
                 return candidate
             repos = {signal.repo for signal in free}
@@ -157,9 +155,7 @@ class RecordWriter:
         ]
         if marks:
             self._author.append(marks)
-        for signal in further:
-            candidate = _with(candidate, signal._replace(record=said, held=""))
-        return candidate
+        return _with(candidate, *(signal._replace(record=said, held="") for signal in further))
 
     def _append(self, candidate: Candidate, signal: Signal, repo: str) -> Candidate:
         memory = Memory(Reader(self._author.store.database.connection))
@@ -215,9 +211,12 @@ class RecordWriter:
         return self._unshared[folder]
 
 
-def _with(candidate: Candidate, signal: Signal) -> Candidate:
-    kept = (signal if each.session == signal.session else each for each in candidate.signals)
-    return candidate._replace(signals=tuple(kept))
+def _with(candidate: Candidate, *signals: Signal) -> Candidate:
+    """The same with these in the place of those of the same sessions."""
+    if not signals:
+        return candidate
+    said = {signal.session: signal for signal in signals}
+    return candidate._replace(signals=tuple(said.get(each.session, each) for each in candidate.signals))
 
 
 def _recorded(candidate: Candidate, signal: Signal, record: str) -> Candidate:
