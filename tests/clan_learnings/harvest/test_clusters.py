@@ -121,6 +121,24 @@ def test_it_is_told_in_the_words_of_the_best_signal() -> None:
     assert found.text == "Use pnpm install."
 
 
+@pytest.mark.parametrize("step", [1, 7, 11, 13])
+def test_words_of_the_best_win_in_whatever_order_many_sessions_come(step: int) -> None:
+    """The surest, then the shortest, then the oldest: also where each comes as one more of a hundred."""
+    told = [
+        signal(
+            correction(text=f"Use pnpm install, not npm install{'!' * (number % 3)}", confidence=0.5 + number % 5 / 10),
+            f"codex:{number}",
+            at_ms=1000 - number,
+        )
+        for number in range(100)
+    ]
+    heap = Heap()
+    for number in range(100):
+        placed, _ = place(heap, told[number * step % 100])
+    best = max(told, key=lambda each: (each.item.confidence, -len(each.item.text), -each.at_ms))
+    assert (placed.text, placed.sessions) == (best.item.text, 100)
+
+
 def test_a_rejected_candidate_stays_rejected_when_the_same_comes_again() -> None:
     """What was said is counted; the answer stays."""
     heap = Heap()
