@@ -35,11 +35,15 @@ def find(text: str) -> "list[Span]":
             if header.end() >= done:  # what was read once is not read again
                 done = _pairs(text, header.end(), spans)
     if any(name in lower for name in ("connect.sid", "sessi")):
-        spans += [
-            (session.end(), value.end(), SORT)
-            for session in compiled(_SESSION).finditer(text)
-            if (value := compiled(_VALUE[:-2] + "{1,4096}+").match(text, session.end())) and _is_cookie("", value[0])
-        ]
+        done = 0
+        for session in compiled(_SESSION).finditer(text):
+            if session.end() >= done:  # the same here
+                begins = compiled(f"{_VALUE[:-2]}{{1,{_JUDGED_CHARS}}}+").match(text, session.end())
+                if begins and _is_cookie("", begins[0]):
+                    whole = compiled(_VALUE).match(text, session.end())
+                    assert whole is not None
+                    spans.append((*whole.span(), SORT))
+                    done = whole.end()
     return spans
 
 

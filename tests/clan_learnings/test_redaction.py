@@ -315,6 +315,14 @@ def test_a_secret_on_its_own_lines_is_found_in_any_text(example: tuple[str, str,
 _LONG = 250_000
 
 
+def test_a_session_cookie_goes_as_a_whole_however_long_it_is() -> None:
+    """Only its beginning is judged, and what stands behind it stays."""
+    value = fake("session", 40, URLSAFE)
+    for long in (value, value * 200, f"{value}connect.sid={value}" * 100):
+        assert redact(f"connect.sid={long}; and so on").text == "connect.sid=[redacted: cookie]; and so on"
+    assert redact("connect.sid=${SID}; and so on").findings == ()
+
+
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_work_grows_with_the_length_only(unit: str) -> None:
     """A quarter of a megabyte of a bad shape ends. Work that grew with the square would not, within the time a test has."""
