@@ -4,8 +4,10 @@ Chains are made with `mesh.core` alone, so that a test of the store does not tru
 """
 
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from mesh.core import clock
@@ -120,11 +122,24 @@ class Chain:
         return encode_range(self.range(first, last))
 
 
+@cache
+def _empty_database() -> bytes:
+    """A new database as the store makes it, made once: property tests need hundreds."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "mesh.db")
+        Database(path, create=True).close()
+        return Path(path).read_bytes()
+
+
 @contextmanager
 def open_store(folder: Path, clan: Clan, own: Identity | None = None, now_ms: int = NOW_MS) -> Iterator[Store]:
     """A store of the clan's mesh in a folder, its clock standing still."""
     folder.mkdir(parents=True, exist_ok=True)
-    database = Database(os.fspath(folder / "mesh.db"), create=True)
+    path = folder / "mesh.db"
+    if not path.exists():
+        path.touch(0o600)
+        path.write_bytes(_empty_database())
+    database = Database(os.fspath(path))
     store = Store(database, clan.mesh, own=None if own is None else own.public, clock=lambda: now_ms)
     store.learn_founders(clan.root.public, clan.recovery.public)
     try:
