@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from bench.learnings import learnings
 from bench.processes import Measures
 from clan_learnings.embedding.embedder import Embedder, available, open_embedder
 from clan_learnings.records import LOGS, Note
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _BATCH = 5000
 _AT_ONCE = 32  # texts a call of the model
+_REAL = 512  # real vectors that made-up ones are made of
 _Rows = Callable[[list[str]], Any]
 
 
@@ -38,14 +40,20 @@ def make_vectors(home: str, choice: str, cache: str, progress: Callable[[int], N
 
 
 def fill_vectors(home: str, choice: str, cache: str) -> Measures:
-    """In a process of its own: made-up ones, and how many a second are taken."""
+    """In a process of its own: made-up ones, and how many a second are taken.
+
+    Each is a real one of some text, with as much noise: of noise alone none would be near to any question.
+    """
     import numpy as np
 
     embedder = open_embedder(choice, cache, os.environ)
     chance = np.random.default_rng(6)
+    texts = [str(item.record["text"]) for item in learnings(2 * _REAL) if "text" in item.record][:_REAL]
+    real = np.concatenate([embedder.embed(texts[at : at + _AT_ONCE]) for at in range(0, len(texts), _AT_ONCE)])
 
     def made_up(texts: list[str]) -> Any:
-        rows = chance.standard_normal((len(texts), embedder.dimensions), dtype=np.float32)
+        noise = chance.standard_normal((len(texts), embedder.dimensions), dtype=np.float32)
+        rows = real[chance.integers(len(real), size=len(texts))] + noise / np.sqrt(embedder.dimensions)
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
     put, seconds = _fill(home, embedder, made_up, _BATCH)

@@ -57,6 +57,9 @@ class Finder:
         """The records nearest in meaning, with their cosines, best first; none without vectors."""
         return []
 
+    def expect(self, text: str) -> None:
+        """Be told what will be asked by meaning in a moment: whatever takes its time can be begun."""
+
     def cosines(self, text: str, tags: Iterable[bytes]) -> dict[bytes, float]:  # noqa: ARG002 (none to find)
         """The exact cosine of each of these records that has a vector."""
         return {}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BY_WORDS = (
     30  # candidates where words are all there is, for ten to be shown: see ADR 0043 for what more of them would change
 )
-_BY_BOTH = 60  # of each sort where there is meaning, too: ADR 0043
+_BY_BOTH = 40  # of each sort where there is meaning, too: ADR 0043
 _DEEPER = 3  # times as many, if the filters leave too few of them
 _CROWD = 5  # candidates of one pattern for ten to be shown: they say much the same
 _DEEPEST = 2000
@@ -66,6 +66,7 @@ def search(
     memory: Memory, query: str, within: Within, limit: int, *, least: float = 0.0, collapse: bool = True
 ) -> list[Hit]:
     """The records that fit a question best, best first. `least`: none that is less relevant. `collapse`: what says the same once."""
+    memory.finder.expect(query)
     question = Question(memory, query)
     finding = _Finding(memory, question, within, max(_CROWD, limit // 2) if collapse else None)
     first = depth = max(limit, _BY_BOTH if memory.finder.has_meaning else _BY_WORDS)

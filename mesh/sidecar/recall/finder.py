@@ -1,6 +1,7 @@
 """What a running sidecar finds candidates with: its own indexes where they are up to date, the database's where not."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from functools import cache, cached_property
 from typing import Any, Protocol
 
@@ -19,8 +20,7 @@ from mesh.store.reading import Entry, Reader
 _FEW = 4_000  # records in scope: all of them are compared
 _SPARE = 20  # more than asked for are looked at: some may have changed since their vectors were made
 _CACHED = 20_000  # versions of records
-# Cosines that a question has with anything, also one that means nothing. By embedder: each has cosines of its own.
-_FAINT = {"minilm-l6-": 0.22}
+_FAINT = 0.22  # a cosine that a question has with anything, also one that means nothing
 _WIDER = 4  # times as many are looked at, as long as too few of them are in scope
 _WIDEST = 2_000  # are looked at if all that is wrong with those found is that they are of few patterns
 
@@ -52,6 +52,7 @@ class Indexed(Finder):
         self._versions: dict[bytes, bytes] = {}  # of vectors, as this snapshot wants them
         self._given: dict[bytes, Entry] = {}  # found by words a moment ago
         self._sought: tuple[dict[str, float], Scope] | None = None  # by which words, and in what
+        self._begun: tuple[str, Future[Any]] | None = None  # a question, and its vector that is being made
         self._texts: dict[int, str] = {}  # and the words of each, by its key
         self.look_again()
 
@@ -61,12 +62,11 @@ class Indexed(Finder):
         self._meaning = self._indexes.meaning
         self.has_meaning = self._meaning is not None
         self.embedder = "" if self._meaning is None else self._meaning.embedder.name
-        self._faint = next((bar for name, bar in _FAINT.items() if self.embedder.startswith(name)), -1.0)
 
     def let_go(self) -> None:
         """Between two questions: an index that is not kept any more must not be held by one who waits."""
         self.__dict__.pop("_fresh", None)
-        self._sought, self._given, self._texts = None, {}, {}
+        self._sought, self._given, self._texts, self._begun = None, {}, {}, None
 
     @cached_property
     def _fresh(self) -> Fresh | None:
@@ -149,13 +149,21 @@ class Indexed(Finder):
         except Broken as error:
             self._distrust(error)
             found = self._near(meaning, question, within, count, crowd)
-        return [(entry, cosine) for entry, cosine in found if cosine >= self._faint]
+        return found
+
+    def expect(self, text: str) -> None:
+        """As in the seam."""
+        self._begun = None if self._meaning is None else (text, self._meaning.begin(text))
 
     def _asked(self, text: str) -> Any:
         """The vector of a question. Without one, this question is answered by words alone, and that is said."""
         if len(self._versions) > _CACHED:
             self._versions.clear()
-        question = None if self._meaning is None else self._meaning.question(text)
+        question = None
+        if self._begun is not None and self._begun[0] == text:
+            question = self._begun[1].result()
+        elif self._meaning is not None:
+            question = self._meaning.question(text)
         if question is None:
             self.has_meaning = False
         return question
@@ -167,13 +175,13 @@ class Indexed(Finder):
         is_plain = scope == scope_of(Within(within.repo))  # vectors know repositories, and nothing else
         few = None if is_plain else self._few(scope)
         if few is not None:
-            cosines = meaning.vectors.cosines(question, few)
-            return self._first(sorted(cosines.items(), key=lambda item: (-item[1], item[0])), count, crowd)
+            cosines = _clear(meaning.vectors.cosines(question, few).items())
+            return self._first(sorted(cosines, key=lambda item: (-item[1], item[0])), count, crowd)
         scopes = None if within.repo is None else {repo_number(""), repo_number(within.repo)}
         fresh = None if is_plain else self._fresh
         wanted = count + _SPARE if is_plain else _WIDER * count
         while True:
-            near = meaning.vectors.nearest(question, wanted, scopes)
+            near = _clear(meaning.vectors.nearest(question, wanted, scopes))
             found = self._read(near, within) if fresh is None else self._looked_up(near, scope, count, crowd, fresh)
             chosen = spread(found, count, crowd)
             if len(chosen) >= count or len(near) < wanted or (len(found) >= count and wanted >= _WIDEST):
@@ -246,6 +254,7 @@ class Indexed(Finder):
         current = self._are_current(asked)
         return self._meaning.vectors.cosines(question, [tag for tag in asked if tag in current])
 
-    def similar(self, text: str, others: Sequence[str]) -> list[float] | None:
-        """As in the seam."""
-        return None if self._meaning is None else self._meaning.similar(text, others)
+
+def _clear(near: Iterable[tuple[bytes, float]]) -> list[tuple[bytes, float]]:
+    """Those that are more than faintly near. Whoever is left out need not be read."""
+    return [(tag, cosine) for tag, cosine in near if cosine >= _FAINT]

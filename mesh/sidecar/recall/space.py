@@ -1,9 +1,9 @@
-"""Questions and other texts as vectors, beside those of records. Nothing is kept on disk here."""
+"""Questions as vectors, beside those of records. Nothing is kept on disk here."""
 
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from clan_learnings.embedding.embedder import Embedder
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _QUESTION_CHARS = 2_000
 _WORD_CHARS = 100  # what is longer, models take for one and the same unknown word
-_CACHED = 1_024  # questions, and texts that were compared
+_CACHED = 1_024  # questions
 
 
 class Space:
@@ -30,33 +30,35 @@ class Space:
 
     def question(self, text: str) -> Any:
         """The vector of a question; None if it cannot be had now, or if there is no word in it: that means nothing."""
-        if not _has_words(text[:_QUESTION_CHARS]):
-            return None
-        rows = self._rows([text[:_QUESTION_CHARS]])
-        return None if rows is None else rows[0]
+        return self._row(text[:_QUESTION_CHARS]) if _has_words(text[:_QUESTION_CHARS]) else None
 
-    def similar(self, text: str, others: Sequence[str]) -> list[float] | None:
-        """The cosines of one text with others; None if they cannot be had now."""
-        rows = self._rows([text[:_QUESTION_CHARS], *(other[:_QUESTION_CHARS] for other in others)])
-        return None if rows is None else [self.scale.put(float(row @ rows[0])) for row in rows[1:]]
+    def begin(self, text: str) -> Future[Any]:
+        """The same on a thread of its own: a model takes as long as finding words does, and both can go on at once."""
+        begun: Future[Any] = Future()
 
-    def _rows(self, texts: list[str]) -> list[Any] | None:
-        with self._lock:
-            known = {text: self._cached[text] for text in texts if text in self._cached}
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        if missing:
+        def make() -> None:
             try:
-                made = self.embedder.embed(missing)
+                begun.set_result(self.question(text))
+            except BaseException as error:  # noqa: BLE001 (whoever waits for it is told)
+                begun.set_exception(error)
+
+        threading.Thread(target=make, name="question", daemon=True).start()
+        return begun
+
+    def _row(self, text: str) -> Any:
+        with self._lock:
+            row = self._cached.get(text)
+        if row is None:
+            try:
+                row = self.embedder.embed([text])[0]
             except MeshError:
                 return None
-            known |= dict(zip(missing, made, strict=True))
         with self._lock:
-            for text in texts:
-                self._cached[text] = known[text]
-                self._cached.move_to_end(text)
+            self._cached[text] = row
+            self._cached.move_to_end(text)
             while len(self._cached) > _CACHED:
                 self._cached.popitem(last=False)
-        return [known[text] for text in texts]
+        return row
 
 
 def _has_words(text: str) -> bool:

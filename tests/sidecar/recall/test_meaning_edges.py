@@ -174,7 +174,7 @@ def test_what_is_only_faintly_near_was_not_found(
     """What was found by its words has its cosine, however small."""
     tags = fill(book, 20)
     book.set(tags[4], "text", "quixotic")
-    monkeypatch.setattr(finder, "_FAINT", {server.address: 0.98})
+    monkeypatch.setattr(finder, "_FAINT", 0.98)
     with recalling(book, choice(server)) as running:
         embedded(running, 20)
         wait_until(lambda: nearest(book, running, "quixotic", count=20) == [tags[4]])

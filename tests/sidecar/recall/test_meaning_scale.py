@@ -56,7 +56,6 @@ def test_a_model_in_another_corner_gives_the_same_cosines(book: Notebook) -> Non
             assert nearest(book, recall, question, count=5) == near
             assert recall._sink.space is not None
             assert recall._sink.space.scale.unrelated > 0.5
-            assert recall._sink.space.similar("bana", ["bana"]) == pytest.approx([1.0], abs=0.001)
 
 
 def test_an_embedder_is_measured_when_it_is_first_opened(book: Notebook, server: Server) -> None:
