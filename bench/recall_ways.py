@@ -5,7 +5,7 @@ Every way gets the same question with the same scope. What is measured is the pr
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -48,10 +48,10 @@ class _WordsOnly(Finder):
         within: Within,
         count: int,
         also: Iterable[bytes] = (),
-        crowd: int | None = None,
+        without: Collection[str] = (),
     ) -> list[tuple[Entry, float]]:
         """As it is."""
-        return self._finder.by_words(words, within, count, also, crowd)
+        return self._finder.by_words(words, within, count, also, without)
 
     def stems_of(self, tag: bytes) -> Sequence[str] | None:
         """As it is."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clan_learnings.memory import Memory
     from clan_learnings.records import Note
 
-_PAGES = 12  # of the newest records that are gone through for those that may be WARM
+_PAGES = 4  # of the newest records that are gone through for those that may be WARM
 
 
 class Warm:
@@ -52,13 +52,22 @@ class Warm:
     def _find(self, repo: str | None, may_stay: Callable[[Note], bool]) -> list[Note]:
         newest = self._memory.newest
         after = (self._memory.now_ms - tiers.WARM_MS) << 16
-        # A page or two: what a busy pattern has, which is HOT or over, lies between them.
-        late = (note for note in newest(LOGS, repo, tiers.WARM_MOST, after, pages=_PAGES) if may_stay(note))
-        found = list(islice(late, tiers.WARM_MOST))
-        if len(found) == tiers.WARM_MOST:
-            return found
+        looked_at = 0
+        found: list[Note] = []
+        for note in newest(LOGS, repo, tiers.WARM_MOST, after, pages=_PAGES):
+            looked_at += 1
+            found += [note] if may_stay(note) else []
+            if len(found) == tiers.WARM_MOST:
+                return found
+        every = {note.tag: note for note in found}
+        if (
+            looked_at > (_PAGES - 1) * tiers.WARM_MOST
+        ):  # a busy pattern, which is HOT or over, must not hide the other logs
+            for log in LOGS:
+                late = (note for note in newest(log, repo, tiers.WARM_MOST, after, pages=_PAGES) if may_stay(note))
+                every |= {note.tag: note for note in islice(late, tiers.WARM_MOST)}
         last = islice(newest(DISCOVERIES, repo, tiers.WARM_DISCOVERIES), tiers.WARM_DISCOVERIES)
-        every = {note.tag: note for note in found} | {note.tag: note for note in last if may_stay(note)}
+        every |= {note.tag: note for note in last if may_stay(note)}
         return sorted(every.values(), key=lambda note: (note.stamp, note.tag), reverse=True)[: tiers.WARM_MOST]
 
     def _all(self, repo: str | None) -> frozenset[bytes]:

@@ -6,11 +6,9 @@ questions sooner, and by meaning.
 
 from __future__ import annotations
 
-from clan_learnings.records import written_under
-
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from clan_learnings.recall.within import Within
     from mesh.store.reading import Entry, Reader
@@ -30,12 +28,12 @@ class Finder:
         within: Within,
         count: int,
         also: Iterable[bytes] = (),
-        crowd: int | None = None,
+        without: Collection[str] = (),
     ) -> list[tuple[Entry, float]]:
         """The records that have some of the words, with their BM25 weights, best first. `words`: what each counts, mostly 1.
 
-        `also`: records that were edited to be in scope, wherever they were written for. `crowd`: so many at most that were
-        written under one pattern.
+        `also`: records that were edited to be in scope, wherever they were written for. `without`: patterns under which
+        none of them was written.
         """
         raise NotImplementedError
 
@@ -52,7 +50,7 @@ class Finder:
         text: str,  # noqa: ARG002 (none to find)
         within: Within,  # noqa: ARG002
         count: int,  # noqa: ARG002
-        crowd: int | None = None,  # noqa: ARG002
+        without: Collection[str] = (),  # noqa: ARG002
     ) -> list[tuple[Entry, float]]:
         """The records nearest in meaning, with their cosines, best first; none without vectors."""
         return []
@@ -63,21 +61,6 @@ class Finder:
     def cosines(self, text: str, tags: Iterable[bytes]) -> dict[bytes, float]:  # noqa: ARG002 (none to find)
         """The exact cosine of each of these records that has a vector."""
         return {}
-
-
-def spread(found: Iterable[tuple[Entry, float]], count: int, crowd: int | None) -> list[tuple[Entry, float]]:
-    """The first so many, without those that come after so many others of their pattern."""
-    chosen: list[tuple[Entry, float]] = []
-    taken: dict[str, int] = {}
-    for one in found:
-        if len(chosen) == count:
-            break
-        if crowd is not None and (pattern := written_under(one[0])):
-            taken[pattern] = taken.get(pattern, 0) + 1
-            if taken[pattern] > crowd:
-                continue
-        chosen.append(one)
-    return chosen
 
 
 class Keywords(Finder):
@@ -92,7 +75,7 @@ class Keywords(Finder):
         within: Within,
         count: int,
         also: Iterable[bytes] = (),
-        crowd: int | None = None,
+        without: Collection[str] = (),
     ) -> list[tuple[Entry, float]]:
         """As in the seam."""
         return self._reader.weighed(
@@ -104,7 +87,7 @@ class Keywords(Finder):
             author=within.author,
             since_ms=within.since_ms,
             until_ms=within.until_ms,
-            crowd=crowd,
+            without=without,
         )
 
     def counts(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:

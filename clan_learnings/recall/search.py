@@ -26,7 +26,7 @@ _BY_WORDS = (
 )
 _BY_BOTH = 40  # of each sort where there is meaning, too: ADR 0043
 _DEEPER = 3  # times as many, if the filters leave too few of them
-_CROWD = 5  # candidates of one pattern for ten to be shown: they say much the same
+_CROWD = 5  # candidates of one pattern, which say much the same: whoever goes deeper looks for others
 _DEEPEST = 2000
 _SPARE = 10  # more than are asked for, so that something different can be chosen
 _WHY = 4  # words that are named
@@ -68,20 +68,15 @@ def search(
     """The records that fit a question best, best first. `least`: none that is less relevant. `collapse`: what says the same once."""
     memory.finder.expect(query)
     question = Question(memory, query)
-    finding = _Finding(memory, question, within, max(_CROWD, limit // 2) if collapse else None)
-    first = depth = max(limit, _BY_BOTH if memory.finder.has_meaning else _BY_WORDS)
+    finding = _Finding(memory, question, within)
+    depth = max(limit, _BY_BOTH if memory.finder.has_meaning else _BY_WORDS)
     hits: list[Hit] = []
     while limit > 0:
         hits = _chosen(memory, finding.hits(depth, least), limit, collapse=collapse)
-        if len(hits) >= limit:
+        if len(hits) >= limit or depth >= _DEEPEST or finding.beyond < least or not finding.beyond:
             break
-        if depth < _DEEPEST and finding.beyond and finding.beyond >= least:
+        if not (collapse and finding.pass_crowds()):
             depth = min(depth * _DEEPER, _DEEPEST)
-        elif finding.is_crowded:  # nothing else is left to be shown
-            depth = first
-            finding.take_crowds()
-        else:
-            break
     finding.count_crowds(hits)
     for hit in hits:
         hit.parts = {name: fusion.steady(part) for name, part in hit.parts.items()}
@@ -92,16 +87,14 @@ def search(
 class _Finding:
     """Finds and scores: what one question has for answers, so and so deep."""
 
-    def __init__(self, memory: Memory, question: Question, within: Within, crowd: int | None) -> None:
-        """`crowd`: so many at most that were written under one pattern."""
+    def __init__(self, memory: Memory, question: Question, within: Within) -> None:
         self._memory = memory
         self._question = question
         self._within = within
         self._entries: dict[bytes, Entry] = {}  # all candidates so far
         self._weights: dict[bytes, float] = {}
         self._read: dict[bytes, Note | None] = {}  # None: the filters do not take it
-        self._crowd = crowd
-        self._first = 0  # how deep it was looked at first
+        self._without: frozenset[str] = frozenset()
         self.beyond = 0.0  # what is not among the candidates is no more relevant than this
 
     def hits(self, depth: int, least: float) -> list[Hit]:
@@ -128,32 +121,23 @@ class _Finding:
         found.sort(key=lambda hit: (-hit.score, -hit.note.stamp, hit.note.tag))
         return found
 
-    @property
-    def is_crowded(self) -> bool:
-        """Whether some were perhaps passed over because others of their pattern had been found."""
-        return bool(self._crowds())
-
-    def take_crowds(self) -> None:
-        """From now on nothing is passed over."""
-        self._crowd = None
-
-    def count_crowds(self, hits: list[Hit]) -> None:
-        """Of patterns of which some were passed over, the first line says how many. With filters that is not known."""
-        for pattern, looked_at in self._crowds().items() if not self._within.is_narrow else ():
-            first = next((hit for hit in hits if hit.note.pattern == pattern), None)
-            if first is not None:
-                repos = None if self._within.repo is None else ("", self._within.repo)
-                first.more = max(0, self._memory.reader.count_under(pattern, repos) - looked_at)
-
-    def _crowds(self) -> dict[str, int]:
-        """The patterns of which as many were found as are taken."""
-        if self._crowd is None:
-            return {}
-        counts: dict[str, int] = {}
+    def pass_crowds(self) -> bool:
+        """Look for nothing more under those patterns that many of the candidates were written under; False if there are none."""
+        crowds: dict[str, int] = {}
         for entry in self._entries.values():
             if pattern := written_under(entry):
-                counts[pattern] = counts.get(pattern, 0) + 1
-        return {pattern: count for pattern, count in counts.items() if count >= self._crowd}
+                crowds[pattern] = crowds.get(pattern, 0) + 1
+        before, self._without = self._without, frozenset(name for name, count in crowds.items() if count >= _CROWD)
+        return self._without != before
+
+    def count_crowds(self, hits: list[Hit]) -> None:
+        """Of patterns that were passed, the first line says how many more there are. With filters that is not known."""
+        for pattern in sorted(self._without) if not self._within.is_narrow else ():
+            first = next((hit for hit in hits if hit.note.pattern == pattern), None)
+            if first is not None:
+                looked_at = sum(written_under(entry) == pattern for entry in self._entries.values())
+                repos = None if self._within.repo is None else ("", self._within.repo)
+                first.more = max(0, self._memory.reader.count_under(pattern, repos) - looked_at)
 
     def _taken(self, entries: dict[bytes, Entry]) -> list[Note]:
         """Those that pass the filters. Going deeper reads only what is new."""
@@ -164,13 +148,10 @@ class _Finding:
 
     def _find(self, depth: int) -> None:
         """The next candidates, to those there are."""
-        memory, within, question, crowd = self._memory, self._within, self._question, self._crowd
+        memory, within, question, without = self._memory, self._within, self._question, self._without
         finder, also = memory.finder, memory.moved_into(within.repo)
-        by_words = finder.by_words(question.words, within, depth, also, crowd) if question.words else []
-        self._first = self._first or depth
-        # Vectors know nothing of patterns, so records would be read to be passed over: only where that is worth it.
-        passed = crowd if depth > self._first else None
-        by_meaning = finder.by_meaning(question.text, within, depth, passed) if finder.has_meaning else []
+        by_words = finder.by_words(question.words, within, depth, also, without) if question.words else []
+        by_meaning = finder.by_meaning(question.text, within, depth, without) if finder.has_meaning else []
         weight = by_words[-1][1] if len(by_words) >= depth else 0.0
         cosine = by_meaning[-1][1] if len(by_meaning) >= depth else 0.0
         self.beyond = max(fusion.relevance_of(weight, question.ideal, either) for either in (None, cosine))

@@ -31,17 +31,17 @@ class Searching:
         since_ms: int | None = None,
         until_ms: int | None = None,
         newest: int | None = None,
-        crowd: int | None = None,
+        without: Iterable[str] = (),
     ) -> list[tuple[Entry, float]]:
         """The live records that have some of the words, each with its BM25 weight, best first. `words`: what each counts, mostly 1.
 
         `also`: records that are searched too, whatever repo they were written for. `newest`: only so many that came last.
-        `crowd`: so many at most that were written under one pattern.
+        `without`: patterns under which none of them was written.
         """
         from mesh.store.weights import Scope
 
-        scope = Scope(self.connection.execute, repos, logs, also, author, since_ms, until_ms)
-        return self._weights().best(words, count, scope, newest, crowd) if count > 0 else []
+        scope = Scope(self.connection.execute, repos, logs, also, author, since_ms, until_ms, without)
+        return self._weights().best(words, count, scope, newest) if count > 0 else []
 
     def documents(self, term: str, most: int | None = None) -> int:
         """In how many live records a word stands; of several words, the rarest. `most`: no more than this is said."""

@@ -59,7 +59,9 @@ class Scope:
         author: bytes | None = None,
         since_ms: int | None = None,
         until_ms: int | None = None,
+        without: Iterable[str] = (),
     ) -> None:
+        """`without`: patterns."""
         parts: list[str] = []
         self.args: list[Any] = []
         for column, names in (("scope", repos), ("log", logs)):
@@ -73,6 +75,8 @@ class Scope:
             if ms is not None:
                 parts.append(condition)
                 self.args.append(min(max(ms, 0) << 16, HLC_MAX))
+        if without and (numbers := _numbers(run, "pattern", without)):
+            parts.append(f"ifnull(pattern, 0) NOT IN ({','.join(numbers)})")
         if author is not None:
             parts.append("(SELECT feed FROM ops WHERE ops.op=elements.op) IN (SELECT feed FROM feeds WHERE node=?)")
             self.args.append(author)
@@ -95,18 +99,6 @@ class Word:
         self.gain = gain  # at first what the asker gives it, then times its rarity
         self.records = 0
         self.is_listed = False  # whether the records that have it were gone through
-
-
-class Measured:
-    """A record that may be read: when it was written, how many words it has, the number of its pattern."""
-
-    __slots__ = ("at", "op", "pattern", "size")
-
-    def __init__(self, op: int, at: int, size: int, pattern: int | None) -> None:
-        self.op = op
-        self.at = at
-        self.size = size
-        self.pattern = pattern
 
 
 class Weights:
@@ -148,22 +140,14 @@ class Weights:
         return sorted({*noted, *self._index.terms(start, count)})[:count]
 
     def best(
-        self,
-        words: Mapping[str, float],
-        count: int,
-        scope: Scope,
-        newest: int | None = None,
-        crowd: int | None = None,
+        self, words: Mapping[str, float], count: int, scope: Scope, newest: int | None = None
     ) -> list[tuple[Entry, float]]:
-        """The best records and their weights, best first; of equal weights the newer one, of equal stamps the lesser tag.
-
-        `crowd`: so many at most that were written under one pattern.
-        """
+        """The best records and their weights, best first; of equal weights the newer one, of equal stamps the lesser tag."""
         self._bring_up()
         held, mentions = map(sum, zip(self._index.size(), self._noted.size(), strict=True))
         usual = mentions / max(held, 1) or 1
         wanted = self._wanted(words, held)
-        chosen = self._chosen(wanted, count, scope, usual, newest, crowd)
+        chosen = self._chosen(wanted, count, scope, usual, newest)
         found: list[tuple[Entry, float]] = []
         for first in range(0, len(chosen), READ_AT_ONCE):
             if len(found) >= count and self._at_most(chosen[first], wanted, usual) < found[count - 1][1]:
@@ -190,13 +174,7 @@ class Weights:
         return {stem: wanted[stem] for _, stem in rarest[:WORDS]}
 
     def _chosen(
-        self,
-        wanted: dict[str, Word],
-        count: int,
-        scope: Scope,
-        usual: float,
-        newest: int | None,
-        crowd: int | None,
+        self, wanted: dict[str, Word], count: int, scope: Scope, usual: float, newest: int | None
     ) -> list[tuple[int, int, float]]:
         """The records that are worth reading, the most promising first: op, how many words, what those count that it is known to have."""
         inside = self._inside(scope)
@@ -205,17 +183,16 @@ class Weights:
         listed, budget = 0, LISTED
         for stem, word in wanted.items():
             if listed + word.records > budget and len(gains) >= enough:
-                measured = self._measure(gains, scope, inside, newest, most, enough, crowd)
-                if len(_spread(measured, crowd)) >= enough or listed >= LISTED_MOST:
+                measured = self._measure(gains, scope, inside, newest, most)
+                if len(measured) >= enough or listed >= LISTED_MOST:
                     break
                 budget = 4 * (listed + word.records)
             self._list(stem, word, gains, inside)
             listed += word.records
         else:
-            measured = self._measure(gains, scope, inside, newest, most, enough, crowd)
-        measured.sort(key=lambda one: (-_expected(gains[one.op], one.size, usual), -one.at))
-        chosen = _spread(measured, crowd)[: max(READ, count * 3 // 2)]
-        return [(one.op, one.size, gains[one.op]) for one in chosen]
+            measured = self._measure(gains, scope, inside, newest, most)
+        measured.sort(key=lambda row: (-_expected(gains[row[0]], row[2], usual), -row[1]))
+        return [(op, size, gains[op]) for op, _, size in measured[: max(READ, count * 3 // 2)]]
 
     def _at_most(self, one: tuple[int, int, float], wanted: dict[str, Word], usual: float) -> float:
         """What a record that was not read may weigh: it could have the frequent words too, and say each twice."""
@@ -242,31 +219,21 @@ class Weights:
         gains.update(found)
 
     def _measure(
-        self,
-        gains: dict[int, float],
-        scope: Scope,
-        inside: set[int] | None,
-        newest: int | None,
-        most: int,
-        enough: int,
-        crowd: int | None,
-    ) -> list[Measured]:
-        """Of the records that have most, those in scope: so many, or more if too few of them are left once they are `_spread`."""
+        self, gains: dict[int, float], scope: Scope, inside: set[int] | None, newest: int | None, most: int
+    ) -> list[tuple[int, int, int]]:
+        """Of the records that have most, those in scope: op, stamp, and how many words."""
         ops = sorted(gains, reverse=True)[:newest]  # of equal ones those that came last: sorting keeps their order
         ops.sort(key=gains.__getitem__, reverse=True)
         where = f" WHERE {scope.where}" if scope.where and inside is None else ""
-        found: list[Measured] = []
+        found: list[tuple[int, int, int]] = []
         for first in range(0, len(ops), most):
             rows = self._run(
-                "SELECT op, at, sz, pattern FROM json_each(?) CROSS JOIN elements ON op=value"
+                "SELECT op, at, sz FROM json_each(?) CROSS JOIN elements ON op=value"
                 f" LEFT JOIN words_docsize ON words_docsize.id=op{where}",
                 (str(sorted(ops[first : first + most])), *(scope.args if where else ())),
             )
-            found += [
-                Measured(op, at, self._noted.lengths.get(op) or number_in(size), pattern)
-                for op, at, size, pattern in rows
-            ]
-            if len(found) >= most and len(_spread(found, crowd)) >= enough:
+            found += [(op, at, self._noted.lengths.get(op) or number_in(size)) for op, at, size in rows]
+            if len(found) >= most:
                 break
         return found
 
@@ -307,21 +274,6 @@ class Weights:
     def _bring_up(self) -> None:
         if self._noted.bring_up():
             self._counted.clear()
-
-
-def _spread(measured: list[Measured], crowd: int | None) -> list[Measured]:
-    """Without those that come after so many others of their pattern; None: all of them."""
-    if crowd is None:
-        return measured
-    taken: dict[int, int] = {}
-    chosen = []
-    for one in measured:
-        if one.pattern is not None:
-            taken[one.pattern] = taken.get(one.pattern, 0) + 1
-            if taken[one.pattern] > crowd:
-                continue
-        chosen.append(one)
-    return chosen
 
 
 def _expected(gain: float, words: int, usual: float, often: float = 1.0) -> float:

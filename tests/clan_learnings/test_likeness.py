@@ -1,7 +1,7 @@
 """One measure of likeness, with and without vectors: its thresholds on the pairs, its vetoes, and who asks it."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pytest
@@ -155,7 +155,9 @@ class Meaning(Keywords):
         self._near = near
         self._live = reader
 
-    def by_meaning(self, text: str, within: Within, count: int, crowd: int | None = None) -> list[tuple[Entry, float]]:
+    def by_meaning(
+        self, text: str, within: Within, count: int, without: Collection[str] = ()
+    ) -> list[tuple[Entry, float]]:
         """All of them that are live."""
         assert text
         live = self._live.live(self._near)

@@ -14,6 +14,7 @@ from clan_learnings.recall.within import Within
 from clan_learnings.recent import recent, recent_patterns
 from clan_learnings.rivals import Rivals
 from clan_learnings.tiers import WARM_DISCOVERIES, WARM_MOST
+from mesh.core.draft import NewRecord
 from mesh.core.ids import text_id
 from mesh.sidecar import answers
 from mesh.store.reading import Reader
@@ -94,6 +95,22 @@ def test_warm_has_at_most_fifty(book: Notebook) -> None:
         book.add("discoveries", text=f"thing {number}", repo=REPO)
     assert len(warm(book)) == WARM_MOST
     assert warm(book)[0] == f"thing {WARM_MOST + 4}"
+
+
+def test_a_busy_pattern_hides_no_discovery_from_warm(book: Notebook) -> None:
+    """However many corrections of what is HOT anyway came after them."""
+    tags = [book.add("discoveries", text=f"thing {number}", repo=REPO) for number in range(WARM_DISCOVERIES + 10)]
+    book.write(
+        *(
+            NewRecord(
+                "corrections", {"wrong": "a", "right": "b", "pattern": "p", "repo": REPO, "session": f"codex:{n}"}
+            )
+            for n in range(5 * WARM_MOST)
+        )
+    )
+    memory = book.memory()
+    assert {note.tag for note in memory.warm(REPO)} == set(tags)
+    assert {memory.tier_of(note) for tag in tags if (note := memory.note(tag))} == {"WARM"}
 
 
 def test_warm_is_scoped(book: Notebook) -> None:

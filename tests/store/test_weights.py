@@ -303,17 +303,6 @@ def test_of_very_many_that_weigh_the_same_the_newest_are_found(author: Author) -
     assert found_tags == list(reversed(tags))
 
 
-def test_of_one_pattern_no_more_are_found_than_asked_for(author: Author, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others are found behind them, though more records of the pattern fit better than are ever looked at."""
-    monkeypatch.setattr(weights, "MEASURED", 40)
-    write(author, *(f"proxy lock n{number}" for number in range(150)), log="corrections", pattern="lock-the-proxy")
-    write(author, "the proxy is slow", "restart the proxy")
-    hits = found(author, "proxy lock", 10, crowd=3)
-    assert len(hits) == 5
-    assert {"the proxy is slow", "restart the proxy"} < set(hits)
-    assert len(found(author, "proxy lock", 10)) == 10
-
-
 def test_a_long_record_that_repeats_a_word_is_not_overlooked(author: Author) -> None:
     """Before it is read only its length is known, which counts against it."""
     long = "handshake " * 12 + "filling " * 24

@@ -1,11 +1,11 @@
 """What a running sidecar finds candidates with: its own indexes where they are up to date, the database's where not."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cache, cached_property
 from typing import Any, Protocol
 
-from clan_learnings.recall.finder import Finder, Keywords, spread
+from clan_learnings.recall.finder import Finder, Keywords
 from clan_learnings.recall.within import Within
 from clan_learnings.records import Note
 from mesh.core.ids import signed_prefix as key_of
@@ -22,7 +22,6 @@ _SPARE = 20  # more than asked for are looked at: some may have changed since th
 _CACHED = 20_000  # versions of records
 _FAINT = 0.22  # a cosine that a question has with anything, also one that means nothing
 _WIDER = 4  # times as many are looked at, as long as too few of them are in scope
-_WIDEST = 2_000  # are looked at if all that is wrong with those found is that they are of few patterns
 
 
 class Indexes(Protocol):
@@ -79,25 +78,23 @@ class Indexed(Finder):
         within: Within,
         count: int,
         also: Iterable[bytes] = (),
-        crowd: int | None = None,
+        without: Collection[str] = (),
     ) -> list[tuple[Entry, float]]:
         """As in the seam."""
         fresh = self._fresh
         if fresh is None:
-            return self._keywords.by_words(words, within, count, also, crowd)
+            return self._keywords.by_words(words, within, count, also, without)
         try:
-            return self._weighed(fresh, words, scope_of(within), count, crowd) if count > 0 else []
+            return self._weighed(fresh, words, scope_of(within, without), count) if count > 0 else []
         except Broken as error:
             self._distrust(error)
-            return self._keywords.by_words(words, within, count, also, crowd)
+            return self._keywords.by_words(words, within, count, also, without)
 
     def _distrust(self, error: Broken) -> None:
         self._indexes.distrust(error)
         self.__dict__["_fresh"] = None
 
-    def _weighed(
-        self, fresh: Fresh, words: Mapping[str, float], scope: Scope, count: int, crowd: int | None
-    ) -> list[tuple[Entry, float]]:
+    def _weighed(self, fresh: Fresh, words: Mapping[str, float], scope: Scope, count: int) -> list[tuple[Entry, float]]:
         stems: dict[str, float] = {}
         for word, factor in words.items():
             for stem in self._reader.stems(word)[:1]:
@@ -105,22 +102,19 @@ class Indexed(Finder):
         if self._sought != (stems, scope):
             self._sought, self._texts = (stems, scope), {}
         texts = self._texts
-        texts |= fresh.view.best(stems, scope, count, fresh.hidden, texts, crowd)
+        texts |= fresh.view.best(stems, scope, count, fresh.hidden, texts)
         weigh = cache(Weighing(stems, fresh.corpus).weigh)  # corrections of one pattern are often the same to the word
-        papers = [item for item in fresh.papers if scope.takes(item)]
-        texts |= {key_of(item.tag): joined(item.words) for item in papers}
+        texts |= {key_of(item.tag): joined(item.words) for item in fresh.papers if scope.takes(item)}
         weights = {key: weight for key, text in texts.items() if (weight := weigh(text)) > 0}
-        # Those that are not in the index yet come on top of as many of their patterns as it gives.
-        most = 2 * count if papers and crowd is not None else count
-        if len(weights) > most:
-            least = sorted(weights.values(), reverse=True)[most - 1]
+        if len(weights) > count:
+            least = sorted(weights.values(), reverse=True)[count - 1]
             weights = {key: weight for key, weight in weights.items() if weight >= least}
         given = self._given
         read = weights.keys() - map(key_of, given)
         given |= {entry.tag: entry for entry in self._reader.keyed(read)}
         entries = [(entry, weights[key]) for tag, entry in given.items() if (key := key_of(tag)) in weights]
         entries.sort(key=lambda item: (-item[1], -item[0].at, item[0].tag))
-        return spread(entries, count, crowd)
+        return entries[:count]
 
     def stems_of(self, tag: bytes) -> Sequence[str] | None:
         """As in the seam."""
@@ -139,17 +133,19 @@ class Indexed(Finder):
             self._distrust(error)
             return self._keywords.counts(stems)
 
-    def by_meaning(self, text: str, within: Within, count: int, crowd: int | None = None) -> list[tuple[Entry, float]]:
+    def by_meaning(
+        self, text: str, within: Within, count: int, without: Collection[str] = ()
+    ) -> list[tuple[Entry, float]]:
         """As in the seam."""
         meaning, question = self._meaning, self._asked(text)
         if meaning is None or question is None or count < 1:
             return []
+        scope = scope_of(within, without)
         try:
-            found = self._near(meaning, question, within, count, crowd)
+            return self._near(meaning, question, within, scope, count)
         except Broken as error:
             self._distrust(error)
-            found = self._near(meaning, question, within, count, crowd)
-        return found
+            return self._near(meaning, question, within, scope, count)
 
     def expect(self, text: str) -> None:
         """As in the seam."""
@@ -169,23 +165,21 @@ class Indexed(Finder):
         return question
 
     def _near(
-        self, meaning: Space, question: Any, within: Within, count: int, crowd: int | None
+        self, meaning: Space, question: Any, within: Within, scope: Scope, count: int
     ) -> list[tuple[Entry, float]]:
-        scope = scope_of(within)
         is_plain = scope == scope_of(Within(within.repo))  # vectors know repositories, and nothing else
         few = None if is_plain else self._few(scope)
         if few is not None:
             cosines = _clear(meaning.vectors.cosines(question, few).items())
-            return self._first(sorted(cosines, key=lambda item: (-item[1], item[0])), count, crowd)
+            return self._first(sorted(cosines, key=lambda item: (-item[1], item[0])), count)
         scopes = None if within.repo is None else {repo_number(""), repo_number(within.repo)}
         fresh = None if is_plain else self._fresh
         wanted = count + _SPARE if is_plain else _WIDER * count
         while True:
             near = _clear(meaning.vectors.nearest(question, wanted, scopes))
-            found = self._read(near, within) if fresh is None else self._looked_up(near, scope, count, crowd, fresh)
-            chosen = spread(found, count, crowd)
-            if len(chosen) >= count or len(near) < wanted or (len(found) >= count and wanted >= _WIDEST):
-                return chosen
+            found = self._read(near, within) if fresh is None else self._looked_up(near, scope, count, fresh)
+            if len(found) >= count or len(near) < wanted:
+                return found[:count]
             wanted *= _WIDER
 
     def _few(self, scope: Scope) -> list[bytes] | None:
@@ -196,21 +190,21 @@ class Indexed(Finder):
         return None if every is None else [*every, *(item.tag for item in self._fresh.papers if scope.takes(item))]
 
     def _looked_up(
-        self, near: list[tuple[bytes, float]], scope: Scope, count: int, crowd: int | None, fresh: Fresh
+        self, near: list[tuple[bytes, float]], scope: Scope, count: int, fresh: Fresh
     ) -> list[tuple[Entry, float]]:
         """The first of those in scope, by what the index of words knows of them."""
         scoped = fresh.view.among([tag for tag, _ in near], scope) - fresh.hidden
         scoped |= {item.tag for item in fresh.papers if scope.takes(item)}
-        return self._first([(tag, cosine) for tag, cosine in near if tag in scoped], count, crowd)
+        return self._first([(tag, cosine) for tag, cosine in near if tag in scoped], count)
 
-    def _first(self, near: list[tuple[bytes, float]], count: int, crowd: int | None) -> list[tuple[Entry, float]]:
+    def _first(self, near: list[tuple[bytes, float]], count: int) -> list[tuple[Entry, float]]:
         """So many of those whose vectors are of what they say."""
         found: list[tuple[Entry, float]] = []
         for start in range(0, len(near), count + _SPARE):
             found += [(entry, cosine) for entry, _, cosine in self._current(near[start : start + count + _SPARE])]
-            if len(spread(found, count, crowd)) >= count:
+            if len(found) >= count:
                 break
-        return spread(found, count, crowd)
+        return found[:count]
 
     def _read(self, near: list[tuple[bytes, float]], within: Within) -> list[tuple[Entry, float]]:
         """Those in scope, by the records themselves, as far as log and repository go."""

@@ -41,9 +41,10 @@ class Scopes:
 
     def rows(self, asked: Marks) -> Numbers:
         """The rows of these scopes, in order."""
+        marks = self._marks  # another one stands there as soon as it has to grow
         if 0 < len(asked) <= _FEW:
-            return np.flatnonzero(np.logical_or.reduce([self._marks == mark for mark in asked]))
-        marks = self._marks.copy()  # numpy looks twice, and fails if something else stands there by then
+            return np.flatnonzero(np.logical_or.reduce([marks == mark for mark in asked]))
+        marks = marks.copy()  # numpy looks twice, and fails if something else stands there by then
         return np.flatnonzero(np.isin(marks, asked))
 
 

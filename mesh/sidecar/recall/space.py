@@ -42,7 +42,15 @@ class Space:
             except BaseException as error:  # noqa: BLE001 (whoever waits for it is told)
                 begun.set_exception(error)
 
-        threading.Thread(target=make, name="question", daemon=True).start()
+        with self._lock:
+            is_known = text[:_QUESTION_CHARS] in self._cached
+        try:
+            if not is_known:
+                threading.Thread(target=make, name="question", daemon=True).start()
+                return begun
+        except RuntimeError:  # no more threads: then one after the other
+            pass
+        make()
         return begun
 
     def _row(self, text: str) -> Any:

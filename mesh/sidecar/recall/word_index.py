@@ -25,16 +25,15 @@ except ImportError:  # pragma: no cover (without it the database's own index ser
 else:
     IS_INSTALLED = True
 
-FIELDS = 5  # counted up whenever what is kept of a record is another
+FIELDS = 6  # counted up whenever what is kept of a record is another
 EVERY = "*"  # a facet that each record has: says how many there are with those deleted
 _HEAP_BYTES = 15_000_000  # the least that tantivy takes
 _MARGIN = 10  # candidates more than asked for: what is rounded may stand a little too low
 _LOOKED_AT = 150  # at least, of which the candidates are chosen: that costs hardly more than to look at few
 _EQUALS = 4096  # records of equal weight that are looked through for the newest
-_PASSED = 20  # crowds, beyond which nobody looks for others
 _CACHED = 4096
 _AROUND_BYTES = 1 << 16  # as much of a file is mapped when a byte of it is looked at
-_MAPPED_BYTES = 12 << 20  # while questions come
+_MAPPED_BYTES = 32 << 20  # while questions come
 _QUIET = 25  # looks, without a question
 _TAG = ("tag", "tag_1", "tag_2", "tag_3")  # the first, its key, alone names a record, as it does in the database
 _FOUR = Struct(">4q")  # with a sign: tantivy-py 0.27 deletes the wrong record by a number without
@@ -47,7 +46,6 @@ class Paper(NamedTuple):
     words: list[str]
     facets: list[str]
     at: int
-    crowd: int = 0  # of which few are enough, as a number; 0: of none
 
 
 class Scope(NamedTuple):
@@ -77,6 +75,7 @@ class WordIndex:
         self.view: View | None = None
         self._writer: Any = None
         self._mapped = self._quiet = 0  # when we last looked, and how often it was the same
+        self._file_bytes = 0  # more cannot be mapped
 
     def open(self) -> bool:
         """Go on with what is there. False if there is nothing, or nothing sound."""
@@ -111,7 +110,6 @@ class WordIndex:
                 document.add_text("facet", facet)
             document.add_unsigned("length", len(paper.words))
             document.add_unsigned("at", paper.at)
-            document.add_unsigned("crowd", paper.crowd)
             writer.delete_documents_by_term("tag", key_of(paper.tag))
             writer.add_document(document)
 
@@ -140,7 +138,7 @@ class WordIndex:
 
     def tidy(self) -> bool:
         """Let go of the files, where much of them was looked at: what is mapped counts as ours for as long as it is."""
-        mapped = 0 if self.view is None else self.view.mapped_bytes
+        mapped = 0 if self.view is None else min(self.view.mapped_bytes, self._file_bytes)
         self._quiet = self._quiet + 1 if mapped == self._mapped else 0
         is_due = mapped > _MAPPED_BYTES or (mapped > 0 and self._quiet > _QUIET)
         if is_due:
@@ -159,11 +157,22 @@ class WordIndex:
 
     def _look(self, same: "View | None" = None) -> None:
         self.view = View(self._open(), same)
+        if same is None:
+            self._file_bytes = _size(self.folder)
 
     def _open(self) -> Any:
         index = tantivy.Index.open(self.folder)
         index.config_reader("manual")
         return index
+
+
+def _size(folder: str) -> int:
+    """The bytes of all files. One that is merged away meanwhile has none."""
+    size = 0
+    for entry in os.scandir(folder):
+        with suppress(FileNotFoundError):
+            size += entry.stat().st_size
+    return size
 
 
 class Broken(Exception):
@@ -229,72 +238,42 @@ class View:
         count: int,
         hidden: frozenset[bytes],
         known: Collection[int] = (),
-        crowd: int | None = None,
     ) -> dict[int, str]:
         """The records that fit best, a few more than asked for, in no order: by their keys, each with its words.
 
-        `known`: need not be read again. `crowd`: of each no more than so many.
+        `known`: need not be read again.
         """
         there = {word: boost for word, boost in words.items() if self.documents(word)}
         if not there or count < 1:
             return {}
         with _reading():
-            addresses = self._best(there, scope, count + len(hidden) + _MARGIN, crowd)
+            addresses = self._best(self._query(there, scope), count + len(hidden) + _MARGIN)
             places = dict(zip(self._searcher.fast_field_values("tag", addresses), addresses, strict=True))
             passed = {key_of(tag) for tag in hidden}
             return {
                 key: self._text(address) for key, address in places.items() if key not in passed and key not in known
             }
 
-    def _best(self, words: Mapping[str, float], scope: Scope, most: int, crowd: int | None) -> list[Any]:
-        """The first so many: as long as crowds take their room, the same is asked without them."""
-        found: list[Any] = []
-        passed: list[int] = []  # crowds that have all they may have
-        while True:
-            chosen, crowded = self._first(self._query(words, scope, passed), most, crowd)
-            if len(found) + len(chosen) >= most or not crowded or len(passed) > _PASSED:
-                return found + chosen
-            found += [address for name in crowded for address in crowded[name]]
-            passed += crowded
-
-    def _first(self, query: Any, most: int, crowd: int | None) -> tuple[list[Any], dict[int, list[Any]]]:
-        """Of equals the newest: which of them tantivy gives first depends on where they lie."""
+    def _best(self, query: Any, most: int) -> list[Any]:
+        """The first so many. Of equals the newest: which of them tantivy gives first depends on where they lie."""
         for looked_at in (max(most, _LOOKED_AT), max(most, _EQUALS)):
             hits = self._searcher.search(query, looked_at, count=False).hits
-            chosen, crowded = self._chosen(hits, most, crowd)
-            is_cut = len(hits) == looked_at and chosen[-1][0] == hits[-1][0]
+            if len(hits) <= most:
+                return [address for _, address in hits]
+            least = hits[most - 1][0]
+            is_cut = len(hits) == looked_at and hits[-1][0] == least
             if not is_cut:
                 break
-        addresses = [address for _, address in chosen]
+        found = [address for score, address in hits if score > least]
+        equal = [address for score, address in hits if score == least]
+        if len(found) + len(equal) > most:
+            stamps = self._searcher.fast_field_values("at", equal)
+            newest = sorted(range(len(equal)), key=stamps.__getitem__, reverse=True)
+            equal = [equal[place] for place in newest[: most - len(found)]]
         if is_cut:  # more equals than anybody looks through: at least the newest of all are among them
-            hits = self._searcher.search(query, most, count=False, order_by_field="at").hits
-            newest = [address for _, address in hits]
-            addresses += newest
-            crowded = {name: others + newest for name, others in crowded.items()}
-        return addresses, crowded
-
-    def _chosen(self, hits: list[Any], most: int, crowd: int | None) -> tuple[list[Any], dict[int, list[Any]]]:
-        """The first so many, of equals the newest; and of each crowd that has more than it may, those that were taken."""
-        addresses = [address for _, address in hits]
-        stamps = self._searcher.fast_field_values("at", addresses)
-        crowds = self._searcher.fast_field_values("crowd", addresses) if crowd is not None else [0] * len(hits)
-        chosen: list[Any] = []
-        taken: dict[int, list[Any]] = {}
-        crowded: dict[int, list[Any]] = {}
-        place = 0
-        while place < len(hits) and len(chosen) < most:
-            score, first = hits[place][0], place
-            while place < len(hits) and hits[place][0] == score:
-                place += 1
-            for one in sorted(range(first, place), key=stamps.__getitem__, reverse=True):
-                if name := crowds[one]:
-                    others = taken.setdefault(name, [])
-                    if len(others) == crowd:
-                        crowded[name] = others
-                        continue
-                    others.append(addresses[one])
-                chosen.append(hits[one])
-        return chosen[:most], crowded
+            others = self._searcher.search(query, most, count=False, order_by_field="at").hits
+            equal += [address for _, address in others]
+        return found + equal
 
     def every(self, scope: Scope, most: int) -> list[bytes] | None:
         """All records in scope; None if there are more."""
@@ -323,8 +302,7 @@ class View:
         text: str = self._searcher.doc(address)["words"][0]
         return text
 
-    def _query(self, words: Mapping[str, float], scope: Scope, passed: Iterable[int] = ()) -> Any:
-        """`passed`: crowds, of which none is found."""
+    def _query(self, words: Mapping[str, float], scope: Scope) -> Any:
         wanted = [
             (Occur.Should, term if factor == 1.0 else Query.boost_query(term, factor))
             for term, factor in ((self._term("words", word), factor) for word, factor in words.items())
@@ -332,8 +310,7 @@ class View:
         filters = self._filters(scope)
         if any(occur == Occur.Must for occur, _ in filters):
             wanted = [(Occur.Must, Query.boolean_query(wanted))]
-        others = [(Occur.MustNot, Query.term_query(self._schema, "crowd", name, "basic")) for name in passed]
-        return Query.boolean_query([*wanted, *filters, *others])
+        return Query.boolean_query([*wanted, *filters])
 
     def _within(self, scope: Scope) -> Any:
         """What may be found, as a query that weighs nothing."""
@@ -369,5 +346,4 @@ def _schema() -> Any:
     builder.add_text_field("facet", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("length", fast=True)
     builder.add_unsigned_field("at", indexed=True, fast=True)
-    builder.add_unsigned_field("crowd", indexed=True, fast=True)
     return builder.build()

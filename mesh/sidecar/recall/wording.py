@@ -1,9 +1,8 @@
 """Records as the index of words keeps them: which words, which facets. The follower feeds it, `finder` asks it."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
-from zlib import crc32
 
 from clan_learnings.recall.within import Within
 from clan_learnings.records import LOGS, written_under
@@ -92,17 +91,13 @@ def paper(record: Live, reader: Reader) -> Paper:
     note = record.note
     facets = [f"log:{note.log}", f"repo:{note.repo}", f"author:{note.node.hex()}", f"agent:{note.word('agent')}"]
     facets += [f"category:{note.word('category')}", *(f"tag:{tag}" for tag in note.tags)]
+    facets += [f"pattern:{pattern}"] if (pattern := written_under(record.entry)) else []
     facets += [] if note.log in LOGS else [_ASIDE]
-    return Paper(note.tag, words_of(record, reader), facets, note.stamp, _crowd(written_under(record.entry)))
+    return Paper(note.tag, words_of(record, reader), facets, note.stamp)
 
 
-def _crowd(pattern: str) -> int:
-    """A pattern as a number; two that share one would share their room in an answer, and nothing else."""
-    return crc32(pattern.encode()) if pattern else 0
-
-
-def scope_of(within: Within) -> Scope:
-    """Filters, as the index knows them; a tier is worked out by whoever ranks."""
+def scope_of(within: Within, without: Collection[str] = ()) -> Scope:
+    """Filters, as the index knows them; a tier is worked out by whoever ranks. `without`: patterns."""
     is_usual = set(within.logs) == set(LOGS)
     groups = [] if is_usual else [[f"log:{log}" for log in within.logs]]
     if within.repo is not None:
@@ -114,7 +109,9 @@ def scope_of(within: Within) -> Scope:
         groups.append([f"tag:{tag}" for tag in within.tags])
     if within.author is not None:
         groups.append([f"author:{within.author.hex()}"])
-    return Scope(groups, (_ASIDE,) if is_usual else (), _stamp(within.since_ms), _stamp(within.until_ms))
+    aside = [_ASIDE] if is_usual else []
+    aside += [f"pattern:{pattern}" for pattern in sorted(without)]
+    return Scope(groups, tuple(aside), _stamp(within.since_ms), _stamp(within.until_ms))
 
 
 def _stamp(at_ms: int | None) -> int | None:

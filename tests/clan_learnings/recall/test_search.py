@@ -1,6 +1,6 @@
 """Search on a real notebook: what is found, in which order, and why; with words alone and with a meaning beside them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,9 @@ class Meanings(Keywords):
         super().__init__(reader)
         self._live, self._given = reader.live(given), given
 
-    def by_meaning(self, text: str, within: Within, count: int, crowd: int | None = None) -> list[tuple[Entry, float]]:
+    def by_meaning(
+        self, text: str, within: Within, count: int, without: Collection[str] = ()
+    ) -> list[tuple[Entry, float]]:
         """All that have one."""
         ranked = sorted(self._live, key=lambda tag: -self._given[tag])
         return [(self._live[tag], self._given[tag]) for tag in ranked[:count]]
@@ -220,26 +222,6 @@ def test_a_busy_pattern_leaves_room_for_others(book: Notebook) -> None:
     assert len(hits) == 2
     assert other in tags_of(hits)
     assert max(len(hit.also) + hit.more for hit in hits) == 99
-
-
-def test_where_nothing_else_is_left_a_pattern_has_all_the_room(book: Notebook) -> None:
-    """Corrections of one pattern that say different things are lines of their own."""
-    tags = [
-        book.correction("use-ports", f"codex:{n}", wrong=f"port {n}", right=f"use port {n + 8000}") for n in range(9)
-    ]
-    assert set(tags_of(found(book, "use port"))) == set(tags)
-
-
-def test_a_pattern_has_half_the_room_beside_others(book: Notebook) -> None:
-    """However well its corrections fit; the first line says how many more there are."""
-    for n in range(40):
-        book.correction("use-ports", f"codex:{n}", wrong=f"port {n}", right=f"use port {n + 8000}")
-    for n in range(20):
-        book.add("discoveries", text=f"the {n}th service uses a port of its own", repo=REPO)
-    hits = found(book, "use port")
-    assert sum(hit.note.pattern == "use-ports" for hit in hits) == 5
-    assert len(hits) == 10
-    assert next(hit.more for hit in hits if hit.note.pattern) == 35
 
 
 # Meaning
