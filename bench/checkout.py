@@ -10,6 +10,7 @@ from bench.learnings import REPOS
 from bench.processes import MESH, ran
 
 # Whoever runs the benchmarks may be an agent: what tells so must not reach the commands that are measured.
+_COMPILING = "PYTHONDONTWRITEBYTECODE"  # with it, every command would compile what has changed: no user's does
 _AGENTS = ("CLAUDE", "CODEX", "GEMINI", "OPENCODE", "GROK", "CURSOR")
 
 
@@ -59,6 +60,8 @@ def checkout(work: str) -> Checkout:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(_AGENTS) and (not name.startswith(("MESH_", "GIT_", "XDG_")) or name == "MESH_STATE")
+        if not name.startswith(_AGENTS)
+        and name != _COMPILING
+        and (not name.startswith(("MESH_", "GIT_", "XDG_")) or name == "MESH_STATE")
     }
     return Checkout(folder, kept | {"HOME": person, "MESH_NO_AUTOSTART": "1"})
