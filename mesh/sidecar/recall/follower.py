@@ -22,6 +22,7 @@ from mesh.store.touched import Touched, Touches
 
 _FORM = 1  # of the state, and of whatever is kept by it: another one is made anew
 _LOOK_SECONDS = 0.2
+_TRIES = 3  # before somebody is told what is no sentence: an erase that deletes the folder may be in the middle of it
 _COMMIT_SECONDS = 1.0  # at least so long between two commits, unless much has come
 _REST_SECONDS = 5.0  # without a change, until what only writing needs is given back
 _AGAIN_SECONDS = 3.0
@@ -81,8 +82,8 @@ class Follower(Background):
                 self._wait(math.inf)
             except BaseException as error:  # noqa: BLE001 (also a panic in a library: what is lost is made again)
                 self._failures += 1
-                self._stop.wait(_LOOK_SECONDS)  # an erase that deletes the folder may be in the middle of it
-                if self._failures > 1 or os.path.exists(self._state):
+                self._stop.wait(_LOOK_SECONDS * self._failures)
+                if self._failures > _TRIES or isinstance(error, MeshError):
                     self._complain(error)
                     self._wait(_AGAIN_SECONDS)
             finally:

@@ -11,6 +11,7 @@ from clan_learnings.recall.within import Within
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.recall import follower
 from mesh.sidecar.recall.finder import Indexed
+from mesh.sidecar.recall.word_index import WordIndex
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 from tests.end_to_end.commands import wait_until
 from tests.sidecar.recall.kept_homes import (
@@ -322,3 +323,25 @@ def test_a_database_in_the_place_of_another_is_read_and_indexed(book: Notebook) 
                 assert len(memory.finder.by_words({"quixotic": 1.0}, EVERYWHERE, 3)) == 1
         finally:
             new.author.store.close()
+
+
+def test_what_fails_while_its_folder_is_being_deleted_is_tried_again_in_silence(
+    book: Notebook, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An erase deletes it under whoever writes there, which may take more than one try."""
+    fill(book, 5)
+    commit = WordIndex.commit
+    failed: list[WordIndex] = []
+
+    def fail_twice(index: WordIndex) -> None:
+        if len(failed) < 2:
+            failed.append(index)
+            raise ValueError("no such file")
+        commit(index)
+
+    monkeypatch.setattr(WordIndex, "commit", fail_twice)
+    with recalling(book) as recall:
+        settled(book, recall)
+        same_as_database(book, recall)
+    assert len(failed) == 2
+    assert "ValueError" not in caplog.text
