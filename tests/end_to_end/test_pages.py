@@ -37,6 +37,7 @@ from tests.end_to_end.page_folders import (
 from tests.pages.test_hostile_updates import HOSTILE, SAMPLES
 
 Fleet = list[Sidecar]
+FAILURE = re.compile("Traceback|(?:Type|Value|Key|Index|Attribute|Assertion|Recursion)Error")
 GATE = "# Gate\n\nThe gateway host is g1.\n\nAsk before you restart it.\n\nIt is in the east room.\n"
 
 
@@ -75,10 +76,8 @@ def fleet(three: Fleet) -> Iterator[Fleet]:
             node.up()
     yield three
     for node in three:
-        assert (
-            re.findall("Traceback|(?:Type|Value|Key|Index|Attribute|Assertion|Recursion)Error", node.log.read_text())
-            == []
-        )
+        lines = node.log.read_text().splitlines()
+        assert [line for line in lines if FAILURE.search(line)] == []
 
 
 # At once

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mesh.sidecar.pages.book import PageInfo
     from mesh.sidecar.pages.editor import Editor
     from mesh.sidecar.pages.seen import Seen
-    from mesh.store.pages import Element
+    from mesh.store.pages import Element, Field
 
 
 class _Ended(NamedTuple):
@@ -65,10 +65,13 @@ class Joiner:
 
     def carry(self) -> int:
         """Make late edits of ours to the pages that follow. Returns how many operations were looked at for it."""
+        with self._book.shelf.snapshot():  # others write: what one question tells of, the next must know
+            into = self._book.shelf.assigned("into")
+            pages, texts = self._book.ended(), list(self._ended(into))
         done, count = self._book.shelf.carried(), 0
-        for tag, follower in self._book.ended().items():
-            count += self._carry_fields(tag, follower, done)
-        for ended in self._ended():
+        for tag, follower in pages.items():
+            count += self._carry_fields(tag, follower, into[tag].value, done)
+        for ended in texts:
             extent = self._book.shelf.extent(ended.body)
             if self._looked.get(ended.body) == extent:
                 continue
@@ -99,9 +102,8 @@ class Joiner:
         self._book.shelf.carry(late)
         return len(mine)
 
-    def _carry_fields(self, tag: bytes, follower: PageInfo, done: set[int]) -> int:
+    def _carry_fields(self, tag: bytes, follower: PageInfo, into: Any, done: set[int]) -> int:
         """Front matter that we wrote to a page that had ended, unless the follower's is newer."""
-        into = self._book.shelf.assigned("into")[tag].value
         seen = into.get(FRONT) if isinstance(into, dict) else None
         now = self._book.shelf.fields(follower.id)
         late, drafts = [], []
@@ -119,9 +121,9 @@ class Joiner:
             self._book.shelf.carry(late)
         return len(drafts)
 
-    def _ended(self) -> Iterator[_Ended]:
+    def _ended(self, into: dict[bytes, Field]) -> Iterator[_Ended]:
         """Every text that was followed by another, of pages that are still there."""
-        into, bodies = self._book.shelf.assigned("into"), self._book.shelf.assigned("body")
+        bodies = self._book.shelf.assigned("body")
         elements = {element.tag: element for element in self._book.shelf.elements()}
         pages = self._book.pages()
         shown = {info.body for info in pages}  # whatever a register says, what a page shows has not ended

@@ -1,10 +1,15 @@
 """Pages made twice become one, and no edit stays behind in a text that nobody sees."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import text_id
-from tests.sidecar.pages.nodes import agree, exchange, meet, nodes
+from tests.sidecar.pages.nodes import CLAN, Node, agree, exchange, meet, nodes
+from tests.worlds import open_author
 
 
 def test_twins_are_joined_and_later_edits_of_both_are_kept(tmp_path: Path) -> None:
@@ -28,6 +33,46 @@ def test_twins_are_joined_and_later_edits_of_both_are_kept(tmp_path: Path) -> No
         two.editor.append(two.find("runbook"), "and on")
         meet(*everybody)
         assert agree(*everybody)["runbook"].endswith("and on\n")
+
+
+def hear(node: Node, of: Node) -> None:
+    """As another process of the same home would."""
+    with open_author(node.folder, CLAN, node.identity) as author:
+        author.merge_ranges(of.ranges())
+
+
+@pytest.mark.parametrize("moment", range(1, 13))
+def test_what_comes_in_while_edits_are_carried_waits_for_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    """Between any two questions another process may write that a page has ended in another."""
+    with nodes(2, tmp_path) as (one, two):
+        one.editor.new("p", "same\n")
+        two.editor.new("other", "")  # so that what follows is younger
+        two.editor.new("p", "same\n")
+        exchange(one, two)
+        exchange(two, one)
+        younger = next(info for info in one.book.pages() if info.shown.startswith("p~"))
+        one.editor.append(younger, "to the younger one")
+        assert len(two.joiner.join_twins()) == 1
+        shelf, asked = one.book.shelf, list[str]()
+
+        def interrupted(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
+            def ask(*args: Any) -> Any:
+                asked.append(name)
+                if len(asked) == moment:
+                    hear(one, two)
+                return answer(*args)
+
+            return ask
+
+        for name in ("assigned", "elements"):
+            monkeypatch.setattr(shelf, name, interrupted(name, getattr(shelf, name)))
+        one.joiner.carry()
+        assert len(asked) >= moment
+        monkeypatch.undo()
+        meet(one, two)
+        assert agree(one, two)["p"] == "same\nto the younger one\n"
 
 
 def test_three_twins_that_hear_of_each_other_one_by_one(tmp_path: Path) -> None:
