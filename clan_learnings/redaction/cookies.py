@@ -19,7 +19,9 @@ _JUDGED_CHARS = 256
 _HEADER = r"(?i)(?<![A-Za-z])cookie2?\\*[\"']?\]?[ \t]{0,4}[:,][ \t]{0,4}\\*[\"'`]?(?=[\w.-]{1,64}[=;])"
 _SESSION = r"(?<![A-Za-z])(?i:connect\.sid|phpsessid|jsessionid|asp\.net_sessionid|laravel_session)="
 _NAME = r"([\w.!#$%&*+^|~-]{1,64})="
-_VALUE = r"[^\s;,\"'`\\<>()\[\]{}\0]*+"
+_CHAR = r"[^\s;,\"'`\\<>()\[\]{}\0]"
+_VALUE = rf"{_CHAR}*+"
+_BEGINNING = rf"{_CHAR}{{1,{_JUDGED_CHARS}}}+"
 _NEXT = r"(?:;|%3B)[ \t]{0,4}"
 _FLAG = r"(?i:secure|httponly|partitioned)(?![\w=-])"
 _ATTRIBUTES = frozenset(("path", "domain", "expires", "max-age", "samesite", "priority", "version", "comment"))
@@ -30,21 +32,28 @@ def find(text: str) -> "list[Span]":
     lower = text.lower()
     spans: list[Span] = []
     if "cookie" in lower:
-        done = 0
-        for header in compiled(_HEADER).finditer(text):
-            if header.end() >= done:  # what was read once is not read again
-                done = _pairs(text, header.end(), spans)
-    if any(name in lower for name in ("connect.sid", "sessi")):
-        done = 0
-        for session in compiled(_SESSION).finditer(text):
-            if session.end() >= done:  # the same here
-                begins = compiled(f"{_VALUE[:-2]}{{1,{_JUDGED_CHARS}}}+").match(text, session.end())
-                if begins and _is_cookie("", begins[0]):
-                    whole = compiled(_VALUE).match(text, session.end())
-                    assert whole is not None
-                    spans.append((*whole.span(), SORT))
-                    done = whole.end()
+        _find_headers(text, spans)
+    if "connect.sid" in lower or "sessi" in lower:
+        _find_sessions(text, spans)
     return spans
+
+
+def _find_headers(text: str, spans: "list[Span]") -> None:
+    done = 0  # what was read once is not read again
+    for header in compiled(_HEADER).finditer(text):
+        if header.end() >= done:
+            done = _pairs(text, header.end(), spans)
+
+
+def _find_sessions(text: str, spans: "list[Span]") -> None:
+    done = 0  # as above
+    for session in compiled(_SESSION).finditer(text):
+        if session.end() < done:
+            continue
+        beginning = compiled(_BEGINNING).match(text, session.end())
+        if beginning and _is_cookie("", beginning[0]):
+            done = _end(text, session.end())
+            spans.append((session.end(), done, SORT))
 
 
 def has_cookie(value: str) -> bool:
@@ -55,6 +64,7 @@ def has_cookie(value: str) -> bool:
 
 
 def _pairs(text: str, at: int, spans: "list[Span]") -> int:
+    """The cookies of one header. Returns up to where it was read."""
     for _ in range(_PAIRS):
         flag = compiled(_FLAG).match(text, at)
         if flag:
@@ -63,16 +73,21 @@ def _pairs(text: str, at: int, spans: "list[Span]") -> int:
             name = compiled(_NAME).match(text, at)
             if not name:
                 break
-            value = compiled(_VALUE).match(text, name.end())
-            assert value is not None
-            at = value.end()
-            if _is_cookie(name[1], value[0][:_JUDGED_CHARS]):
-                spans.append((*value.span(), SORT))
+            at = _end(text, name.end())
+            if _is_cookie(name[1], text[name.end() : min(at, name.end() + _JUDGED_CHARS)]):
+                spans.append((name.end(), at, SORT))
         following = compiled(_NEXT).match(text, at)
         if not following:
             break
         at = following.end()
     return at
+
+
+def _end(text: str, start: int) -> int:
+    """Where the value that begins here ends."""
+    value = compiled(_VALUE).match(text, start)
+    assert value is not None  # it may be empty
+    return value.end()
 
 
 def _is_cookie(name: str, value: str) -> bool:
