@@ -4,11 +4,11 @@ Words of one person in one session leave the node by themselves only if they are
 or a person who curates, lets them go all the same. English only.
 """
 
+from clan_learnings.harvest.said_words import AROUND, said_words
 from clan_learnings.vocabulary import word_set
 from clan_learnings.wording import NAME, STRICT, tokens
 
 _CHARS = 600
-_AROUND = '.,;:!?"()[]*_\u201c\u201d\u2026'
 _ENDS = (".", "!", "?", ";", "\u2026")
 # Before what is said, and without weight.
 _OPENING = word_set(
@@ -27,6 +27,7 @@ _NAMING = word_set("called named spelled spelt")
 # Who does something where a report begins: `it never works`, `I never said`, `that always fails`.
 _TELLERS = word_set("i i've it this that these those they he she which who what there")
 _SEEN = word_set("this that these those there here")
+_BEFORE_THAT = word_set("be is do use like to of not never for")  # then it is what is pointed at
 _DONE = word_set("is are was were been had has have did does seen said got made went worked meant told")
 _PLACES = word_set(
     "repo repository project codebase monorepo workspace package folder app organisation organization team"
@@ -47,12 +48,10 @@ def _clauses(text: str) -> list[tuple[list[str], str]]:
     """Sentences, and their parts between commas: words in small letters, and the text."""
     found: list[tuple[list[str], str]] = []
     for sentence in _cut(text, _ENDS):
-        if sentence.rstrip(_AROUND.replace("?", "") + "' ").endswith("?"):
+        if sentence.rstrip(AROUND.replace("?", "") + "' ").endswith("?"):
             continue
         parts = _cut(sentence, (",", ":"))
-        for part in [sentence, *(parts if len(parts) > 1 else ())]:
-            words = [word.strip(_AROUND) for word in part.lower().replace("\u2019", "'").split()]
-            found.append(([word for word in words if word], part))
+        found += [(said_words(part), part) for part in (sentence, *(parts if len(parts) > 1 else ()))]
     return found
 
 
@@ -85,12 +84,8 @@ def _demands(words: list[str], clause: str) -> bool:
     first, second = words[0], words[1]
     is_not = first in _NOT or (first, second) == ("do", "not")
     if first in _DEMANDS or (first == "only" and second in _DEMANDS) or (is_not and second not in _DONE | _NO_VERBS):
-        return (
-            _THE not in words
-            or first == "never"
-            or any(token.kind == STRICT for token in tokens(clause))
-            or "`" in clause
-        )
+        is_named = "`" in clause or any(token.kind == STRICT for token in tokens(clause))
+        return _THE not in words or first == "never" or is_named
     return False
 
 
@@ -113,8 +108,8 @@ def _is_told(words: list[str], clause: str) -> bool:
     """`parseDate() should return None`: of a thing of code, what it does. What should be bigger, or elsewhere, is seen on a screen."""
     if len(words) < _LEAST or words[1] not in _SHOULD or not _is_base(words[2]) or words[2] in _LOOKS:
         return False
-    written = next((word for word in clause.split() if word.lower().strip(_AROUND) == words[0]), "")
-    inside = written.strip(_AROUND)
+    written = next((word for word in clause.split() if word.lower().strip(AROUND) == words[0]), "")
+    inside = written.strip(AROUND)
     return any(sign in written for sign in "`()_") or (inside[1:] != inside[1:].lower() and inside != inside.upper())
 
 
@@ -147,18 +142,7 @@ def _points(words: list[str]) -> bool:
 def _is_joint(words: list[str], at: int) -> bool:
     """`an error that the caller shows`, `remember that`; `in this repo`, which says where and not what."""
     if words[at] == "that":
-        return 0 < at < len(words) - 1 and words[at - 1] not in (
-            "be",
-            "is",
-            "do",
-            "use",
-            "like",
-            "to",
-            "of",
-            "not",
-            "never",
-            "for",
-        )
+        return 0 < at < len(words) - 1 and words[at - 1] not in _BEFORE_THAT
     if words[at] == "here":
         return at > 1 and at == len(words) - 1
     place = words[at + 1] if at + 1 < len(words) else ""

@@ -5,6 +5,7 @@ It asks for little and says what is missing; what passes it may still be false. 
 
 from clan_learnings.harvest.candidates import RULES, Candidate
 from clan_learnings.harvest.items import QUESTION
+from clan_learnings.harvest.said_words import said_words
 from clan_learnings.vocabulary import word_set
 from clan_learnings.wording import COMMON, GRAMMAR, NAME, STRICT, tokens
 
@@ -36,7 +37,6 @@ _SYMPTOMS = word_set("still failing broken crashed exploded")
 _COARSE = word_set("shit shitty damn hell crap")
 _COARSER = ("fuck", "fuckin", "bullshit")
 _CLOSING = ".!\"'\u201d\u2019)\u2026 "
-_AROUND = '.,;:!?"()[]\u201c\u201d\u2026*_'
 _TOLD_CHARS = 240
 _SHORT = 3  # words that may be nothing but a name
 _POINTING = word_set("it this that these those they he she there")
@@ -82,8 +82,7 @@ def _asks(told: str) -> bool:
 
 def _talk(told: str) -> list[str]:
     """What makes a person's words in one session no rule for others, until somebody puts them better."""
-    words = [word.strip(_AROUND) for word in told.lower().replace("\u2019", "'").split()]
-    words = [word for word in words if word]
+    words = said_words(told)
     found = []
     if len(told) > _TOLD_CHARS:
         found.append(f"what is right takes {len(told)} characters; a rule has at most {_TOLD_CHARS}")

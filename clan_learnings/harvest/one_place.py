@@ -6,6 +6,7 @@ from clan_learnings.harvest.candidates import RULES, Candidate, Signal
 from clan_learnings.vocabulary import word_set
 
 _AROUND = ".,;:!?\"'`()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
+_AROUND_PATHS = _AROUND.replace(".", "")
 _NEAR = word_set("this our the these your my")
 _PLACES = word_set("repo repos repository project codebase monorepo workspace checkout worktree")
 _THIS = word_set("this our")  # of what there are many: the branch may be any, this one is not
@@ -15,7 +16,7 @@ _PARTS = word_set(
 _HERE = word_set("here")
 # Paths that are the same on every machine, or nobody's.
 _ANYWHERE = ("/usr/", "/etc/", "/dev/", "/bin/", "/sbin/", "/tmp/", "/proc/", "/var/", "/opt/", "/sys/", "/lib/", "~/.")  # noqa: S108 (only compared)
-_CHARS = 1200
+_CHARS, _PATH_CHARS = 1200, 60
 
 
 @lru_cache(512)  # the same rule, as many sessions say it
@@ -29,8 +30,9 @@ def one_place(text: str) -> str:
         before = words[at - 1] if at else ""
         if (word in _PLACES and before in _NEAR) or (word in _PARTS and before in _THIS):
             return f"{before} {word}"
-        if is_path(given[at].strip(_AROUND.replace(".", ""))):
-            return given[at].strip(_AROUND.replace(".", ""))[:60]
+        path = given[at].strip(_AROUND_PATHS)
+        if is_path(path):
+            return path[:_PATH_CHARS]
     return ""
 
 
