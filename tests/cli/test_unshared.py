@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mesh.sidecar.desk import Desk
+from tests.end_to_end.claude_sessions import clone_of
 from tests.end_to_end.commands import MESH, done, quickly, sidecar
 
 PROBLEM = (
@@ -27,12 +28,8 @@ UNCLEAR = ("share = maybe\n", 'share = "no"\n')
 @pytest.fixture
 def place(tmp_path: Path) -> tuple[Path, Path]:
     """A home, and a clone that shares nothing."""
-    home, clone = tmp_path / "home", tmp_path / "clone"
+    home, clone = tmp_path / "home", clone_of("github.com/acme/api", tmp_path / "clone")
     quickly(home, "init", "--name", "ada")
-    for folder in ("objects", "refs"):
-        (clone / ".git" / folder).mkdir(parents=True)
-    (clone / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
-    (clone / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/api.git\n', encoding="utf-8")
     (clone / ".clan-mesh.toml").write_text("share = false\n", encoding="utf-8")
     return home, clone
 

@@ -11,6 +11,7 @@ from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.sidecar.harvesting.curating import Curator
 from mesh.sidecar.harvesting.harvest import harvesting
 from tests.clan_learnings.harvest.signals import correction, fact
+from tests.end_to_end.claude_sessions import clone_of
 from tests.end_to_end.commands import done
 from tests.sidecar.harvesting.homes import API, Farm
 
@@ -265,10 +266,7 @@ def test_what_was_erased_has_one_line_and_no_empty_numbers(farm: Farm) -> None:
 def test_who_accepts_where_the_repository_forbids_sharing_is_told_so(tmp_path: Path) -> None:
     """`mesh share` alone would not help."""
     farm = Farm(tmp_path)
-    folder = tmp_path / "repo"
-    (folder / ".git" / "objects").mkdir(parents=True)
-    (folder / ".git" / "refs").mkdir()
-    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    folder = clone_of(API, tmp_path / "clone")
     (folder / ".clan-mesh.toml").write_text("share = false\n", encoding="utf-8")
     farm.share("*")
     farm.session("codex:1", fact(is_stated=True), folder=str(folder))

@@ -12,6 +12,7 @@ from mesh.sidecar.harvesting.harvest import harvest_new, harvesting
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.catalogue import Catalogue
 from tests.clan_learnings.harvest.signals import correction, fact
+from tests.end_to_end.claude_sessions import clone_of
 from tests.end_to_end.commands import asked
 from tests.sidecar.harvesting.homes import API, DAY_MS, WEB, Farm
 
@@ -146,10 +147,7 @@ def test_a_secret_keeps_it_here_and_is_not_kept_itself(farm: Farm) -> None:
 
 def test_a_repository_that_says_no_is_not_shared_whatever_the_globs_say(farm: Farm, tmp_path: Path) -> None:
     """`share = false` at its root stands above `mesh share`."""
-    folder = tmp_path / "repo"
-    (folder / ".git" / "objects").mkdir(parents=True)
-    (folder / ".git" / "refs").mkdir()
-    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    folder = clone_of(API, tmp_path / "clone")
     (folder / ".clan-mesh.toml").write_text("share = false\n", encoding="utf-8")
     farm.share("*")
     farm.session("codex:1", correction(), folder=str(folder))
@@ -163,14 +161,7 @@ def test_a_repository_that_says_no_is_not_shared_whatever_the_globs_say(farm: Fa
 
 def test_the_repository_is_found_by_its_folder_where_the_transcript_does_not_tell(farm: Farm, tmp_path: Path) -> None:
     """As for live records: by the remote of the clone that the session worked in."""
-    folder = tmp_path / "clone"
-    (folder / ".git" / "objects").mkdir(parents=True)
-    (folder / ".git" / "refs").mkdir()
-    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
-    (folder / ".git" / "config").write_text(
-        '[remote "origin"]\n\turl = git@github.com:acme/web.git\n', encoding="utf-8"
-    )
-    farm.session("codex:1", correction(), repo="", folder=str(folder))
+    farm.session("codex:1", correction(), repo="", folder=str(clone_of(WEB, tmp_path / "clone")))
     farm.harvest()
     assert farm.only().repos == [WEB]
 
