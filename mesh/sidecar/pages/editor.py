@@ -77,9 +77,17 @@ class Editor:
                 continue
             finally:
                 self.book.texts.closed(body)
-            info = next(info for info in self.book.pages() if info.id == receipt.tags[0])
+            info = self._made(receipt.tags[0], name, body)
             return info, Saved(self.book.read(info).text, True, clean.findings)
         raise _busy(name)
+
+    def _made(self, tag: bytes, name: str, body: bytes) -> PageInfo:
+        """A page that was just written. It may have ended in another one already: a sidecar joins twins at once."""
+        for info in self.book.pages():
+            if info.id == tag:
+                return info
+        at = next((element.at for element in self.book.shelf.elements(tag)), 0)
+        return PageInfo(tag, name, name, body, at, self.book.author.store.own or b"")
 
     def save(self, info: PageInfo, base: str, mine: str) -> Saved:
         """Make the change from `base` to `mine` to the page as it is now."""

@@ -12,7 +12,7 @@ from mesh.core.limits import OPERATION_BYTES
 from mesh.pages.front import Front
 from mesh.pages.ledger import Ledger
 from mesh.pages.workshop import WorkerDied, Workshop
-from mesh.sidecar.pages.book import Book
+from mesh.sidecar.pages.book import Book, PageInfo
 from mesh.sidecar.pages.editor import MOST_CHARS, Editor
 from mesh.store.home import create_home, open_home
 from tests.sidecar.pages.nodes import Node, agree, meet, nodes
@@ -55,6 +55,30 @@ def test_the_change_from_an_old_text_is_made_to_the_page_as_it_is_now(tmp_path: 
         assert saved.changed
         again = one.editor.save(info, saved.text, saved.text)
         assert not again.changed
+
+
+def test_a_page_that_ends_in_an_older_one_the_moment_it_is_made_is_told_as_it_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between writing it and looking at it a sidecar of the same home may join it with another node's page."""
+    with nodes(2, tmp_path) as (one, two):
+        two.editor.new("p", "same\n")
+        one.editor.new("other", "")  # so that what follows is younger
+        parcels, listed = two.ranges(), one.book.pages
+
+        def joined_first() -> list[PageInfo]:
+            monkeypatch.undo()
+            sidecar = Node(0, one.folder)
+            sidecar.author.merge_ranges(parcels)
+            assert len(sidecar.joiner.join_twins()) == 1
+            sidecar.close()
+            return listed()
+
+        monkeypatch.setattr(one.book, "pages", joined_first)
+        info, saved = one.editor.new("p", "same\n")
+        assert (info.name, info.shown, saved.text) == ("p", "p", "same\n")
+        assert one.shown() == {"other": "", "p": "same\n"}
+        assert one.book.ended()[info.id] == one.find("p")
 
 
 def test_fields_go_and_come_in_any_order(tmp_path: Path) -> None:
