@@ -53,9 +53,9 @@ def _rewritten(home: Home, pages: Pages) -> bool:
     database = pages.book.author.store.database
     deadline = time.monotonic() + _PATIENCE_SECONDS
     if running(home) is not None:
-        while wiped(database) and time.monotonic() < deadline:
+        while wiped(database).ids and time.monotonic() < deadline:
             time.sleep(0.05)
-        return not wiped(database)
+        return not wiped(database).ids
     from clan_learnings.render.files import Files
     from mesh.sidecar.pages.study import Study
     from mesh.sidecar.renderer import FOLDER, render
@@ -63,7 +63,7 @@ def _rewritten(home: Home, pages: Pages) -> bool:
     study = Study(home, pages)
     try:
         mirrors = study.mirrors()
-        while wiped(database) and time.monotonic() < deadline:
+        while wiped(database).ids and time.monotonic() < deadline:
             for mirror in mirrors:
                 mirror.step(time.monotonic())
             study.tend()
@@ -74,7 +74,7 @@ def _rewritten(home: Home, pages: Pages) -> bool:
         return False
     finally:
         study.close()
-    return not wiped(database)
+    return not wiped(database).ids
 
 
 def _tell(given: Given, done: Cleaned, *, finished: bool) -> None:

@@ -76,15 +76,37 @@ def _hash(text: str) -> bytes:
     return digest(text.encode(errors="surrogatepass"))
 
 
-def wiped(database: Database) -> set[bytes]:
-    """Pages, and texts of pages, in which something was erased since their files were last brought in step."""
-    return {page for (page,) in database.run("SELECT id FROM page_wiped")}
+class Wiped(NamedTuple):
+    """Pages, and texts of pages, in which something was erased since their files were last brought in step.
+
+    `erased`: how many bodies were, in all. It only grows.
+    """
+
+    ids: frozenset[bytes]
+    erased: int
 
 
-def pay_scrub(database: Database, folders: Sequence[str]) -> None:
-    """They are in step: what SQLite has left behind of the old rows is to be cleaned away, and other folders' rows with it."""
+def wiped(database: Database) -> Wiped:
+    """As it is now."""
+    with database.savepoint():
+        ids = frozenset(page for (page,) in database.run("SELECT id FROM page_wiped"))
+        return Wiped(ids, _erased(database))
+
+
+def pay_scrub(database: Database, paid: Wiped, folders: Sequence[str]) -> bool:
+    """They are in step: what SQLite has left behind of the old rows is to be cleaned away, and other folders' rows with it.
+
+    False, and nothing is done, if something was erased since `paid` was read: what that left in the rows is still to be seen to.
+    """
     with database.writing(durable=True):
+        if _erased(database) != paid.erased:
+            return False
         others = f"DELETE FROM page_files WHERE folder NOT IN ({','.join('?' * len(folders))})"
         database.run(others, tuple(folders))
         database.run("DELETE FROM page_wiped")
         database.run("INSERT OR REPLACE INTO meta VALUES('scrub', random())")
+    return True
+
+
+def _erased(database: Database) -> int:
+    return int(database.run("SELECT count(*) FROM erased_bodies").get)

@@ -80,15 +80,15 @@ class Study:
         count = self._pages.joiner.carry()
         if count:
             log.info("edits that came too late were made to the text that followed operations=%d", count)
-        pages = wiped(self._database)
-        if pages and self._is_in_step(pages):
-            pay_scrub(self._database, [folder for folder, _ in self._mirrors])
+        owed = wiped(self._database)
+        folders = [folder for folder, _ in self._mirrors]
+        if owed.ids and self._is_in_step(owed.ids) and pay_scrub(self._database, owed, folders):
             self._pages.book.author.store.scrub()  # if a reader is in the way, the node tries again
 
     def _files(self, folder: str) -> Files:
         return Files(self._database, folder, lambda path: _text(os.path.join(folder, path)))
 
-    def _is_in_step(self, pages: set[bytes]) -> bool:
+    def _is_in_step(self, pages: frozenset[bytes]) -> bool:
         """Whether every row of these pages was written since. A file may say more than its page: what was erased is in neither."""
         book = self._pages.book
         texts = {info.id: book.read(info).text for info in book.pages()}
