@@ -4,7 +4,8 @@ import re
 
 # The user of an address is no folder: in `//root:password@host` redaction has to see the password.
 # A name ends where a path goes on or ends. Backslashes may be escaped, once or more often, as in JSON inside JSON.
-_NAME = r"[^\s\x1b/\\\"'`<>|:;,*?()\[\]{}&$=]+"
+_ENDS = r"\s\x1b/\\\"'`<>|:;,*?()\[\]{}&$="
+_NAME = rf"[^{_ENDS}]+"
 # Where a path may begin: not inside another one. The end of a colour code and an escaped line break are letters to `re`.
 _EDGE = r"(?:(?<![\w.~-])|(?<=\[[0-9]m)|(?<=[0-9][0-9]m)|(?<=\[[mK])|(?<=\\[nrt]))"
 _HOMES = re.compile(
@@ -13,9 +14,7 @@ _HOMES = re.compile(
 )
 # A path as the name of one folder, as Claude Code names those of its projects: `projects/-Users-ada-work`. Where the user's
 # name ends cannot be told if it has a hyphen in it; the first part goes.
-_ENCODED = re.compile(
-    r"(?<=[/\\])(?:[A-Za-z]-)?-(?:var-|export-|mnt-[a-z]-)?(?:home|Users)-[^\s\x1b/\\\"'`<>|:;,*?()\[\]{}&$=-]+"
-)
+_ENCODED = re.compile(rf"(?<=[/\\])(?:[A-Za-z]-)?-(?:var-|export-|mnt-[a-z]-)?(?:home|Users)-[^{_ENDS}-]+")
 _SIGNS = ("/home/", "/Users", "/root", "\\Users", "-Users-", "-home-")
 
 

@@ -12,9 +12,7 @@ class Fences(NamedTuple):
     """The numbers of lines, from 0."""
 
     inside: set[int]  # of blocks that are closed, their fences included
-    unclosed: set[
-        int
-    ]  # fences that nothing closes: text like any other here, rather than code to the end of the document
+    unclosed: set[int]  # fences that nothing closes: text here, rather than code to the end of the document
 
 
 class _Mark(NamedTuple):

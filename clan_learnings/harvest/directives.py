@@ -36,7 +36,6 @@ _HELPERS = _DONE | _SHOULD | word_set("must can could will would")
 _NO_VERBS = word_set("mind the a an again more in on at from with when")
 _LOOKS = word_set("be stay look show have appear go come remain also only still")
 _LEAST = 3  # words
-_THE = "the"
 
 
 def is_rule(text: str) -> bool:
@@ -85,7 +84,7 @@ def _demands(words: list[str], clause: str) -> bool:
     is_not = first in _NOT or (first, second) == ("do", "not")
     if first in _DEMANDS or (first == "only" and second in _DEMANDS) or (is_not and second not in _DONE | _NO_VERBS):
         is_named = "`" in clause or any(token.kind == STRICT for token in tokens(clause))
-        return _THE not in words or first == "never" or is_named
+        return "the" not in words or first == "never" or is_named
     return False
 
 

@@ -77,10 +77,8 @@ def judged(candidate: Candidate, bar: Bar) -> Candidate:
 def _level(candidate: Candidate, bar: Bar) -> tuple[str, str]:
     stated = any(signal.is_human for signal in candidate.signals)
     if candidate.frequency < bar.keep_signals and not stated:
-        return (
-            NOTICED,
-            f"seen {_number(candidate.frequency, 'time')}; {bar.keep_signals} signals, or a person's word, keep it",
-        )
+        seen = _number(candidate.frequency, "time")
+        return NOTICED, f"seen {seen}; {bar.keep_signals} signals, or a person's word, keep it"
     kept = "a person said it" if stated else _number(candidate.frequency, "signal")
     missing = lacks(candidate, bar)
     if missing:
@@ -94,15 +92,7 @@ def lacks(candidate: Candidate, bar: Bar) -> list[str]:
     """What keeps it from being shared, in words."""
     found = list(candidate.problems)
     if candidate.sessions < bar.share_sessions and not is_persons_rule(candidate):
-        if any(signal.is_human for signal in candidate.signals):
-            found.append(
-                "it is no rule as it was said (use ... instead of ..., never ..., ... must ...):"
-                f" {bar.share_sessions} sessions, or somebody who puts it better, share it"
-            )
-        else:
-            found.append(
-                f"it came in {candidate.sessions} of the {bar.share_sessions} sessions that it takes to share it"
-            )
+        found.append(_too_few(candidate, bar))
     if candidate.confidence < bar.share_confidence:
         found.append(f"its confidence is {candidate.confidence:g}, below {bar.share_confidence:g}")
     if candidate.is_redacted:
@@ -114,6 +104,15 @@ def lacks(candidate: Candidate, bar: Bar) -> list[str]:
             f" mesh curate --accept {candidate.id} --repo REPO"
         )
     return found
+
+
+def _too_few(candidate: Candidate, bar: Bar) -> str:
+    if any(signal.is_human for signal in candidate.signals):
+        return (
+            "it is no rule as it was said (use ... instead of ..., never ..., ... must ...):"
+            f" {bar.share_sessions} sessions, or somebody who puts it better, share it"
+        )
+    return f"it came in {candidate.sessions} of the {bar.share_sessions} sessions that it takes to share it"
 
 
 def is_persons_rule(candidate: Candidate) -> bool:
