@@ -43,6 +43,7 @@ from mesh.store.reading import Reader
 _ERASED = "erased"  # the name of the number of erases that were looked at
 _WAIT_SECONDS = 30.0
 _SHOWN = 20
+_REASONS = (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE)  # what somebody can do something about
 
 
 class Summary(NamedTuple):
@@ -146,7 +147,7 @@ class Harvest:
             """Each is looked at once, and few are remembered: there may be tens of thousands."""
             for candidate in self.shelf.every(PROVISIONAL, APPROVED, RECORDED):
                 reasons = {signal.held for signal in candidate.waiting} if candidate.state != PROVISIONAL else {PERSON}
-                waiting.update(reasons & {PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE})
+                waiting.update(reasons.intersection(_REASONS))
                 if candidate.state != PROVISIONAL:
                     share.update({signal.repo for signal in candidate.waiting if signal.held == FOR_SHARE})
                 if candidate.id in new:
@@ -161,7 +162,7 @@ class Harvest:
             taken,
             written,
             documents,
-            {name: waiting[name] for name in (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE)},
+            {name: waiting[name] for name in _REASONS},
             dict(share.most_common()),
             [told(candidate) for _, candidate in learned],
             bloated,
@@ -201,8 +202,7 @@ def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> Summar
         waiting: Counter[str] = Counter()
         for (_, waits), count in harvest.shelf.kept.counts().items():
             waiting[waits] += count
-        reasons = (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE)
-        return Summary(taken, written, documents, {name: waiting[name] for name in reasons}, {}, [], [], [])
+        return Summary(taken, written, documents, {name: waiting[name] for name in _REASONS}, {}, [], [], [])
 
 
 def told(candidate: Candidate) -> dict[str, Any]:

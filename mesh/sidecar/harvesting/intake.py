@@ -24,10 +24,8 @@ from mesh.store.captured import Digested
 from mesh.store.catalogue import Catalogue
 
 READ = "digests"  # the name of the number up to which digests were read
-_PAGE, _ASKED_PAGE = (
-    200,
-    50,
-)  # sessions in one transaction; of those that a model is asked about, which takes long, fewer
+_PAGE = 200  # sessions in one transaction
+_ASKED_PAGE = 50  # of those that a model is asked about, which takes long
 _ID_CHARS = 20
 _ITEMS = 200  # of one session that are looked at
 
@@ -72,9 +70,8 @@ class Intake:
         """Everything since the last run. `more`: who else has something to say about a session."""
         total = Taken(forgotten=self._forget(catalogue))
         for page in _pages(catalogue.digests(self._shelf.kept.progress(READ)), _PAGE if more is None else _ASKED_PAGE):
-            said = (
-                [] if more is None else [more(found) for found in page]
-            )  # before the transaction: it may take minutes
+            # Before the transaction: it may take minutes.
+            said = [] if more is None else [more(found) for found in page]
             with self._judging():
                 for found in page:
                     breathe()
