@@ -114,12 +114,14 @@ class Book:
 
     def gone(self) -> list[PageInfo]:
         """The pages that were removed, and before them those that had been joined into one of them."""
-        names, bodies = self.shelf.assigned("name"), self.shelf.assigned("body")
-        there = {info.id for info in self.pages()} | self.ended().keys()
-        hidden = [element for element in self.shelf.elements() if element.tag not in there]
+        with self.shelf.snapshot():  # a page that is made between two questions is not removed
+            names, bodies = self.shelf.assigned("name"), self.shelf.assigned("body")
+            there = {info.id for info in self.pages()} | self.ended().keys()
+            hidden = [element for element in self.shelf.elements() if element.tag not in there]
+            removed = self.shelf.removed()
         return [
             PageInfo(item.tag, name, name, current(item, bodies.get(item.tag)), item.at, item.node)
-            for item in (*hidden, *self.shelf.removed())
+            for item in (*hidden, *removed)
             for name in [_name(item, names.get(item.tag))]
         ]
 

@@ -165,10 +165,11 @@ class Texts:
         except WorkerDied as error:
             log.warning("the text worker died, and is started again: %s", error)
         # All that it had in memory is gone: from what was kept on.
-        kept = self._shelf.kept(body)
+        with self._shelf.snapshot():  # another process may bring news into the state, and then they are news no more
+            kept, news = self._shelf.kept(body), self._shelf.news(body)
         ledger = Ledger() if kept is None else Ledger.decode(kept.ledger)
-        news = [_op(item.row) for item in self._shelf.news(body) if item.number <= start.number]
-        ops = [op for op in ledger.rule(news).apply if op.op not in lost]
+        again = ledger.rule([_op(item.row) for item in news if item.number <= start.number])
+        ops = [op for op in again.apply if op.op not in lost]
         settled = self._workshop.settle(None if kept is None else kept.state, [op.update for op in ops])
         killers = [ops[index] for index in settled.killers]
         for op in killers:

@@ -3,7 +3,9 @@
 import os
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,13 +14,14 @@ from mesh.core.ids import text_id
 from mesh.core.operation import Page
 from mesh.pages.ledger import Ledger
 from mesh.pages.update import Id, Item, Update, client_of, encode
-from mesh.pages.workshop import Workshop
+from mesh.pages.workshop import WorkerDied, Workshop
 from mesh.sidecar.pages import texts
 from mesh.sidecar.pages.book import Book
 from mesh.sidecar.pages.checkup import examine_pages
 from mesh.sidecar.pages.editor import Editor
+from mesh.store.pages import Kept
 from tests.sidecar.pages.nodes import CLAN, Node, agree, exchange, meet, nodes
-from tests.worlds import Chain
+from tests.worlds import Chain, open_author
 
 POISONED = """
     import os, sys
@@ -115,6 +118,33 @@ def test_a_removed_page_is_found_by_name_and_made_anew(tmp_path: Path) -> None:
             one.book.removed("other")
 
 
+@pytest.mark.parametrize("moment", range(1, 10))
+def test_a_page_that_is_made_while_the_removed_ones_are_listed_is_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    """Another process may write between any two questions; who erases a text erases it in removed pages of that name too."""
+    with nodes(1, tmp_path) as (node,):
+        info, _ = node.editor.new("p", "text\n")
+        node.editor.remove(info, "test")
+        shelf, asked = node.book.shelf, list[str]()
+
+        def interrupted(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
+            def ask(*args: Any) -> Any:
+                asked.append(name)
+                if len(asked) == moment:
+                    other = Node(0, node.folder)
+                    other.editor.new("p", "another\n")
+                    other.close()
+                return answer(*args)
+
+            return ask
+
+        for name in ("assigned", "elements"):
+            monkeypatch.setattr(shelf, name, interrupted(name, getattr(shelf, name)))
+        assert [item.id for item in node.book.gone()] == [info.id]
+        assert len(asked) >= moment
+
+
 def test_the_version_changes_with_what_comes_in(tmp_path: Path) -> None:
     with nodes(2, tmp_path) as (one, two):
         one.editor.new("p", "text\n")
@@ -152,6 +182,38 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
         exchange(one, two)
         two.kill_worker()
         assert agree(one, two) == {"p": "first\nline0\nline1\nline2\nline3\n"}
+
+
+def test_a_text_is_whole_if_another_process_keeps_its_state_while_a_worker_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is in a state is news no more: who reads the state before and the news after has lost what went over."""
+    with nodes(2, tmp_path) as (one, two), Workshop(seconds=60) as workshop:
+        info, _ = two.editor.new("p", "first\n")
+        exchange(two, one)
+        asked, kept = list[bytes](), one.book.shelf.kept
+
+        def interrupted(body: bytes) -> Kept | None:
+            asked.append(body)
+            found = kept(body)
+            if len(asked) == 2:  # the first was before the worker died
+                with open_author(one.folder, CLAN, one.identity) as author, monkeypatch.context() as now:
+                    now.setattr(texts, "_KEEP_UPDATES", 0)
+                    assert Book(author, workshop).read(info).text == "first\n"
+            return found
+
+        def dies(*_: object, **__: object) -> str:
+            monkeypatch.setattr(one.workshop, "open", opened)
+            raise WorkerDied("the page worker died")
+
+        opened = one.workshop.open
+        monkeypatch.setattr(one.book.shelf, "kept", interrupted)
+        monkeypatch.setattr(one.workshop, "open", dies)
+        assert one.book.read(info).text == "first\n"
+        assert len(asked) == 2
+        monkeypatch.undo()
+        assert one.book.shelf.kept(info.body) is not None
+        assert agree(one, two) == {"p": "first\n"}
 
 
 def test_what_ends_every_worker_stays_out_of_the_page_and_everything_else_goes_on(tmp_path: Path) -> None:
