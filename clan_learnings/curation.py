@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clan_learnings.memory import Memory
-    from clan_learnings.notebook import Pen
     from clan_learnings.patterns import Standing
+    from clan_learnings.pen import Pen
     from mesh.core.draft import Draft
 
 

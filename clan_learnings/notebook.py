@@ -24,7 +24,6 @@ from clan_learnings.records import (
     one_of,
     required_text,
 )
-from clan_learnings.redaction import describe, redact
 from clan_learnings.settings import is_category
 from clan_learnings.surroundings import SHELL
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
@@ -32,12 +31,12 @@ from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from clan_learnings.memory import Memory
+    from clan_learnings.pen import Pen
     from clan_learnings.recall.likeness import Cover
-    from clan_learnings.redaction import Finding
     from mesh.core.draft import Draft
 
 _PATTERNS = 20  # patterns compared with it
@@ -46,77 +45,14 @@ _TEXTS = 4  # newest corrections of each
 SLUG_CHARS = 96
 REASON_CHARS = 400
 
-
-PRIVATE = "private passage"
-
-
-class Pen:
-    """Takes secrets and private passages out of every text that goes through it, and remembers what sorts there were."""
-
-    def __init__(self, categories: Callable[[], Iterable[str]] = tuple) -> None:
-        """`categories`: those that the repository adds to the mesh's; asked only for one that the mesh does not know."""
-        self.categories = categories
-        self._counts: dict[str, int] = {}
-
-    def clean(self, text: str) -> str:
-        """The text as it may be written."""
-        if not text:
-            return text
-        if may_be_private(text):
-            from clan_learnings.capture.private import without_private
-
-            public = without_private(text)
-            if public != text:
-                text = public.strip()
-                self._counts[PRIVATE] = self._counts.get(PRIVATE, 0) + 1
-        done = redact(text)
-        for finding in done.findings:
-            self._counts[finding.sort] = self._counts.get(finding.sort, 0) + finding.count
-        return done.text
-
-    def clean_all(self, texts: Iterable[str]) -> list[str]:
-        """Several words as they may be written, those that are private all over left out: a mark may reach over some of them."""
-        texts = list(texts)
-        if any(may_be_private(text) for text in texts):
-            from clan_learnings.capture.private import without_private_values
-
-            public = [text.strip() for text in without_private_values(texts)]
-            if public != texts:
-                self._counts[PRIVATE] = self._counts.get(PRIVATE, 0) + 1
-                texts = [text for text in public if text]
-        return [self.clean(text) for text in texts]
-
-    def sentence(self, text: str, what: str, example: str) -> str:
-        """The same of a text that must say something."""
-        kept = self.clean(required_text(text, what, example))
-        if not kept.strip():
-            raise UsageError(f"all of {what} is private: nothing is left to write", f"like this: {example}")
-        return kept
-
-    def about(self, about: About) -> About:
-        """The same facts, cleaned in place."""
-        about.topic, about.evidence = self.clean(about.topic), self.clean(about.evidence)
-        about.tags = self.clean_all(about.tags)
-        for what in ("session", "agent", "repo"):
-            if redact(getattr(about, what)).findings:
-                raise UsageError(
-                    f"the name of the {what} looks like a secret",
-                    f"give another with --{what}, or find out who gave it that",
-                )
-        return about
-
-    @property
-    def found(self) -> str:
-        """What was taken out, in words; empty if nothing was."""
-        from clan_learnings.redaction import Finding
-
-        findings: Iterable[Finding] = (Finding(sort, count) for sort, count in sorted(self._counts.items()))
-        return describe(findings)
-
-
-def may_be_private(text: str) -> bool:
-    """Whether there may be a `<private>` in it. A plain look: every text that is written is asked."""
-    return "<" in text and "private" in text.lower()
+_DISCOVERY = 'mesh discover "HTTP 405 on push means branch protection"'
+_CORRECTION = 'mesh correct --wrong "npm install" --right "pnpm install in this repo"'
+# What a command must be told: how that is called in an error, and how it is done right.
+REQUIRED = {
+    "text": ("the discovery", _DISCOVERY),
+    "wrong": ("what went wrong", _CORRECTION),
+    "right": ("the right way", _CORRECTION),
+}
 
 
 class Found:
@@ -135,7 +71,7 @@ class Found:
 
 def draft_discovery(memory: Memory, text: str, about: About, pen: Pen) -> tuple[list[Draft], Cover | None]:
     """A discovery, and the record that covers it already, if there is one."""
-    text = pen.sentence(text, "the discovery", 'mesh discover "HTTP 405 on push means branch protection"')
+    text = pen.sentence(text, *REQUIRED["text"])
     about = completed(memory, about, text, source_of(about), pen)
     return [NewRecord(DISCOVERIES, {"text": text} | about.fields())], covering(memory, text, about.repo)
 
@@ -144,11 +80,9 @@ def draft_correction(
     memory: Memory, wrong: str, right: str, about: About, pen: Pen, *, pattern: str = "", source: str = "agent"
 ) -> tuple[list[Draft], Found]:
     """A correction under its pattern: the one that was named, else the one its words belong to, else a new one."""
-    example = 'mesh correct --wrong "npm install" --right "pnpm install in this repo"'
-    wrong = pen.sentence(wrong, "what went wrong", example)
-    right = pen.sentence(right, "the right way", example)
+    wrong, right = pen.sentence(wrong, *REQUIRED["wrong"]), pen.sentence(right, *REQUIRED["right"])
     if wrong == right:
-        raise UsageError("the wrong way and the right way are the same", f"like this: {example}")
+        raise UsageError("the wrong way and the right way are the same", f"like this: {_CORRECTION}")
     one_of(source, SOURCES, "source")
     about = completed(memory, about, f"{wrong} {right}", source, pen)
     found = named_pattern(memory, pen.clean(pattern)) if pattern else find_pattern(memory, wrong, right, about.repo)
@@ -296,9 +230,10 @@ _ABOUT = frozenset(("topic", "tags", "category", "severity", "confidence", "evid
 
 def draft_retraction(note: Note, reason: str, pen: Pen) -> list[Draft]:
     """A record is taken back: it counts no more, anywhere."""
-    if not reason.strip():
+    said = pen.clean(reason.strip())[:REASON_CHARS]
+    if not said:
         raise UsageError("say why it is taken back", 'mesh retract ID --reason "it was the proxy after all"')
-    return [Removal((note.tag,), pen.clean(reason.strip())[:REASON_CHARS])]
+    return [Removal((note.tag,), said)]
 
 
 def completed(memory: Memory, about: About, text: str, source: str, pen: Pen) -> About:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from clan_learnings.memory import Memory
-    from clan_learnings.notebook import Pen
+    from clan_learnings.pen import Pen
     from mesh.core.draft import Draft
 
 MOST = 20_000  # documents that are gone through for one that says the same

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from clan_learnings.harvest.candidates import RULES, Candidate, Signal
 from clan_learnings.matching import Reading
 from clan_learnings.memory import Memory
-from clan_learnings.notebook import Pen, Sought, completed, find_pattern, named_pattern
+from clan_learnings.notebook import Sought, completed, find_pattern, named_pattern
 from clan_learnings.patterns import KEY
+from clan_learnings.pen import Pen
 from clan_learnings.recall.likeness import LINK, covering, likeness, near_notes
 from clan_learnings.recall.within import Within
 from clan_learnings.records import CORRECTIONS, CURATED, DISCOVERIES, HARVESTED, OLD_NEWS_MS, SOURCES, About, Note

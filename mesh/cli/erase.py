@@ -4,7 +4,7 @@ import os
 
 from clan_learnings.documents.beside import documents_beside
 from clan_learnings.memory import Memory
-from clan_learnings.redaction import describe, redact
+from clan_learnings.pen import Pen
 from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
@@ -33,10 +33,10 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     if len(given.reason) > TEXT_CHARS:
         raise UsageError(f"a reason has at most {TEXT_CHARS} characters", "say it shorter")
-    clean = redact(given.reason)
-    if clean.findings:
-        tell(f"mesh: taken out of the reason: {describe(clean.findings)}")
-    given.reason = clean.text[:TEXT_CHARS]
+    pen = Pen()
+    given.reason = pen.clean(given.reason)[:TEXT_CHARS]
+    if pen.found:
+        tell(f"mesh: taken out of the reason: {pen.found}")
     home = open_home(given.home)
     store, tag = locate(home, given.id)
     _require_erasable(store, tag, given.id)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clan_learnings.memory import Memory
-    from clan_learnings.notebook import Pen
+    from clan_learnings.pen import Pen
     from clan_learnings.records import About
     from mesh.core.draft import Draft
 

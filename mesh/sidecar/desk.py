@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clan_learnings.memory import Memory
-    from clan_learnings.notebook import Pen
+    from clan_learnings.pen import Pen
     from clan_learnings.records import About, Note
     from mesh.core.draft import Draft
     from mesh.core.errors import HomeError
@@ -264,7 +264,7 @@ class Desk:
         private: bool,
     ) -> dict[str, Any]:
         """The store, else the sidecar, else a queue: an agent in a sandbox may reach only the last."""
-        from clan_learnings.notebook import Pen
+        from clan_learnings.pen import Pen
 
         pen = Pen(lambda: self.place.categories)
         try:
@@ -281,19 +281,20 @@ class Desk:
             return self._hand_over(kind, told, error, pen) | {"redacted": pen.found}
 
     def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError, pen: Pen) -> dict[str, Any]:
+        from clan_learnings.notebook import REQUIRED
         from mesh.sidecar.elsewhere import hand_over
 
         about = pen.about(self.place.about(_node_of(self.home), told))
         facts = about.fields() | {"is_global": not about.repo}
         words = {name: told[name] for name in ("text", "anyway", "wrong", "right", "pattern", "source") if name in told}
-        for name in ("text", "wrong", "right"):
+        for name, (what, example) in REQUIRED.items():
             if name in words:
-                words[name] = pen.sentence(words[name], f"the {name}", f"mesh {kind} --help")
+                words[name] = pen.sentence(words[name], what, example)
         return hand_over(self.home, kind, words | facts, error)
 
     def _change(self, text: str, write: Callable[[Author, Memory, Note, Pen], dict[str, Any]]) -> dict[str, Any]:
         """Change a record that is there, among the shared ones or the private ones."""
-        from clan_learnings.notebook import Pen
+        from clan_learnings.pen import Pen
 
         pen = Pen(lambda: self.place.categories)
         for private in (False, True) if has_private(self.home) else (False,):

@@ -9,7 +9,6 @@ from clan_learnings.aliases import second_look
 from clan_learnings.curation import draft_category, draft_hot_at, draft_pattern, draft_wording
 from clan_learnings.matching import slug_of
 from clan_learnings.notebook import (
-    Pen,
     draft_correction,
     draft_discovery,
     draft_edit,
@@ -17,6 +16,7 @@ from clan_learnings.notebook import (
     draft_retraction,
     require_slug,
 )
+from clan_learnings.pen import Pen
 from clan_learnings.records import EDITABLE, About, Note
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
@@ -342,6 +342,22 @@ def test_a_sentence_that_is_private_all_over_is_refused(book: Notebook) -> None:
         with pytest.raises(UsageError, match="is private: nothing is left to write") as raised:
             draft_discovery(book.memory(), text, About(repo=REPO), Pen())
         assert "HIDDEN" not in str(raised.value)
+
+
+def test_a_reason_that_is_private_all_over_is_refused(book: Notebook) -> None:
+    """Whoever takes a record back has to say why."""
+    note = live(book, book.discover("thing"))
+    for reason in (" ", "<private>HIDDEN</private>"):
+        with pytest.raises(UsageError) as raised:
+            draft_retraction(note, reason, Pen())
+        assert "mesh retract ID --reason" in raised.value.next_step
+
+
+def test_words_with_blanks_around_are_no_private_passage() -> None:
+    """Also beside one that speaks of private keys."""
+    pen = Pen()
+    assert pen.clean_all([" a", "<private key>"]) == [" a", "<private key>"]
+    assert pen.found == ""
 
 
 def test_no_edit_keeps_a_secret(book: Notebook) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.curation import draft_alias, draft_supersession, draft_unalias, draft_wording
-from clan_learnings.notebook import Pen
+from clan_learnings.pen import Pen
 from clan_learnings.records import About
 from mesh.core.errors import UnknownId, UsageError
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook

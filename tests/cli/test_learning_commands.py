@@ -222,6 +222,17 @@ def test_a_private_passage_is_left_out_and_that_is_said(alpha: Shell, monkeypatc
     answer = alpha.json("discover", "and the download <private>HIDDEN</private>", code=3)
     assert (answer["state"], answer["redacted"]) == ("queued", "1 private passage")
     assert "HIDDEN" not in Path(answer["queued_in"]).read_text()
+    alpha("discover", "<private>HIDDEN", code=1)
+    assert "all of the discovery is private" in alpha.err
+
+
+def test_the_reason_of_an_erase_keeps_no_private_passage(alpha: Shell) -> None:
+    """It stays for good, on every node."""
+    name = alpha.json("discover", "retry the upload")["id"]
+    alpha("erase", name, "--reason", "it had a name in it <private>HIDDEN")
+    assert "taken out of the reason: 1 private passage" in alpha.err
+    assert "it had a name in it" in alpha("why", name)
+    assert "HIDDEN" not in alpha("why", name)
 
 
 def test_what_cannot_be_written_is_queued_and_never_called_done(alpha: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,9 @@ from clan_learnings.aliases import second_look
 from clan_learnings.context.session import session_context
 from clan_learnings.curation import draft_unalias
 from clan_learnings.memory import HotItem, Memory
-from clan_learnings.notebook import Pen, draft_correction
+from clan_learnings.notebook import draft_correction
 from clan_learnings.patterns import Patterns, Standing
+from clan_learnings.pen import Pen
 from clan_learnings.recall.search import search
 from clan_learnings.recall.within import Within
 from clan_learnings.recent import recent

@@ -10,7 +10,7 @@ import pytest
 
 from clan_learnings.documents.drafts import draft_learning, draft_revision, learnings, same_learning
 from clan_learnings.documents.learning import BYTES, Learning, learning_from, learning_of
-from clan_learnings.notebook import Pen
+from clan_learnings.pen import Pen
 from clan_learnings.recall.search import search
 from clan_learnings.recall.within import Within
 from clan_learnings.records import About, Note
