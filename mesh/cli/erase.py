@@ -9,12 +9,13 @@ from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import plain, print_json, tell
+from mesh.cli.telling import number_of
 from mesh.core.draft import Removal
 from mesh.core.errors import MeshError, UsageError
 from mesh.core.ids import text_id
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.operation import KIND_NAMES, LASTING, PAGE
-from mesh.sidecar.erasing import erase
+from mesh.sidecar.erasing import Erased, erase
 from mesh.sidecar.harvesting.erased import forget_erased
 from mesh.sidecar.history import locate
 from mesh.sidecar.renderer import FOLDER, render
@@ -42,50 +43,67 @@ def main(argv: list[str]) -> int:
     _require_erasable(store, tag, given.id)
     private = store.mesh != home.mesh
     author = home.author(private=private)
-    documents = _documents(store, tag)
-    authors = _authors(store, tag)
-    own = len(authors)
-    for document in documents:
-        authors |= _authors(store, document)
-    mine, new, left, waits = erase(home, author, authors, given.reason)
-    removed = tuple(item for item in (tag, *documents) if item not in mine)
+    documents, own = _documents(store, tag), _authors(store, tag)
+    authors = own | {body: node for document in documents for body, node in _authors(store, document).items()}
+    done = erase(home, author, authors, given.reason)
+    removed = tuple(item for item in (tag, *documents) if item not in done.mine)
     if removed:
         author.append([Removal(removed, given.reason)])
-    edits = max(0, sum(item in mine for item in list(authors)[:own]) - 1)
     finished = author.store.scrub()
     sessions: list[str] = []
     if not private:
         _render(home)
-        sessions = forget_erased(home.path, mine) if not waits else []
+        sessions = forget_erased(home.path, done.mine) if not done.waits else []
     if given.json:
         print_json(
             {
                 "id": text_id(tag),
-                "erased": len(mine),
-                "left": left,
-                "removed": tag not in mine,
+                "erased": len(done.mine),
+                "left": done.left,
+                "removed": tag in removed,
                 "finished": finished,
-                "waits": waits,
+                "waits": done.waits,
                 "sessions": sessions,
                 "documents": [text_id(document) for document in documents],
             }
         )
-    elif mine and not new:
-        print(f"{text_id(tag)[:8]} was erased before; see by whom: mesh why {text_id(tag)[:8]}")
-    elif mine and not waits:
-        print(f"erased {text_id(tag)[:8]} and {edits} edits of it; hash, author and reason stay")
-    for document in documents if not given.json and not waits else ():
-        done = "removed" if document in removed else "erased"
-        print(f"{done} {text_id(document)[:8]}, the learning that was made beside it, too")
-    if waits:
+    elif not done.waits:
+        _print(tag, done, len(own.keys() & set(done.mine) - {tag}))
+        for document in documents:
+            what = "removed" if document in removed else "erased"
+            print(f"{what} {text_id(document)[:8]}, the learning that was made beside it, too")
+    damaged = [home.file(name) for name in sorted(os.listdir(home.path)) if ".db.damaged-" in name]
+    _tell_owed(home, tag, done, sessions, damaged)
+    if not finished:
+        tell(
+            "mesh: a running reader, or a full disk, is in the way of the last step\n"
+            "  next: stop it, or make room; the next write, or mesh up, finishes the erase"
+        )
+    return 0 if finished and not (done.left or damaged or done.waits) else EXIT_WAITING
+
+
+def _print(tag: bytes, done: Erased, edits: int) -> None:
+    name = text_id(tag)[:8]
+    if tag not in done.mine:
+        if edits:
+            print(f"erased {number_of(edits, 'edit')} of {name}; the record itself was removed from the views")
+    elif not done.new:
+        print(f"{name} was erased before; see by whom: mesh why {name}")
+    else:
+        print(f"erased {name} and {number_of(edits, 'edit')} of it; hash, author and reason stay")
+
+
+def _tell_owed(home: Home, tag: bytes, done: Erased, sessions: list[str], damaged: list[str]) -> None:
+    """What still holds the text, and who can do something about it."""
+    if done.waits:
         tell(
             "mesh: this node is not admitted yet, so its word counts nowhere: the text goes, here too, once it is\n"
             f"  next: where the root key is: mesh admit {text_id(home.node)}"
         )
-    if left:
+    if done.left:
         tell(
-            f"mesh: {left} bodies were written by others, and only their authors, an admin or the root key may erase them;"
-            f"{' the record was removed from the views' if tag not in mine else ''}\n"
+            f"mesh: {done.left} bodies were written by others, and only their authors, an admin or the root key may erase them;"
+            f"{' the record was removed from the views' if tag not in done.mine else ''}\n"
             f"  next: where the root key is: mesh erase {text_id(tag)[:16]} --reason REASON"
         )
     for session in sessions:
@@ -93,17 +111,8 @@ def main(argv: list[str]) -> int:
             f"mesh: it was harvested from {plain(session)}, whose transcript may still be kept here\n"
             f"  next: mesh capture --forget {plain(session)}"
         )
-    damaged = [name for name in sorted(os.listdir(home.path)) if ".db.damaged-" in name]
-    for name in damaged:
-        tell(
-            f"mesh: {home.file(name)}, kept by a repair, may still hold it\n  next: delete that file once you no longer need it"
-        )
-    if not finished:
-        tell(
-            "mesh: a running reader, or a full disk, is in the way of the last step\n"
-            "  next: stop it, or make room; the next write, or mesh up, finishes the erase"
-        )
-    return 0 if finished and not (left or damaged or waits) else EXIT_WAITING
+    for path in damaged:
+        tell(f"mesh: {path}, kept by a repair, may still hold it\n  next: delete that file once you no longer need it")
 
 
 def _render(home: Home) -> None:

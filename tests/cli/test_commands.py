@@ -215,6 +215,19 @@ def test_who_may_not_erase_removes_and_is_told_who_may(alpha: Shell, beta: Shell
     assert "please" in alpha("why", record)
 
 
+def test_who_may_erase_an_edit_only_is_not_told_that_the_record_is_erased(
+    alpha: Shell, beta: Shell, tmp_path: Path
+) -> None:
+    """Its edit goes; the record is removed from the views, and its author has to do the rest."""
+    alpha("admit", beta.json("status")["node"])
+    record = alpha("op", "add", "notes", "hunter2")
+    carry(alpha, beta, tmp_path)
+    beta("op", "set", record, "text", "hunter3")
+    said = beta("erase", record, "--reason", "please", code=3)
+    assert said == f"erased 1 edit of {record[:8]}; the record itself was removed from the views"
+    assert "written by others" in beta.err
+
+
 def test_why_tells_author_time_signature_and_place(alpha: Shell) -> None:
     """Everything that makes a record trustworthy."""
     record = alpha("op", "add", "notes", "text")
