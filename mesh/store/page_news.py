@@ -54,6 +54,10 @@ class PageNews:
         self.unlink()
         if not is_kept:  # then all that counts is news already, and perhaps what counts no more
             self._run(f"DELETE FROM page_news WHERE body=? AND NOT {_COUNTS.format('page_news')}", (body,))
+            # Another last number: who works the first text out meanwhile must see that it is of no use.
+            last = "(SELECT max(number) FROM page_news WHERE body=?)"
+            for (op,) in self._run(f"DELETE FROM page_news WHERE number={last} RETURNING op", (body,)).fetchall():
+                self.add(op, body)
             return
         self._run("DELETE FROM page_news WHERE body=?", (body,))
         for row in self.rows(body):

@@ -226,7 +226,7 @@ class Shelf:
             now = self._run("SELECT made, text_number FROM page_texts WHERE body=?", (body,)).fetchone()
             if now != (None if before is None else before[:2]):
                 return False
-            if before is None and after.text_number < self.last_number(body):
+            if before is None and after.text_number != self.last_number(body):
                 return False  # reset in between
             self._run("INSERT OR REPLACE INTO page_texts VALUES(?,?,?,?)", (body, *after))
             if kept is not None:

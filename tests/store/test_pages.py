@@ -168,6 +168,21 @@ def test_who_was_slower_keeps_nothing(author: Author, shelf: Shelf) -> None:
     assert shelf.text(BODY) is None
 
 
+@pytest.mark.parametrize(("count", "erased"), [(1, 0), (3, 0), (3, 1), (3, 2)])
+def test_a_text_that_was_worked_out_while_a_part_of_it_was_erased_is_not_kept(
+    author: Author, shelf: Shelf, count: int, erased: int
+) -> None:
+    """Also the first text of a page, before which there was none to compare with."""
+    tags = [author.append([edit(author, update=b"%d" % number)]).tags[0] for number in range(count)]
+    last = shelf.last_number(BODY)
+    author.merge_statements([CLAN.erase(OWN, tags[erased]).encode()])
+    assert not shelf.keep(BODY, None, worked(last, text="with what was erased"), [])
+    assert shelf.text(BODY) is None
+    left = [b"%d" % number for number in range(count) if number != erased]
+    assert [item.row.page.update for item in shelf.news(BODY)] == left
+    assert shelf.keep(BODY, None, worked(shelf.last_number(BODY)), [])
+
+
 def test_resetting_makes_everything_that_counts_news(author: Author, shelf: Shelf) -> None:
     author.append([edit(author, update=b"one")])
     author.append([edit(author, update=b"two")])
