@@ -7,113 +7,30 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from clan_learnings.vocabulary import word_set
+
 _CHARS = 8_000
 _PARTS = 40
 _HERE = re.compile(r"<<-?\s*(['\"]?)([A-Za-z_]\w{0,40})\1")
 _ASSIGNED = re.compile(r"^[A-Za-z_]\w*\+?=")
 _REDIRECTED = re.compile(r"^(?:\d|&)?[<>]{1,2}(?:&\d|&-)?")
-_WRAPPERS = frozenset(
-    (
-        "sudo",
-        "time",
-        "env",
-        "nohup",
-        "command",
-        "exec",
-        "nice",
-        "builtin",
-        "then",
-        "do",
-        "else",
-        "if",
-        "while",
-        "until",
-        "!",
-        "(",
-        "{",
-    )
-)
-_SHELLS = frozenset(("bash", "sh", "zsh", "dash", "fish"))
+_WRAPPERS = word_set("sudo time env nohup command exec nice builtin then do else if while until ! ( {")
+_SHELLS = word_set("bash sh zsh dash fish")
 # What only prepares, or says something: a line is about something else, if there is anything else in it.
-_SMALL = frozenset(
-    (
-        "cd",
-        "echo",
-        "printf",
-        "pwd",
-        "true",
-        "false",
-        "export",
-        "set",
-        "sleep",
-        "source",
-        ".",
-        "unset",
-        "wait",
-        "fi",
-        "done",
-        "esac",
-        "for",
-        "pushd",
-        "popd",
-        "mkdir",
-        ":",
-    )
+_SMALL = word_set(
+    "cd echo printf pwd true false export set sleep source . unset wait fi done esac for pushd popd mkdir :"
 )
 # What reads another program's output.
-_FILTERS = frozenset(
-    (
-        "head",
-        "tail",
-        "grep",
-        "egrep",
-        "fgrep",
-        "rg",
-        "sed",
-        "awk",
-        "wc",
-        "tee",
-        "sort",
-        "uniq",
-        "cut",
-        "tr",
-        "jq",
-        "less",
-        "more",
-        "cat",
-        "column",
-        "xargs",
-        "nl",
-        "fold",
-        "rev",
-        "select-object",
-        "select-string",
-        "out-string",
-    )
+_FILTERS = word_set(
+    """
+    head tail grep egrep fgrep rg sed awk wc tee sort uniq cut tr jq less more cat column xargs nl fold rev
+    select-object select-string out-string
+    """
 )
 # Words after which the next one says what is run.
-_RUNNERS = frozenset(("run", "exec", "x", "dlx", "task", "compose", "tool", "-m"))
+_RUNNERS = word_set("run exec x dlx task compose tool -m")
 # Programs that do another thing with each subcommand or script, whatever options come first.
-_MANY_SIDED = frozenset(
-    (
-        "git",
-        "gh",
-        "docker",
-        "kubectl",
-        "npm",
-        "pnpm",
-        "yarn",
-        "cargo",
-        "go",
-        "make",
-        "python",
-        "python3",
-        "node",
-        "ruby",
-        "bash",
-        "sh",
-    )
-)
+_MANY_SIDED = word_set("git gh docker kubectl npm pnpm yarn cargo go make python python3 node ruby bash sh")
 _KEY_WORDS, _SHORT_OPTION = 3, 2
 _NAME = re.compile(r"^[A-Za-z@][\w:.@-]*$")
 
