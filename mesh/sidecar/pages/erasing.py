@@ -49,8 +49,10 @@ def erase_text(home: Home, editor: Editor, info: PageInfo, text: str, reason: st
     if text in reason:
         raise UsageError("the reason holds the text itself, and the reason stays", "say it without the secret")
     book = editor.book
-    joined = [tag for tag, follower in book.ended().items() if follower.id == info.id]
-    gone = book.gone()
+    with book.shelf.snapshot():  # others write: what one question tells of, the next must know
+        into = book.shelf.assigned("into")
+        joined = {tag: into[tag].value for tag, follower in book.ended().items() if follower.id == info.id}
+        gone = book.gone()
     pages = [info.id, *joined, *(item.id for item in gone if folded(item.name) == folded(info.name) and item != info)]
     bodies = {body: _holders(book, body, text) for page in pages for body in (info.body, *book.bodies(page))}
     fields = {tag: node for page in pages for tag, node in _fields(book, page, text).items()}
@@ -64,8 +66,7 @@ def erase_text(home: Home, editor: Editor, info: PageInfo, text: str, reason: st
     is_new = info.id in records and is_there
     if is_new:
         after, _ = editor.new(info.name.replace(text, "erased"), page.text.replace(text, LEFT))
-        into = {"page": text_id(after.id)}
-        drafts = [Assignment(tag, "into", book.shelf.assigned("into")[tag].value | into) for tag in joined]
+        drafts = [Assignment(tag, "into", end | {"page": text_id(after.id)}) for tag, end in joined.items()]
         book.author.append([editor.joining(after, info), *drafts])
         editor.remove(info, reason)
     elif is_there:

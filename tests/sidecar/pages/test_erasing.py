@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from mesh.core.draft import Assignment
 from mesh.core.errors import UnknownId, UsageError
+from mesh.sidecar.pages.book import PageInfo
 from mesh.sidecar.pages.checkup import examine_pages
+from mesh.sidecar.pages.editor import Saved
 from mesh.sidecar.pages.erasing import LEFT, Cleaned, erase_text
-from tests.sidecar.pages.nodes import Node, agree, exchange, meet, nodes, remains
+from tests.sidecar.pages.nodes import CLAN, Node, agree, exchange, meet, nodes, remains
+from tests.worlds import open_author
 
 SECRET = "hunter2-Zq8vLx"
 
@@ -212,6 +216,32 @@ def test_twins_that_were_joined_are_cleaned_too(tmp_path: Path) -> None:
         erase(one, "p")
         meet(*everybody)
         assert agree(*everybody) == {"p": f"the same {LEFT}\n"}
+        nowhere(tmp_path, everybody)
+
+
+def test_a_twin_whose_end_is_written_over_meanwhile_is_cleaned_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the page is made anew another process may hear that the twin ends in something that is no page."""
+    with nodes(2, tmp_path, admins=[0]) as everybody:
+        one, two = everybody
+        for node in everybody:
+            node.editor.new(f"p {SECRET}", "the same\n")  # in what it was made with, so it has to be made anew
+        meet(*everybody)
+        ((ended, _),) = one.book.ended().items()
+        two.author.append([Assignment(ended, "into", 5)])
+        parcels, made = two.ranges(), one.editor.new
+
+        def interrupted(name: str, text: str) -> tuple[PageInfo, Saved]:
+            with open_author(one.folder, CLAN, one.identity) as author:
+                author.merge_ranges(parcels)
+            return made(name, text)
+
+        monkeypatch.setattr(one.editor, "new", interrupted)
+        assert erase(one, f"p {SECRET}").is_new
+        monkeypatch.undo()
+        meet(*everybody)
+        assert agree(*everybody) == {"p erased": "the same\n"}
         nowhere(tmp_path, everybody)
 
 
