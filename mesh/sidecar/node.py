@@ -49,6 +49,7 @@ from peers.trust.tls import Credentials, peer_leaf, peer_node
 
 DUE_SECONDS = 30  # how often what waits for the clock, for a reader to go away, or for a certificate, is looked at
 _PARTING_SECONDS = 0.8  # how long one that leaves waits for a neighbour to have everything
+_NEW_OBJECTS = 700  # between two looks for rings, as Python has it: unlike a command, we stay
 _LEAVING_SECONDS = 10.0  # how long `mesh leave` looks for someone to tell
 log = logging.getLogger("mesh.sidecar")
 
@@ -153,6 +154,7 @@ class Node:
             stack.enter_context(Keeper(partial(open_study, self.home)))
             name = display_name(self.home.name, self.home.node)
             log.info("up node=%s root=%s listen=%s", name, self.engine.root.hex()[:16], ",".join(self.addresses) or "-")
+            gc.set_threshold(_NEW_OBJECTS)
             gc.freeze()  # what is there by now stays: the collector need not go through it while somebody waits for an answer
             ready(self)
             await self._until_stopped(author)

@@ -6,7 +6,7 @@ handling is not fair, and twenty starving writers would fail where twenty queued
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import apsw
 
@@ -20,6 +20,7 @@ CHECKPOINT_MS = 200
 _LEAST_ROOM_BYTES = 256 * 1024  # with less, SQLite's shared memory may fail to grow, which it calls an I/O error
 CACHE_KIB = 48 * 1024
 WAL_BYTES = 64 * 1024 * 1024  # what a WAL is cut back to after a checkpoint
+_LONG_WAL_BYTES = 4 * 1024 * 1024  # of many small writes, or of a large one
 _USER_VERSION_AT = 60  # offset in the file's header, see SQLite's file format
 
 
@@ -57,7 +58,14 @@ class Database:
             self._migrate()
 
     def close(self) -> None:
-        """Release the file. Safe to call twice."""
+        """Release the file. Safe to call twice. Who leaves a long WAL behind empties it first, if nobody is in the way:
+
+        whoever is the next to come when nobody is there reads all of it before anything else.
+        """
+        if _size(self.path + "-wal") > _LONG_WAL_BYTES:
+            with suppress(apsw.Error, HomeError), self._lock.held(0):
+                self.connection.set_busy_timeout(0)
+                self.run("PRAGMA wal_checkpoint(TRUNCATE)")
         self.connection.close()
 
     @contextmanager
@@ -186,6 +194,13 @@ def refuse_broken(path: str, *, create: bool) -> None:
             raise HomeDamaged(f"{path} is missing", "put it back from a backup, or run: mesh repair")
     elif os.path.getsize(path) == 0:
         raise HomeDamaged(f"{path} is empty", "put it back from a backup, or run: mesh repair")
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _newer(path: str, version: int) -> NewerHome:
