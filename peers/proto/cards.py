@@ -102,21 +102,23 @@ class CardBook:
         self._stale: set[int] = set()  # buckets whose digest is to be computed anew
         self._whole: bytes | None = None
         self._count = 0
-        self._copies: set[bytes] = set()  # digests of the cards that are kept
+        self._names: dict[bytes, bytes] = {}  # the digest of each card's bytes, by its key
+        self._copies: set[bytes] = set()  # the same digests
 
     def put(self, card: Card) -> bool:
         """Keep a card if it is newer. Says whether it was."""
-        number = card.subject[0]
+        number, key = card.subject[0], card.key
         bucket = self._buckets[number]
-        known = bucket.get(card.key)
+        known = bucket.get(key)
         if not card.replaces(known):
             return False
-        bucket[card.key] = card
-        self._copies.add(digest(card.data))
         if known is None:
             self._count += 1
         else:
-            self._copies.discard(digest(known.data))
+            self._copies.discard(self._names[key])
+        bucket[key] = card
+        name = self._names[key] = digest(card.data)
+        self._copies.add(name)
         self._stale.add(number)
         self._whole = None
         return True
@@ -133,6 +135,10 @@ class CardBook:
         """The card with this key."""
         return self._buckets[key[1]].get(key)
 
+    def name(self, card: Card) -> bytes:
+        """The digest of a card that is kept."""
+        return self._names[card.key]
+
     def of_kind(self, kind: int) -> list[Card]:
         """All cards of a kind."""
         return [card for card in self if card.kind == kind]
@@ -144,17 +150,22 @@ class CardBook:
     def bucket_digest(self, number: int) -> bytes:
         """What names one bucket's cards."""
         if number in self._stale:
-            parts = sorted(card.key + digest(card.data) for card in self._buckets[number].values())
+            names = self._names
+            parts = sorted([key + names[key] for key in self._buckets[number]])
             self._digests[number] = digest(b"".join(parts))
             self._stale.discard(number)
         return self._digests[number]
 
+    def digests(self) -> list[bytes]:
+        """What names the cards of each bucket. Not to be changed."""
+        for number in list(self._stale):
+            self.bucket_digest(number)
+        return self._digests
+
     def digest(self) -> bytes:
         """What names all cards."""
         if self._whole is None:
-            for number in list(self._stale):
-                self.bucket_digest(number)
-            self._whole = digest(b"".join(self._digests))
+            self._whole = digest(b"".join(self.digests()))
         return self._whole
 
     def __iter__(self) -> Iterator[Card]:

@@ -25,13 +25,17 @@ class Arrivals:
         self._gaps.append(now - self.last)
         self.last = now
 
+    def is_quiet(self, now: float, expected_seconds: float, pause_seconds: float) -> bool:
+        """Whether there is a silence to judge at all: before the next sign is expected, phi is next to nothing."""
+        return now - self.last > expected_seconds + pause_seconds
+
     def phi(self, now: float, expected_seconds: float, pause_seconds: float) -> float:
         """How sure it is that nothing more comes. `expected_seconds` is the least mean: signs may have come faster
         while there was much to say.
         """
         gaps = self._gaps
         mean = sum(gaps) / len(gaps) if gaps else 0.0
-        spread = sqrt(sum((gap - mean) ** 2 for gap in gaps) / len(gaps)) if gaps else 0.0
+        spread = sqrt(sum([(gap - mean) ** 2 for gap in gaps]) / len(gaps)) if gaps else 0.0
         return phi(now - self.last, max(mean, expected_seconds) + pause_seconds, max(spread, expected_seconds / 4))
 
 

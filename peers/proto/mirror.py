@@ -21,11 +21,12 @@ class Mirror:
         self._feeds: dict[Feed, FeedState] = {}
         self._accepted = Vector()
         self._statements: list[set[bytes]] = [set() for _ in range(BUCKETS)]
-        self._statement_digests: list[bytes | None] = [None] * BUCKETS
+        self._statement_digests: list[bytes | None] = [digest(b"")] * BUCKETS
         self._statement_digest: bytes | None = None
         self._statement_count = 0
         self._turn = 0
         self._root: bytes | None = None
+        self._shortened: dict[int, tuple[bytes, bytes]] = {}  # by set: its whole name, and the digests that go with it
         self.cards = CardBook()
         self.roster = Roster({})
         self.learn(notebook)
@@ -84,13 +85,8 @@ class Mirror:
 
     def name(self, kind: int) -> bytes:
         """What names a set as a whole, as far as a comparison of it goes."""
-        match kind:
-            case _ if kind == STATEMENTS:
-                return self.statements_digest[:PREFIX_BYTES]
-            case _ if kind == CARDS:
-                return self.cards.digest()[:PREFIX_BYTES]
-            case _:
-                return self.root
+        whole = self._whole(kind)
+        return whole if kind == FEEDS else whole[:PREFIX_BYTES]
 
     def size(self, kind: int) -> int:
         """How many entries a set has."""
@@ -100,14 +96,22 @@ class Mirror:
 
     def digests(self, kind: int) -> bytes:
         """The digests of all buckets, shortened."""
-        return b"".join(self._digest(kind, number)[:PREFIX_BYTES] for number in range(BUCKETS))
+        whole = self._whole(kind)
+        known = self._shortened.get(kind)
+        if known is None or known[0] != whole:
+            joined = b"".join([self._digest(kind, number)[:PREFIX_BYTES] for number in range(BUCKETS)])
+            known = self._shortened[kind] = (whole, joined)
+        return known[1]
 
     def differing(self, kind: int, digests: bytes) -> bytes:
         """The buckets whose digest is another than theirs."""
+        ours = self.digests(kind)
         return bytes(
-            number
-            for number in range(BUCKETS)
-            if self._digest(kind, number)[:PREFIX_BYTES] != digests[number * PREFIX_BYTES : (number + 1) * PREFIX_BYTES]
+            [
+                start // PREFIX_BYTES
+                for start in range(0, BUCKETS * PREFIX_BYTES, PREFIX_BYTES)
+                if ours[start : start + PREFIX_BYTES] != digests[start : start + PREFIX_BYTES]
+            ]
         )
 
     def entries(self, kind: int, covers: bytes | None, most: int) -> tuple[bytes | None, list[Entry]]:
@@ -124,6 +128,10 @@ class Mirror:
             found += bucket
         return covers, found
 
+    def card_entry(self, card: Card) -> CardEntry:
+        """A card that is kept, as it is listed."""
+        return CardEntry(card.kind, card.subject, card.at, self.cards.name(card)[:PREFIX_BYTES])
+
     def _part(self, bucket: Sequence[Entry], most: int) -> list[Entry]:
         """Of a bucket too large for one message, another part each time: it claims to be complete for nothing."""
         start = self._turn % len(bucket)
@@ -134,15 +142,20 @@ class Mirror:
         if kind == STATEMENTS:
             return [identity for bucket in self._statements for identity in bucket]
         if kind == CARDS:
-            return [card_entry(card) for card in self.cards]
+            return [self.card_entry(card) for card in self.cards]
         return [FeedEntry(*state) for state in self._feeds.values() if state.accepted.seq]
 
     def _entries(self, kind: int, number: int) -> Sequence[Entry]:
         if kind == STATEMENTS:
             return sorted(self._statements[number])
         if kind == CARDS:
-            return [card_entry(card) for card in self.cards.bucket(number)]
+            return [self.card_entry(card) for card in self.cards.bucket(number)]
         return [FeedEntry(*self._feeds[feed]) for feed in self._accepted.bucket(number)]
+
+    def _whole(self, kind: int) -> bytes:
+        if kind == FEEDS:
+            return self.root
+        return self.cards.digest() if kind == CARDS else self.statements_digest
 
     def _digest(self, kind: int, number: int) -> bytes:
         if kind == FEEDS:
@@ -170,8 +183,3 @@ class Mirror:
         for feed in self._feeds:
             if feed not in listed and (numbers is None or bucket_of(feed) in numbers):
                 yield feed
-
-
-def card_entry(card: Card) -> CardEntry:
-    """A card as it is listed."""
-    return CardEntry(card.kind, card.subject, card.at, digest(card.data)[:PREFIX_BYTES])

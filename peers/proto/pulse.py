@@ -66,11 +66,9 @@ class Pulse:
 
     def beat(self) -> None:
         """Once a second: let go of who is silent, ping who is due."""
-        station, config = self._station, self._station.config
+        station = self._station
         for neighbour in station.ready():
-            waits = neighbour.pulls or neighbour.late_until > station.now  # a large answer may hold everything up
-            phi = neighbour.arrivals.phi(station.now, config.ping_seconds, config.pause_seconds)
-            if phi > config.phi_dead and not waits:
+            if self._is_silent(neighbour):
                 station.observe("silent", neighbour.node)
                 station.close(neighbour, "silent for too long")
                 self._membership.suspect(neighbour.node)
@@ -79,6 +77,16 @@ class Pulse:
             elif neighbour.dialed and neighbour.next_ping <= station.now:
                 self.ping(neighbour)
         self._correct()
+
+    def _is_silent(self, neighbour: Neighbour) -> bool:
+        """Whether a neighbour has not been heard for too long."""
+        station, config = self._station, self._station.config
+        usual = config.ping_seconds, config.pause_seconds
+        if not neighbour.arrivals.is_quiet(station.now, *usual):
+            return False
+        if neighbour.pulls or neighbour.late_until > station.now:
+            return False  # a large answer may hold everything up
+        return neighbour.arrivals.phi(station.now, *usual) > config.phi_dead
 
     def _look(self) -> None:
         self._looking = False

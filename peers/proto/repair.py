@@ -12,7 +12,6 @@ from peers.proto.config import HAVE_ENTRIES, KEYS_PER_FETCH, WHOLE_ENTRIES
 from peers.proto.events import FindCommon
 from peers.proto.fetching import Fetching
 from peers.proto.messages import CARDS, FEEDS, STATEMENTS, CardEntry, Compare, Entry, FeedEntry, Fetch, Have, Ping, Pong
-from peers.proto.mirror import card_entry
 from peers.proto.neighbour import HAS_MOST, Comparison, Neighbour
 from peers.proto.replica import FeedState
 from peers.proto.station import Station
@@ -145,12 +144,12 @@ class Repair:
             self._station.send(neighbour, Fetch(STATEMENTS, lacking[:KEYS_PER_FETCH]))
 
     def _learn_cards(self, neighbour: Neighbour, entries: Sequence[Entry]) -> None:
-        cards = self._station.mirror.cards
+        mirror = self._station.mirror
         newer = []
         for item in entries:
             if isinstance(item, CardEntry):
-                known = cards.get(item.kind, item.subject)
-                if known is None or known.at < item.at or (known.at == item.at and card_entry(known) != item):
+                known = mirror.cards.get(item.kind, item.subject)
+                if known is None or known.at < item.at or (known.at == item.at and mirror.card_entry(known) != item):
                     newer.append(bytes([item.kind]) + item.subject)
         if newer:
             self._station.send(neighbour, Fetch(CARDS, newer[:KEYS_PER_FETCH]))

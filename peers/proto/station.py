@@ -75,9 +75,10 @@ class Station:
     def send_frame(self, neighbours: Iterable[Neighbour], message: Message) -> None:
         """Send one message over several links, encoded once."""
         frame, kind = encode(message), KIND_NAMES[type(message)]
+        size, effects = len(frame), self.effects
         for neighbour in neighbours:
-            neighbour.queued += len(frame)
-            self.effects.append(Send(neighbour.link, frame, kind))
+            neighbour.queued += size
+            effects.append(Send(neighbour.link, frame, kind))
 
     def close(self, neighbour: Neighbour, reason: str, *, shun: bool = False) -> None:
         """Close a link, saying why. `shun`: they broke the protocol, and are left alone for a while."""
@@ -138,8 +139,9 @@ class Station:
 
     def run_due(self) -> None:
         """Do what is due now."""
-        while self._timers and self._timers[0][0] <= self.now:
-            heappop(self._timers)[2]()
+        timers = self._timers
+        while timers and timers[0][0] <= self.now:
+            heappop(timers)[2]()
 
     @property
     def wake_at(self) -> float:

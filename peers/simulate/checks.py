@@ -119,9 +119,8 @@ class Checker:
     def anytime_queues_are_bounded(self, node: SimNode) -> None:
         """Nothing piles up: neither on a link nor before the notebook."""
         to_send, to_merge = self._bounds
-        for end in node.ends.values():
-            if end.unflushed > to_send and node.twist is None:
-                self._fail("queues are bounded", f"{_name(node)} has {end.unflushed} bytes waiting for one link")
+        if node.most_unflushed > to_send and node.twist is None:
+            self._fail("queues are bounded", f"{_name(node)} had {node.most_unflushed} bytes waiting for one link")
         if node.desk.merging_bytes > to_merge:
             self._fail("queues are bounded", f"{_name(node)} has {node.desk.merging_bytes} bytes waiting to be merged")
 

@@ -57,6 +57,7 @@ class SimNode:
         self.engine: Engine | None = None
         self.asleep = False
         self.ends: dict[int, End] = {}
+        self.most_unflushed = 0  # bytes that ever waited for one link
         self._around = around
         self._random = random
         self.life = 0  # answers to questions of an earlier life are dropped
@@ -155,15 +156,15 @@ class SimNode:
         if self.asleep:
             self._missed.append(event)  # its system tells it when it wakes
             return
-        now = self._around.schedule.now
-        self._around.meter.handled += 1
-        for effect in engine.handle(event, now):
+        around = self._around
+        around.meter.handled += 1
+        for effect in engine.handle(event, around.schedule.now):
             _PERFORM[type(effect)](self, effect)
-        self._around.watcher.handled(self)
+        around.watcher.handled(self)
         wake_at = engine.wake_at
         if wake_at < self._tick_at:
             self._tick_at = wake_at
-            self._around.schedule.at(wake_at, self._tick, wake_at)
+            around.schedule.at(wake_at, self._tick, wake_at)
 
     def link_up(self, end: End) -> None:
         """See Party."""
@@ -240,6 +241,7 @@ class SimNode:
         """Put a frame on its way, whoever made it."""
         self._around.meter.send(self.index, kind, len(frame))
         self._around.wire.send(end, frame, kind)
+        self.most_unflushed = max(self.most_unflushed, end.unflushed)
 
     def _close(self, effect: Close) -> None:
         end = self.ends.get(effect.link)

@@ -23,24 +23,28 @@ Prepare = Callable[[World], None]
 
 def simulate(scenario: Scenario, config: Config | None = None, prepare: Prepare | None = None) -> Report:
     """Run a scenario. Raises InvariantBroken, with the seed, if a check fails. `prepare` may still change the world."""
-    low, high = scenario.latency_ms
     with _no_garbage_collection():
-        world = World(scenario.seed, scenario.nodes, conditions=Conditions((low / 1000, high / 1000)), config=config)
-        world.checker.repeat = scenario.command()
-        faults = Faults(world, scenario)
-        faults.before_start()
-        if prepare is not None:
-            prepare(world)
-        world.start_connected()
-        world.run(scenario.warm_seconds)
-        idle = _idle(world, scenario.idle_seconds)
-        world.meter.forget_traffic()
-        faults.arrange()
-        _arrange_writes(world, faults, scenario)
-        world.run(max(scenario.duration, 0.001))
-        agreed = find_peace(world)
-        world.run(_UNDERWAY_SECONDS)
-        return _report(world, scenario, faults, idle, agreed)
+        return _run(scenario, config, prepare)  # leaves no world behind: what is collected next is all of it, once
+
+
+def _run(scenario: Scenario, config: Config | None, prepare: Prepare | None) -> Report:
+    low, high = scenario.latency_ms
+    world = World(scenario.seed, scenario.nodes, conditions=Conditions((low / 1000, high / 1000)), config=config)
+    world.checker.repeat = scenario.command()
+    faults = Faults(world, scenario)
+    faults.before_start()
+    if prepare is not None:
+        prepare(world)
+    world.start_connected()
+    world.run(scenario.warm_seconds)
+    idle = _idle(world, scenario.idle_seconds)
+    world.meter.forget_traffic()
+    faults.arrange()
+    _arrange_writes(world, faults, scenario)
+    world.run(max(scenario.duration, 0.001))
+    agreed = find_peace(world)
+    world.run(_UNDERWAY_SECONDS)
+    return _report(world, scenario, faults, idle, agreed)
 
 
 @contextmanager

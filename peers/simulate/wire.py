@@ -125,10 +125,11 @@ class Wire:
         if not self.carries(end.party, end.other.party):
             self.frames_lost += 1
             return
-        times = end.lane.deliveries(len(frame), self._schedule.now, self._random)
+        schedule = self._schedule
+        times = end.lane.deliveries(len(frame), schedule.now, self._random)
         self.frames_lost += not times
         for when in times:
-            self._schedule.at(when, self._arrive, end.other, frame, kind)
+            schedule.at(when, self._arrive, end.other, frame, kind)
 
     def close(self, end: End, reason: str) -> None:
         """Close a link from one end; the other hears of it if the wire carries."""
@@ -181,11 +182,12 @@ class Wire:
     def _flush_later(self, end: End, size: int) -> None:
         """Report bytes that have left in lots: one event a frame would be half of all events."""
         bandwidth = self._conditions.bandwidth_bytes_per_second
-        now = self._schedule.now
-        end.free_at = max(now, end.free_at) + (0.0 if bandwidth is None else size / bandwidth)
-        waiting = end.unflushed > 0
-        end.unflushed += size
-        if not waiting or end.unflushed - size < _FLUSH_BYTES <= end.unflushed:
+        now, before = self._schedule.now, end.unflushed
+        end.free_at = max(end.free_at, now)
+        if bandwidth is not None:
+            end.free_at += size / bandwidth
+        end.unflushed = before + size
+        if not before or before < _FLUSH_BYTES <= end.unflushed:
             soon = 0.0 if end.unflushed >= _FLUSH_BYTES else self._flush_seconds
             self._schedule.at(max(end.free_at, now + soon), self._flush, end)
 

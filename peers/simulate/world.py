@@ -92,10 +92,11 @@ class World:
         statements = [self.member(node).encode() for node in self.nodes]
         cards = [self._card(node) for node in self.nodes]
         self.nodes[0].notebook.merge(statements, ())
+        kept = {card.key: card for card in cards}
         backup = self.nodes[0].notebook.snapshot()  # all share one set of statements: a thousand copies take seconds
         for node in self.nodes:
             node.notebook.restore(backup, noticed=True)
-            node.cards = {card.key: card for card in cards}
+            node.cards = dict(kept)
             self.schedule.after(self.random.uniform(0.0, _WARM_SECONDS), node.start)
 
     def join(self, node: SimNode, through: SimNode) -> None:

@@ -41,8 +41,11 @@ class Lane:
         arrival = self._soonest(size, now, random)
         if conditions.loss and random.random() < conditions.loss:
             return []  # lost behind the wire: it took its time there all the same
-        copies = 2 if conditions.duplicate and random.random() < conditions.duplicate else 1
-        return [self._place_in_order(arrival, now, random) for _ in range(copies)]
+        twice = bool(conditions.duplicate) and random.random() < conditions.duplicate
+        times = [self._place_in_order(arrival, now, random)]
+        if twice:
+            times.append(self._place_in_order(arrival, now, random))
+        return times
 
     def arrival(self, size: int, now: float, random: Random) -> float | None:
         """When something that is repeated until it arrives, as a TCP handshake is, does so; None if cut."""

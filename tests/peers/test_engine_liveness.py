@@ -1,5 +1,7 @@
 """The arithmetic of suspicion and of clocks, by tables; and what the engine makes of silence."""
 
+from math import log10
+
 import pytest
 
 from peers.proto.config import Config
@@ -48,6 +50,16 @@ def is_dead(heard: Arrivals, silence: float) -> bool:
 def test_a_neighbour_is_dead_after_a_silence_that_is_long_for_it(gap: float, silence: float, dead: bool) -> None:  # noqa: FBT001
     """Who is heard of seldom is given longer."""
     assert is_dead(arrivals(gap), silence) is dead
+
+
+@pytest.mark.parametrize("gap", [0.1, 5, 20])
+def test_before_a_sign_is_expected_there_is_nothing_to_suspect(gap: float) -> None:
+    """So whoever is not quiet need not be judged: phi is below every limit."""
+    heard = arrivals(gap)
+    last = heard.last + CONFIG.ping_seconds + CONFIG.pause_seconds
+    assert not heard.is_quiet(last, CONFIG.ping_seconds, CONFIG.pause_seconds)
+    assert heard.phi(last, CONFIG.ping_seconds, CONFIG.pause_seconds) <= log10(2) < CONFIG.phi_dead
+    assert heard.is_quiet(last + 0.1, CONFIG.ping_seconds, CONFIG.pause_seconds)
 
 
 def test_a_new_link_is_given_the_time_of_one_that_pings() -> None:

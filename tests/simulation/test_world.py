@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
-from peers.proto.config import Config
-from peers.proto.events import Effect, Event, MergeThis
+from peers.proto.config import FRAME_BYTES, Config
+from peers.proto.events import Effect, Event, MergeThis, Tick
 from peers.proto.replica import Changes
 from peers.simulate.checks import InvariantBroken
 from peers.simulate.hostile import Hostile
@@ -401,6 +401,25 @@ def test_what_is_taken_back_without_a_statement_is_found_out() -> None:
     state = node.notebook.everything().feeds[0]
     with pytest.raises(InvariantBroken, match="only shrinks by statements"):
         world.checker.anytime_what_counts_only_shrinks_by_statements(node, Changes([state]))
+
+
+def test_more_bytes_than_may_wait_for_a_link_are_found_out() -> None:
+    """By the next event of that node, also if they have left by then."""
+    world = world_of(4)
+    node = world.nodes[1]
+    end = next(iter(node.ends.values()))
+    node.transmit(end, bytes(world.config.link_bytes + 2 * FRAME_BYTES + 1), "push")
+    with pytest.raises(InvariantBroken, match=r"queues are bounded; but node 1 .* bytes waiting for one link"):
+        world.run(2.0)
+
+
+def test_more_bytes_than_may_wait_to_be_merged_are_found_out() -> None:
+    """Whoever asked for them."""
+    world = world_of(4)
+    node = world.nodes[1]
+    node.desk.merging_bytes = 2**30
+    with pytest.raises(InvariantBroken, match=r"queues are bounded; but node 1 .* bytes waiting to be merged"):
+        node.handle(Tick())
 
 
 def test_a_broken_run_names_the_command_that_repeats_it() -> None:
