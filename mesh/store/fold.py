@@ -30,7 +30,7 @@ from mesh.core.operation import (
 from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
 from mesh.store.facets import Facets
-from mesh.store.page_news import PageNews
+from mesh.store.page_news import LOG, PageNews
 from mesh.store.words import Words
 
 FOLD_VERSION = 2  # shown beside a root: equal roots mean equal views at equal fold version
@@ -117,10 +117,12 @@ class Fold:
         registers: set[tuple[bytes | str, str]] = set()
         counters: set[str] = set()
         pages: set[bytes] = set()
+        is_linked = False  # by what a page was made with
         for row in rows:
             match row.parsed:
-                case Add():
+                case Add(log=log):
                     elements.add(signed_prefix(row.tag))
+                    is_linked = is_linked or log == LOG
                 case Set(target=target, field=field):
                     registers.add((target, field))
                 case Count(key=key):
@@ -142,7 +144,7 @@ class Fold:
         if self._pages is not None:
             for page in pages:
                 self._pages.reset(page)
-            if registers:  # one may have held a link
+            if registers or is_linked:  # one may have held a link
                 self._pages.unlink()
         self._recount()
 

@@ -11,6 +11,7 @@ from mesh.sidecar.pages.book import PageInfo
 from mesh.sidecar.pages.checkup import examine_pages
 from mesh.sidecar.pages.editor import Saved
 from mesh.sidecar.pages.erasing import LEFT, Cleaned, erase_text
+from mesh.sidecar.pages.linking import Links
 from tests.sidecar.pages.nodes import CLAN, Node, agree, exchange, meet, nodes, remains
 from tests.worlds import open_author
 
@@ -92,6 +93,24 @@ def test_a_secret_in_a_link(tmp_path: Path) -> None:
         nowhere(tmp_path, everybody)
         assert [target for _, target, _ in two.book.shelf.links()] == []
         assert agree(*everybody) == {"p": f"see [[{LEFT}]]\n"}
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_secret_in_a_link_of_the_front_matter(tmp_path: Path, *, is_first: bool) -> None:
+    """The index of links is rid of it with the erase, also where that was only heard of; whether the page was made with it or not."""
+    with nodes(2, tmp_path, admins=[0]) as everybody:
+        one, two = everybody
+        secret = f"---\nowner: '[[x-{SECRET}]]'\n---\ntext\n"
+        two.editor.new("p", secret if is_first else "---\nowner: me\n---\ntext\n")
+        two.save("p", secret)
+        meet(*everybody)
+        for node in everybody:
+            assert [link.target for link in Links(node.book).broken()] == [f"x-{SECRET}"]
+        assert erase(one, "p").is_new == is_first
+        exchange(one, two)
+        for node in everybody:
+            assert list(node.book.shelf.links()) == []
+        nowhere(tmp_path, everybody)
 
 
 def test_a_secret_in_the_name_takes_a_new_page(tmp_path: Path) -> None:
