@@ -159,7 +159,8 @@ def _print_waiting(told: dict[str, Any]) -> None:
             f"           {number_of(waiting['share'], 'candidate')} for mesh share: nothing of their repository leaves this node yet"
         )
         for repo, count in list(told["share"].items())[:_SHOWN]:
-            print(f"           {count:>5}  {place_name(repo) if repo else 'no repository: mesh share *'}")
+            place = place_name(repo) if repo else "no repository: mesh share '*'"
+            print(f"           {count:>5}  {place}")
         tell("  next: mesh share REPO, then mesh harvest")
     if waiting["unshared"]:
         print(
