@@ -79,7 +79,11 @@ class Shelf:
 
     def version(self) -> tuple[int, int]:
         """Another value after each commit of anybody."""
-        return int(self._run("PRAGMA data_version").get), self._database.connection.total_changes()
+        return self.version_of_others(), self._database.connection.total_changes()
+
+    def version_of_others(self) -> int:
+        """Another value after each commit of anybody but ourselves."""
+        return int(self._run("PRAGMA data_version").get)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -282,16 +286,22 @@ class Shelf:
 
     # Links
 
-    def link(self, page: bytes, text_hash: bytes, find: Callable[[], Iterable[tuple[str, int]]]) -> None:
-        """Keep what a page links to, if it has another text than when its links were last looked for."""
+    def link(self, page: bytes, text_hash: bytes, find: Callable[[], Iterable[tuple[str, int]]], version: int) -> bool:
+        """Keep what a page links to, if it has another text than when its links were last looked for.
+
+        False: others have written since a `version_of_others`, so what was read of the page then may have been erased.
+        """
         if self._run("SELECT text_hash FROM page_linked WHERE page=?", (page,)).get == text_hash:
-            return
+            return True
         with self._database.writing(durable=False):
+            if self.version_of_others() != version:
+                return False
             self._run("INSERT OR REPLACE INTO page_linked VALUES(?,?)", (page, text_hash))
             self._run("DELETE FROM page_links WHERE page=?", (page,))
             self._database.connection.executemany(
                 "INSERT INTO page_links VALUES(?,?,?)", [(page, target, line) for target, line in find()]
             )
+        return True
 
     def unlink(self, page: bytes) -> None:
         """Forget what a page links to, until it is read again: what it linked to may be what is to be gone."""

@@ -300,12 +300,12 @@ def test_links_are_looked_for_once_a_text(author: Author, shelf: Shelf) -> None:
         return [("b", 2), ("a", 1)]
 
     for text in (b"one", b"one", b"two"):
-        shelf.link(BODY, digest(text), find)
+        assert shelf.link(BODY, digest(text), find, shelf.version_of_others())
     assert len(looked) == 2
     assert list(shelf.links()) == [(BODY, "a", 1), (BODY, "b", 2)]
     shelf.unlink(BODY)
     assert list(shelf.links()) == []
-    shelf.link(BODY, digest(b"two"), find)
+    assert shelf.link(BODY, digest(b"two"), find, shelf.version_of_others())
     assert len(list(shelf.links())) == 2
     author.append([edit(author)])
     shelf.reset(BODY)  # some text was taken back: it may have been a link

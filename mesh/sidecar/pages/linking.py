@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mesh.sidecar.pages.book import Book, PageInfo
 
 PAGE, RECORD, BROKEN = "page", "record", "broken"
+_TRIES = 3
 
 
 class Linked(NamedTuple):
@@ -34,7 +35,7 @@ class Links:
     def __init__(self, book: Book) -> None:
         self._book = book
         self._reader = Reader(book.author.store.database.connection)
-        self._pages = book.pages()
+        self._pages: list[PageInfo] = []
         self._refresh()
 
     def out(self, info: PageInfo) -> list[Linked]:
@@ -50,12 +51,22 @@ class Links:
         return [link for link in self._all() if link.sort == BROKEN]
 
     def _refresh(self) -> None:
-        for info in self._pages:
-            try:
-                text = self._book.read(info).text
-            except MeshError:  # a text that cannot be worked out now keeps the links it had
-                continue
-            self._book.shelf.link(info.id, digest(text.encode()), partial(links, text))
+        """Again, with the pages as they are then, if others have written meanwhile; not for ever."""
+        for _ in range(_TRIES):
+            self._pages = self._book.pages()
+            looked = [self._look_at(info) for info in self._pages]
+            if all(looked):
+                return
+
+    def _look_at(self, info: PageInfo) -> bool:
+        """Whether its links are known as they are now."""
+        shelf = self._book.shelf
+        version = shelf.version_of_others()
+        try:
+            text = self._book.read(info).text
+        except MeshError:  # a text that cannot be worked out now keeps the links it had
+            return True
+        return shelf.link(info.id, digest(text.encode()), partial(links, text), version)
 
     def _all(self) -> list[Linked]:
         named = {folded(info.shown): info for info in self._pages}

@@ -7,7 +7,7 @@ import pytest
 
 from mesh.core.draft import Assignment
 from mesh.core.errors import UnknownId, UsageError
-from mesh.sidecar.pages.book import PageInfo
+from mesh.sidecar.pages.book import PageInfo, PageText
 from mesh.sidecar.pages.checkup import examine_pages
 from mesh.sidecar.pages.editor import Saved
 from mesh.sidecar.pages.erasing import LEFT, Cleaned, erase_text
@@ -111,6 +111,28 @@ def test_a_secret_in_a_link_of_the_front_matter(tmp_path: Path, *, is_first: boo
         for node in everybody:
             assert list(node.book.shelf.links()) == []
         nowhere(tmp_path, everybody)
+
+
+def test_links_of_a_text_that_was_erased_while_they_were_looked_for_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may erase between the reading of a page and the writing down of its links."""
+    with nodes(1, tmp_path, admins=[0]) as (one,):
+        one.editor.new("p", "text\n")
+        one.save("p", f"see [[{SECRET}]] and [[this]]\n")
+        read = one.book.read
+
+        def interrupted(info: PageInfo) -> PageText:
+            found = read(info)
+            monkeypatch.undo()
+            other = Node(0, one.folder)
+            erase(other, "p")
+            other.close()
+            return found
+
+        monkeypatch.setattr(one.book, "read", interrupted)
+        assert [link.target for link in Links(one.book).broken()] == [LEFT.strip("[]"), "this"]
+        nowhere(tmp_path, [one])
 
 
 def test_a_secret_in_the_name_takes_a_new_page(tmp_path: Path) -> None:
