@@ -170,18 +170,19 @@ class Candidate(NamedTuple):
     @property
     def because(self) -> str:
         """Why it waits, or is what it is, in words for a person. What is held back says so, also where a part of it is recorded."""
-        match self.waits_for:
-            case "hot":
-                return self.why if self.why in (OLD_NEWS, TOO_HOT) else HELD
-            case "place":
-                return f"it speaks of one place, and a session does not tell which: mesh curate --accept {self.id} --repo REPO"
-            case "share":
-                repo = next((each.repo for each in self.waiting if each.held == FOR_SHARE), "") or "'*'"
-                return f"{self.why}; it leaves this node once its repository is shared: mesh share {repo}"
-            case "unshared":
-                return f"{self.why}; it stays here: its repository says share = false in .clan-mesh.toml"
-            case _:
-                return self.why
+        waits_for = self.waits_for
+        if waits_for == FOR_HOT:
+            return self.why if self.why in (OLD_NEWS, TOO_HOT) else HELD
+        if waits_for == FOR_PLACE:
+            return (
+                f"it speaks of one place, and a session does not tell which: mesh curate --accept {self.id} --repo REPO"
+            )
+        if waits_for == FOR_SHARE:
+            repo = next((each.repo for each in self.waiting if each.held == FOR_SHARE), "") or "'*'"
+            return f"{self.why}; it leaves this node once its repository is shared: mesh share {repo}"
+        if waits_for == UNSHARED:
+            return f"{self.why}; it stays here: its repository says share = false in .clan-mesh.toml"
+        return self.why
 
     def wiped(self, why: str) -> "Candidate":
         """What is left of one that was taken back as a record: its name."""

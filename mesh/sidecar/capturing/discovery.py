@@ -26,10 +26,10 @@ def refuse_unknown(agent: str) -> None:
 def refuse_missing(paths: Sequence[str]) -> None:
     """Raise if a path leads nowhere, or to what is neither a file nor a folder."""
     for path in paths:
-        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-            raise UsageError(f"{path} is neither a file nor a folder", "name a transcript, or a folder of them")
         if not os.path.exists(path):
             raise UsageError(f"{path} is not there", f"look: ls -la {os.path.dirname(os.path.abspath(path))}")
+        if not os.path.isfile(path) and not os.path.isdir(path):
+            raise UsageError(f"{path} is neither a file nor a folder", "name a transcript, or a folder of them")
 
 
 def _given(paths: Sequence[str]) -> Iterator[Found]:
