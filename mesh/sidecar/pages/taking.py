@@ -59,7 +59,10 @@ class Taking:
 
     def _take(self, path: str) -> None:
         accord = self._accord
-        stamp, content = read(accord.folder.full(path))
+        try:
+            stamp, content = read(accord.folder.full(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return  # an editor renames it just now: the next look sees it
         if stamp != accord.folder.found[path]:
             return  # it is being written: the next look sees it
         if isinstance(content, LeftAlone):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.pages import swap
+from mesh.sidecar.pages import swap, taking
+from mesh.sidecar.pages.saved import Content, LeftAlone, Stamp, read
 from tests.sidecar.pages.shelf import Driven, Shelf
 
 KEY = "AKIA" + "IOSFODNN7EXAMPL2"  # reads like a key of a cloud, and is none
@@ -137,6 +138,30 @@ def test_our_own_writes_are_no_edits(driven: Driven) -> None:
     driven.run(5.0)
     assert driven.shelf.log == []
     assert driven.step() is None
+
+
+def test_a_file_that_is_away_when_it_is_to_be_read_is_taken_as_soon_as_it_is_back(
+    driven: Driven, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Editors that save by renaming leave it out for a moment: also between the look at the folder and the reading."""
+    driven.started(a="a\n")
+    driven.write("a.md", "a\nb\n")
+    away = driven.folder / ".a.md.away"
+
+    def gone(path: str) -> tuple[Stamp, Content | LeftAlone]:
+        monkeypatch.undo()
+        (driven.folder / "a.md").rename(away)
+        return read(path)
+
+    monkeypatch.setattr(taking, "read", gone)
+    driven.run(0.1)
+    assert away.exists()
+    assert driven.shelf.log == []
+    away.rename(driven.folder / "a.md")
+    driven.run(0.2)
+    assert driven.shelf.log == [("save", "a")]
+    assert driven.shelf.by_name() == {"a": "a\nb\n"}
+    assert driven.said == []
 
 
 def test_an_editor_that_saves_by_renaming_removes_nothing(driven: Driven) -> None:
