@@ -62,15 +62,22 @@ def examine_drafts(home: str, now: float) -> Iterator[Finding]:
     """What somebody typed into an editor and did not get into a page."""
     folders = [entry.path for entry in os.scandir(home) if entry.name.startswith(EDITING) and entry.is_dir()]
     for folder in sorted(folders)[:_SHOWN]:
-        for name in [name for name in os.listdir(folder) if name.endswith(".md")]:
-            path = os.path.join(folder, name)
-            if now - os.stat(path).st_mtime > _OPEN_SECONDS:
-                page = quote(name.removesuffix(".md"))
-                yield Finding(
-                    "edit that was not saved",
-                    f"{path} was edited and did not get into its page",
-                    f"compare it with the page, mesh page show {page}, then delete it: rm -r {quote(folder)}",
-                )
+        for name in _left_in(folder, now - _OPEN_SECONDS):
+            page = quote(name.removesuffix(".md"))
+            yield Finding(
+                "edit that was not saved",
+                f"{os.path.join(folder, name)} was edited and did not get into its page",
+                f"compare it with the page, mesh page show {page}, then delete it: rm -r {quote(folder)}",
+            )
+
+
+def _left_in(folder: str, before: float) -> list[str]:
+    """The files that nobody has written to since; none if the editor is closed just now, and the folder goes."""
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(".md")]
+        return [name for name in names if os.stat(os.path.join(folder, name)).st_mtime < before]
+    except FileNotFoundError:
+        return []
 
 
 def _troubles(book: Book, info: PageInfo, troubles: list[Trouble]) -> Iterator[Finding]:
