@@ -4,6 +4,7 @@ import os
 import select
 import signal
 import time
+from contextlib import suppress
 
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json
@@ -44,7 +45,8 @@ def main(argv: list[str]) -> int:
     process = _surely_running(home)
     if process is not None:
         end = _end_of(process)
-        os.kill(process, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(process, signal.SIGTERM)
         deadline = time.monotonic() + _SECONDS
         while running(home) == process:
             if time.monotonic() > deadline:

@@ -32,10 +32,12 @@ def ask_text(home: str, path: str) -> str:
 
 def _exchange(home: str, method: str, path: str, body: bytes) -> tuple[int, bytes]:
     file = os.environ.get("MESH_SOCKET") or socket_file(home, "sidecar.sock")
-    if os.path.exists(file) and os.stat(file).st_uid not in (os.getuid(), 0):
-        raise MeshError(f"the socket {file} belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of your own")
     head = f"{method} {path} HTTP/1.0\r\nHost: mesh\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     try:
+        if os.stat(file).st_uid not in (os.getuid(), 0):
+            raise MeshError(
+                f"the socket {file} belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of your own"
+            )
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(_SECONDS)
             connection.connect(file)
