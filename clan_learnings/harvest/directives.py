@@ -4,6 +4,8 @@ Words of one person in one session leave the node by themselves only if they are
 or a person who curates, lets them go all the same. English only.
 """
 
+from itertools import dropwhile
+
 from clan_learnings.harvest.said_words import AROUND, said_words
 from clan_learnings.vocabulary import word_set
 from clan_learnings.wording import NAME, STRICT, tokens
@@ -65,17 +67,19 @@ def _cut(text: str, marks: tuple[str, ...]) -> list[str]:
 
 
 def _is_directive(words: list[str], clause: str) -> bool:
-    while words and words[0] in _OPENING:
-        words = words[1:]
-    is_for_ever = False
+    words, is_for_ever = _begun(words), False
     for phrase in (*_WANTS, *_FOR_EVER):
         if tuple(words[: len(phrase)]) == phrase:
             words, is_for_ever = words[len(phrase) :], is_for_ever or phrase in _FOR_EVER
-    while words and words[0] in _OPENING:
-        words = words[1:]
+    words = _begun(words)
     if len(words) < _LEAST - 1 or _points(words) or not _names(clause):
         return False
     return is_for_ever or _demands(words, clause) or _holds(words) or _replaces(words) or _is_told(words, clause)
+
+
+def _begun(words: list[str]) -> list[str]:
+    """From the first word that has weight on."""
+    return list(dropwhile(_OPENING.__contains__, words))
 
 
 def _demands(words: list[str], clause: str) -> bool:

@@ -14,6 +14,7 @@ from mesh.core.moment import span
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
+    from clan_learnings.capture.sampling import Scored
     from mesh.store.catalogue import Catalogue
 
 
@@ -95,14 +96,7 @@ def _sample(given: argparse.Namespace) -> int:
         for path in dict.fromkeys(each.candidate.path for each in chosen):
             print(path)
     elif chosen:
-        print(f"{'SCORE':>5} {'MESSAGES':>8} {'CALLS':>6}  {'OUTCOME':<8} {'ENDED':<10}  {'REPO':<32} SESSION")
-        for each in chosen:
-            one = each.candidate
-            ended = when(one.ended_ms)[:10]
-            repo = plain(one.repo or "-", 32)
-            print(
-                f"{each.score:>5} {one.messages:>8} {one.calls:>6}  {one.outcome:<8} {ended:<10}  {repo:<32} {plain(one.key)}"
-            )
+        _print(chosen)
     for why, number in found.skipped.items():
         tell(f"skipped {number:,}: {plain(why)}")
     tell(
@@ -110,6 +104,14 @@ def _sample(given: argparse.Namespace) -> int:
         f"{found.remembered:,} remembered, in {time.monotonic() - began:.1f} s"
     )
     return EXIT_OK
+
+
+def _print(chosen: "list[Scored]") -> None:
+    print(f"{'SCORE':>5} {'MESSAGES':>8} {'CALLS':>6}  {'OUTCOME':<8} {'ENDED':<10}  {'REPO':<32} SESSION")
+    for each in chosen:
+        one = each.candidate
+        told = f"{each.score:>5} {one.messages:>8} {one.calls:>6}  {one.outcome:<8} {when(one.ended_ms)[:10]:<10}"
+        print(f"{told}  {plain(one.repo or '-', 32):<32} {plain(one.key)}")
 
 
 def _memory(home: str) -> "Catalogue | None":
