@@ -64,24 +64,29 @@ class Bodies:
                 os.unlink(os.path.join(self._folder, place))
             except FileNotFoundError:
                 continue
-        for folder in {os.path.dirname(place) for place in places}:
-            try:
-                os.rmdir(os.path.join(self._folder, folder))
-            except OSError:  # there are others in it
-                continue
 
     def sweep(self, named: Collection[str]) -> int:
-        """Remove what nobody names: left by a process that was killed. Only for who holds the writers' lock."""
+        """Remove what nobody names: left by a process that was killed. Only for who holds the writers' lock.
+
+        So no folder goes that somebody is about to put a body into: bodies are kept under that lock too.
+        """
         orphans = [place for place in self._places() if place not in named]
         self.remove(orphans)
+        for folder in self._folders():
+            try:
+                os.rmdir(os.path.join(self._folder, folder))
+            except OSError:  # there are bodies in it
+                continue
         return len(orphans)
 
     def _places(self) -> Iterator[str]:
-        try:
-            folders = sorted(entry.name for entry in os.scandir(self._folder) if entry.is_dir(follow_symlinks=False))
-        except FileNotFoundError:
-            return
-        for folder in folders:
+        for folder in self._folders():
             for name in sorted(os.listdir(os.path.join(self._folder, folder))):
                 if name.endswith((_END, _DRAFT)):
                     yield f"{folder}/{name}"
+
+    def _folders(self) -> list[str]:
+        try:
+            return sorted(entry.name for entry in os.scandir(self._folder) if entry.is_dir(follow_symlinks=False))
+        except FileNotFoundError:
+            return []

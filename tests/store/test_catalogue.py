@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mesh.core.errors import NewerHome
+from mesh.store.bodies import Bodies
 from mesh.store.captured import COPY, FAILED, FORGOTTEN, MOVED_ON, TAKEN, Known, Look, Taking, Told
 from mesh.store.catalogue import Catalogue
 
@@ -178,6 +179,32 @@ def test_what_a_killed_process_left_is_swept(catalogue: Catalogue, tmp_path: Pat
     assert catalogue.sweep() == 2
     assert catalogue.body("/t/a.jsonl") == b"mine\n"
     assert len([path for path in bodies_on_disk(tmp_path) if path.is_file()]) == 1
+
+
+def test_a_body_is_kept_while_another_process_removes_the_last_one_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who drops bodies does so after its transaction: another one may be about to put one into the same folder."""
+    one, other = Bodies(str(tmp_path)), Bodies(str(tmp_path))
+    gone, _ = other.keep(1, b"gone")
+    makedirs = os.makedirs
+
+    def interrupted(path: str, mode: int, *, exist_ok: bool) -> None:
+        makedirs(path, mode, exist_ok=exist_ok)
+        other.remove([gone])
+
+    monkeypatch.setattr("mesh.store.bodies.os.makedirs", interrupted)
+    place, _ = one.keep(2, b"stays")
+    assert one.read(place) == b"stays"
+    with pytest.raises(FileNotFoundError):
+        one.read(gone)
+
+
+def test_folders_without_bodies_are_swept(catalogue: Catalogue, tmp_path: Path) -> None:
+    catalogue.take([taking("/t/a.jsonl")])
+    catalogue.drop([kept.file for kept in catalogue.kept()])
+    assert catalogue.sweep() == 0
+    assert list((tmp_path / "capture" / "bodies").iterdir()) == []
 
 
 def test_everything_is_for_its_owner_only(catalogue: Catalogue, tmp_path: Path) -> None:
