@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
 from clan_learnings.memory import Memory
 from clan_learnings.muted import read_muted
+from mesh.core.blocks import block
 from mesh.core.errors import UnknownId
 from mesh.store.reading import open_reading, read_errors
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mesh.sidecar.recall import Recall
 
 
-@contextmanager
+@block
 def memory_of(home: str, *, private: bool = False, recall: Recall | None = None) -> Iterator[Memory]:
     """The shared records of a home, or the private ones. `recall`: a running sidecar's own indexes of the shared ones."""
     with read_errors(home, private=private):
@@ -33,7 +33,7 @@ def memory_of(home: str, *, private: bool = False, recall: Recall | None = None)
             reader.connection.close()
 
 
-@contextmanager
+@block
 def private_of(home: str) -> Iterator[Memory | None]:
     """The private records, if this home has any."""
     if not has_private(home):
@@ -43,7 +43,7 @@ def private_of(home: str) -> Iterator[Memory | None]:
         yield memory
 
 
-@contextmanager
+@block
 def memory_with(home: str, text: str) -> Iterator[tuple[Memory, bytes]]:
     """The records among which an id is found, the shared ones first, and the tag it stands for."""
     private = False

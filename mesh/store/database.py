@@ -6,10 +6,10 @@ handling is not fair, and twenty starving writers would fail where twenty queued
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 
 import apsw
 
+from mesh.core.blocks import block
 from mesh.core.errors import DiskFull, HomeBusy, HomeDamaged, HomeError, HomePermissions, NewerHome
 from mesh.store import schema
 from mesh.store.lock import FileLock
@@ -63,12 +63,15 @@ class Database:
         whoever is the next to come when nobody is there reads all of it before anything else.
         """
         if _size(self.path + "-wal") > _LONG_WAL_BYTES:
-            with suppress(apsw.Error, HomeError), self._lock.held(0):
-                self.connection.set_busy_timeout(0)
-                self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            try:
+                with self._lock.held(0):
+                    self.connection.set_busy_timeout(0)
+                    self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            except (apsw.Error, HomeError):
+                pass  # all of it is in the WAL, and stays there
         self.connection.close()
 
-    @contextmanager
+    @block
     def locked(self) -> Iterator[None]:
         """Hold the writers' lock: for what must happen in one go with a transaction, but outside it."""
         with translated(self.path), self._lock.held(BUSY_SECONDS):
@@ -76,13 +79,13 @@ class Database:
                 raise HomeBusy(f"{self.path} was replaced by a repair in the meantime", "repeat the command")
             yield
 
-    @contextmanager
+    @block
     def writing(self, *, durable: bool) -> Iterator[None]:
         """The lock, and one transaction in it."""
         with self.locked(), self.transaction(durable=durable):
             yield
 
-    @contextmanager
+    @block
     def transaction(self, *, durable: bool) -> Iterator[None]:
         """One write transaction, for who holds the lock. A durable one is on disk when this returns;
         another survives a crash of the process but may be lost, whole, in a power failure.
@@ -118,7 +121,7 @@ class Database:
                 self.connection.set_busy_timeout(BUSY_SECONDS * 1000)
         return not busy
 
-    @contextmanager
+    @block
     def savepoint(self) -> Iterator[None]:
         """A part of a transaction that can fail alone; outside of one, a snapshot to read from."""
         with self.connection:
@@ -210,7 +213,7 @@ def _newer(path: str, version: int) -> NewerHome:
     )
 
 
-@contextmanager
+@block
 def translated(path: str) -> Iterator[None]:
     """SQLite's errors as sentences with a next step."""
     try:

@@ -4,8 +4,8 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
+from mesh.core.blocks import block
 from mesh.core.errors import HomeBusy, HomePermissions
 
 _FIRST_PAUSE_SECONDS = 0.0005
@@ -18,7 +18,7 @@ class FileLock:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    @contextmanager
+    @block
     def held(self, timeout_seconds: float) -> Iterator[None]:
         """Hold the lock, or raise HomeBusy after the timeout."""
         descriptor = self.acquire(timeout_seconds)
