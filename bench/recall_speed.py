@@ -20,7 +20,9 @@ from bench.machine import MB, peak_bytes, resident_bytes
 from bench.processes import Measures, Taken, in_turn, side, timed
 from bench.quantiles import MS, quantile
 from bench.recall_filling import fill_vectors
-from bench.recall_ways import behind, choose, ready
+from bench.recall_home import Item
+from bench.recall_judged import Question
+from bench.recall_ways import behind, choose, peers, ready
 from bench.sidecars import STATES, Sidecar, in_state, rest, running, until
 from bench.table import Goal, Report, say
 from clan_learnings.embedding.embedder import available, open_embedder
@@ -32,6 +34,7 @@ _WARM, _HYBRID = Goal(5, most=True), Goal(15, most=True)
 _QUESTIONS = 300
 _WARM_UP = 30
 _WORDS = (3, 7)
+_TEN = 10  # answers, as many as are shown
 _EMBEDDED = 512  # records whose vectors are made, for the speed of it
 _READY_SECONDS = 1800.0
 _WHERE: dict[str, list[str]] = {"in a repository": [], "everywhere": ["--all"]}  # the first as one would ask
@@ -46,6 +49,7 @@ def add_figures(report: Report, work: str, sizes: list[int], rounds: int, choice
         _add_indexing(report, size, home)
     _add_commands(report, place, homes, rounds)
     for size, home in homes.items():
+        _add_engines(report, size)
         _add_warm(report, size, home, "none", "keywords", _WARM)
     cache = os.path.join(work, "embedder")
     embedding = side(embedding_speed, choice=choice, cache=cache) if choice != "none" else {}
@@ -68,17 +72,45 @@ def add_figures(report: Report, work: str, sizes: list[int], rounds: int, choice
 def questions(count: int) -> list[str]:
     """Words of records that a clan of any size has, the same in every run."""
     chance = random.Random(6)
-    texts = [
-        item.record.get("text")
-        or f"{item.record.get('wrong', '')} {item.record.get('right', item.record.get('rule', ''))}"
-        for item in learnings(1000)
-    ]
+    texts = _texts(1000)
     found: dict[str, None] = {}
     while len(found) < count:
         words = chance.choice(texts).split()
         if len(words) >= _WORDS[0]:
             found[" ".join(chance.sample(words, min(chance.randint(*_WORDS), len(words))))] = None
     return list(found)
+
+
+def _texts(count: int) -> list[str]:
+    """What the records of a clan say."""
+    return [
+        item.record.get("text")
+        or f"{item.record.get('wrong', '')} {item.record.get('right', item.record.get('rule', ''))}"
+        for item in learnings(count)
+    ]
+
+
+def _add_engines(report: Report, size: int) -> None:
+    """The engines alone, for the same questions, everywhere: says what a millisecond of this machine is worth."""
+    say(f"{size:,} records: plain engines")
+    for what, took in side(engine_speed, size=size).items():
+        report.add(f"{size:>9,}  {what}", "ms", took)
+
+
+def engine_speed(size: int) -> Measures:
+    """In a process of its own: ten rows of bare numbers, in the engine's own order, all words joined by OR."""
+    items = [Item(str(number), text) for number, text in enumerate(_texts(size))]
+    asked = [Question(text, ()) for text in questions(_WARM_UP + _QUESTIONS)]
+    found: Measures = {}
+    for name, answer in peers(items, _TEN).items():
+        took = []
+        for question in asked:
+            begun = time.perf_counter()
+            answer(question)
+            took.append(time.perf_counter() - begun)
+        for share in (0.5, 0.95):
+            found[f"{name}, in a process of its own, p{share * 100:.0f}"] = MS * quantile(took[_WARM_UP:], share)
+    return found
 
 
 def _add_indexing(report: Report, size: int, home: str) -> None:
@@ -97,7 +129,9 @@ def refill_keywords(home: str) -> Measures:
     database = Database(os.path.join(home, "mesh.db"))
     start = time.perf_counter()
     reindex(database)
-    return {"seconds": time.perf_counter() - start, "memory": peak_bytes()}
+    seconds = time.perf_counter() - start
+    database.close()
+    return {"seconds": seconds, "memory": peak_bytes()}
 
 
 def index_words(home: str) -> Measures:

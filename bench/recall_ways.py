@@ -32,7 +32,7 @@ COMMAND, SIDECAR, VECTORS, HYBRID = "keyword, command", "keyword, sidecar", "vec
 PLAIN, TANTIVY = "plain FTS5", "plain tantivy"
 
 _CANDIDATES = 100
-_PEER_DEPTH = 1000  # of a peer's answer that is gone through for what is in scope
+_PEER_DEPTH = 1000
 _WAIT_SECONDS, _LOOK_SECONDS, _SAY_SECONDS = 3600.0, 0.05, 10.0
 
 
@@ -132,17 +132,20 @@ def behind(status: Mapping[str, Any], *, wants_vectors: bool) -> str:
     return f"{vectors['made']:,} of {vectors['of']:,} vectors" if vectors["made"] < vectors["of"] else ""
 
 
-def peers(items: Sequence[Item]) -> dict[str, Way]:
-    """What the engines do with the texts alone, as one would use them first. They know the scope, and nothing of archives."""
-    found = {PLAIN: _plain_fts(items)}
+def peers(items: Sequence[Item], depth: int = _PEER_DEPTH) -> dict[str, Way]:
+    """What the engines do with the texts alone, as one would use them first. They know the scope, and nothing of archives.
+
+    `depth`: of an answer that is gone through for what is in scope.
+    """
+    found = {PLAIN: _plain_fts(items, depth)}
     try:
-        found[TANTIVY] = _plain_tantivy(items)
+        found[TANTIVY] = _plain_tantivy(items, depth)
     except ImportError:
         say("tantivy is not installed, so it is not among the peers")
     return found
 
 
-def _plain_fts(items: Sequence[Item]) -> Way:
+def _plain_fts(items: Sequence[Item], depth: int) -> Way:
     """FTS5 with the tokenizer it is most often used with, all words joined by OR, in the order of its own bm25()."""
     connection = apsw.Connection(":memory:")
     connection.execute("CREATE VIRTUAL TABLE t USING fts5(text, tokenize='porter unicode61')")
@@ -155,15 +158,13 @@ def _plain_fts(items: Sequence[Item]) -> Way:
         expression = " OR ".join(f'"{word}"' for word in words)
         if not words:
             return []
-        found = connection.execute(
-            "SELECT rowid FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT ?", (expression, _PEER_DEPTH)
-        )
+        found = connection.execute("SELECT rowid FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT ?", (expression, depth))
         return _in_scope((items[number] for (number,) in found), question)
 
     return answer
 
 
-def _plain_tantivy(items: Sequence[Item]) -> Way:
+def _plain_tantivy(items: Sequence[Item], depth: int) -> Way:
     """The English stemmer of tantivy, all words joined by OR."""
     import tantivy
 
@@ -185,7 +186,7 @@ def _plain_tantivy(items: Sequence[Item]) -> Way:
     def answer(question: Question) -> list[str]:
         words = " ".join(dict.fromkeys(split_words(question.text)))
         query, _ = index.parse_query_lenient(words, ["text"])
-        found = searcher.search(query, _PEER_DEPTH).hits
+        found = searcher.search(query, depth).hits
         return _in_scope((items[searcher.doc(address)["number"][0]] for _, address in found), question)
 
     return answer
