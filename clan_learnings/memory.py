@@ -5,7 +5,6 @@ Everything here is a function of merged state and mesh time, but for what this n
 
 from __future__ import annotations
 
-from heapq import merge
 from itertools import islice
 
 from clan_learnings import tiers
@@ -107,6 +106,8 @@ class Memory:
 
     def _hot(self, repo: str | None) -> Iterator[Standing | Tally]:
         """Two streams in one order: patterns whose tally says it all, and the few that have to be looked at."""
+        from heapq import merge  # a search does without
+
         special = self.patterns.special()
         exact = sorted(self.patterns.hot_special(), key=_rank)
         plain = (
