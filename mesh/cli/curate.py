@@ -6,7 +6,7 @@ import sys
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, tell, tell_taken_out
 from mesh.cli.telling import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -131,6 +131,7 @@ def _decide(given: Given, curator: Curator, action: str) -> int:
         print_json(answer)
     else:
         print(decided(answer, action))
+    tell_taken_out(answer.get("redacted", ""))
     return EXIT_OK
 
 
@@ -144,6 +145,8 @@ def decided(answer: dict[str, Any], action: str) -> str:
             return f"{answer['id']}  accepted; a record says it already"
         if answer["trouble"]:
             return f"{answer['id']}  accepted, but {plain(answer['trouble'][0])}"
+        if answer["state"] == "rejected":  # somebody took it back meanwhile
+            return f"{answer['id']}  not accepted: {answer['why']}\n  next: say it anew: mesh discover, mesh correct"
         if answer["waits_for"] == "unshared":
             return (
                 f"{answer['id']}  accepted; but it stays here: its repository says share = false in .clan-mesh.toml,"

@@ -15,7 +15,7 @@ from typing import Self
 from clan_learnings.harvest.candidates import Candidate
 from mesh.cli.curate import decided
 from mesh.cli.main import EXIT_OK
-from mesh.cli.output import plain, tell
+from mesh.cli.output import plain, tell, tell_taken_out
 from mesh.cli.telling import number_of
 from mesh.core.errors import MeshError
 from mesh.sidecar.harvesting.curating import Curator
@@ -67,7 +67,7 @@ def _decide(curator: Curator, keyboard: "_Keyboard", candidate: Candidate, place
                 tell(decided(curator.accept(candidate.id), "accept"))
                 return action
             if action == "reject":
-                curator.reject(candidate.id, keyboard.line("why (may be empty): "))
+                tell_taken_out(curator.reject(candidate.id, keyboard.line("why (may be empty): "))["redacted"])
                 return action
             if action == "merge":
                 into = _chosen(keyboard.line("into which candidate (number above, or an id): "), linked)
@@ -88,8 +88,9 @@ def _edited(curator: Curator, keyboard: "_Keyboard", candidate: Candidate) -> tu
     right = keyboard.line("what is right (empty: as it is): ") if candidate.right else ""
     if not (text or wrong or right):
         return candidate, "nothing was changed"
-    curator.edit(candidate.id, text, wrong, right)
-    return curator.get(candidate.id), "changed; now accept it, or leave it for later"
+    redacted = curator.edit(candidate.id, text, wrong, right)["redacted"]
+    lost = f", without what is not written ({redacted})" if redacted else ""
+    return curator.get(candidate.id), f"changed{lost}; now accept it, or leave it for later"
 
 
 def _chosen(answer: str, linked: list[Candidate]) -> str:

@@ -7,7 +7,7 @@ import sys
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Wrong
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, tell, tell_taken_out
 from mesh.cli.telling import answered, desk_of, said
 from mesh.core.errors import UsageError
 
@@ -93,8 +93,7 @@ def edit(given: Given) -> int:
         print(f"{answer['id']}  changed: {', '.join(answer['fields'])}")
     else:
         print(f"{answer['id']}  unchanged, nothing was written")
-    if answer["redacted"]:
-        tell(f"mesh: taken out before it was written: {answer['redacted']}")
+    tell_taken_out(answer["redacted"])
     return EXIT_OK
 
 

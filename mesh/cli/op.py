@@ -8,7 +8,7 @@ from typing import Any
 from clan_learnings.redaction import Finding, describe, redact_value
 from mesh.cli.arguments import Parser, parser
 from mesh.cli.members import chosen
-from mesh.cli.output import plain, print_json, tell, when
+from mesh.cli.output import plain, print_json, tell, tell_taken_out, when
 from mesh.core.clock import milliseconds
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
@@ -169,8 +169,7 @@ def _write(
     clean = [_without_secrets(draft, found) for draft in (drafts(reader) if callable(drafts) else drafts)]
     receipt = author.append(clean)
     _tell(given, author, receipt)
-    if found:
-        tell(f"mesh: taken out before it was written: {describe(Finding(*item) for item in sorted(found.items()))}")
+    tell_taken_out(describe(Finding(*item) for item in sorted(found.items())))
     return 0
 
 

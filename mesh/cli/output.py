@@ -39,6 +39,12 @@ def tell(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def tell_taken_out(found: str) -> None:
+    """Which secrets and private passages a text has lost, by sorts; nothing if it has lost none."""
+    if found:
+        tell(f"mesh: taken out before it was written: {found}")
+
+
 class Progress:
     """A counter on a terminal for what takes longer than a second; silent in a pipe."""
 

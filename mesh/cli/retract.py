@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, tell, tell_taken_out
 from mesh.cli.telling import desk_of, number_of
 
 SHAPE = Shape(
@@ -36,6 +36,5 @@ def _retract(given: Given) -> int:
         tell(
             f"mesh: {name} is a learning that was made beside it, and still says so\n  next: mesh retract {name} --reason REASON, or mesh erase {name} --reason REASON"
         )
-    if answer["redacted"]:
-        tell(f"mesh: taken out before it was written: {answer['redacted']}")
+    tell_taken_out(answer["redacted"])
     return EXIT_OK

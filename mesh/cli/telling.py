@@ -10,7 +10,7 @@ import sys
 
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Wrong
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, tell, tell_taken_out
 from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -95,8 +95,7 @@ def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any
         print("queued")
     else:
         show(answer)
-    if answer.get("redacted"):
-        tell(f"mesh: taken out before it was written: {answer['redacted']}")
+    tell_taken_out(answer.get("redacted", ""))
     if answer.get("kept_here"):
         tell(f"mesh: it stays on this machine, as with --private: {plain(answer['kept_here'])}")
     if answer["state"] == "queued":

@@ -80,8 +80,10 @@ class Curator:
             raise UsageError(
                 f"{candidate.id} is a record already", f"take that back: mesh retract {said[:8]} --reason ..."
             )
-        why = Pen().clean(reason.strip())[:REASON_CHARS] or "a person rejected it"
-        return told(self._keep(candidate._replace(state=REJECTED, why=why, is_accepted=False)))
+        pen = Pen()
+        why = pen.clean(reason.strip())[:REASON_CHARS] or "a person rejected it"
+        rejected = self._keep(candidate._replace(state=REJECTED, why=why, is_accepted=False))
+        return told(rejected) | {"redacted": pen.found}
 
     def edit(self, name: str, text: str = "", wrong: str = "", right: str = "") -> dict[str, Any]:
         """Say it in other words. Of a rule, a new sentence is what is right, unless that is said too."""

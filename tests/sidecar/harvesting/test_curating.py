@@ -12,7 +12,7 @@ from mesh.sidecar.harvesting.curating import Curator
 from mesh.sidecar.harvesting.harvest import harvesting
 from tests.clan_learnings.harvest.signals import correction, fact
 from tests.end_to_end.claude_sessions import clone_of
-from tests.end_to_end.commands import done
+from tests.end_to_end.commands import done, mesh
 from tests.sidecar.harvesting.homes import API, Farm
 
 
@@ -275,3 +275,20 @@ def test_who_accepts_where_the_repository_forbids_sharing_is_told_so(tmp_path: P
     said = done(farm.home, "curate", "--accept", kept.id)
     assert "share = false in .clan-mesh.toml" in said
     assert "next: change that line there" in said
+
+
+def test_what_is_taken_out_of_a_persons_words_is_said(farm: Farm) -> None:
+    """As of every other command that writes; the words themselves are not repeated."""
+    farm.session("codex:1", fact(is_stated=True))
+    farm.harvest()
+    (kept,) = farm.candidates()
+    secret = "AKIA" + "IOSFODNN7EXAMPLA"
+    for words in (
+        ["--edit", kept.id, "--text", f"The deploy of billing needs the key {secret} of the vault."],
+        ["--reject", kept.id, "--reason", f"<private>HIDDEN</private> has {secret} in it"],
+    ):
+        finished = mesh(farm.home, "curate", *words)
+        assert "taken out before it was written: 1 aws key" in finished.stderr
+        assert secret not in finished.stdout + finished.stderr
+    assert "1 private passage" in finished.stderr
+    assert farm.only().why == "has [redacted: aws key] in it"

@@ -56,33 +56,55 @@ def test_it_is_not_recorded_again_after_the_captured_sessions_were_deleted(
     assert has_words(farm) == []
 
 
-@pytest.mark.parametrize("how", ["erase", "retract"])
-def test_another_node_that_has_the_same_transcript_does_not_record_it_again(
-    farm: Farm, tmp_path: Path, how: str
-) -> None:
-    """Neither if it harvests afterwards, nor if it had harvested before and shares afterwards."""
-    farm.session("codex:1", SAID)
-    others = [Farm(tmp_path, name) for name in ("before", "after")]
-    for other in others:
-        shutil.rmtree(other.home)
-        done(Path(other.home), "init", "--name", "other", "--mesh", asked(farm.home, "status")["mesh"])
-        done(Path(farm.home), "admit", asked(other.home, "status")["node"])
-    before, after = others
-    before.session("codex:1", SAID)
-    before.harvest()
-    take_back(farm, how)
-    bundle = tmp_path / "bundle"
+def member(farm: Farm, name: str) -> Farm:
+    """Another node of the same mesh."""
+    made = Farm(farm.folder, name)
+    shutil.rmtree(made.home)
+    done(Path(made.home), "init", "--name", name, "--mesh", asked(farm.home, "status")["mesh"])
+    done(Path(farm.home), "admit", asked(made.home, "status")["node"])
+    return made
+
+
+def tell(farm: Farm, *others: Farm) -> None:
+    """What a node knows comes to others, which share from then on."""
+    bundle = farm.folder / "bundle"
     done(Path(farm.home), "export", str(bundle))
     for other in others:
         done(Path(other.home), "import", str(bundle))
         other.share(API)
+
+
+@pytest.mark.parametrize("how", ["erase", "retract"])
+def test_another_node_that_has_the_same_transcript_does_not_record_it_again(farm: Farm, how: str) -> None:
+    """Neither if it harvests afterwards, nor if it had harvested before and shares afterwards."""
+    farm.session("codex:1", SAID)
+    before, after = member(farm, "before"), member(farm, "after")
+    before.session("codex:1", SAID)
+    before.harvest()
+    take_back(farm, how)
+    tell(farm, before, after)
     after.session("codex:1", SAID)
-    for other in others:
+    for other in (before, after):
         assert other.harvest().written.records == []
         assert other.records() == []
         assert has_words(other) == []
     assert before.only().state == "rejected"
     assert after.candidates() == []
+
+
+def test_who_accepts_what_was_taken_back_elsewhere_is_told_so(farm: Farm) -> None:
+    """It is not recorded again, and that is no matter of sharing."""
+    farm.session("codex:1", SAID)
+    other = member(farm, "other")
+    other.session("codex:1", SAID)
+    other.harvest()
+    take_back(farm, "retract")
+    tell(farm, other)
+    name = other.only().id
+    said = done(Path(other.home), "curate", "--accept", name)
+    assert said.startswith(f"{name}  not accepted: taken back: its record was erased or retracted")
+    assert "next: say it anew: mesh discover, mesh correct" in said
+    assert other.records() == []
 
 
 def test_erased_words_are_not_kept_again_when_the_transcript_grows(farm: Farm) -> None:
