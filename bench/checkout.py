@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from bench.learnings import REPOS
 from bench.processes import MESH, ran
 
-# Whoever runs the benchmarks may be an agent: what tells so must not reach the commands that are measured.
 _COMPILING = "PYTHONDONTWRITEBYTECODE"  # with it, every command would compile what has changed: no user's does
+# Whoever runs the benchmarks may be an agent: what tells so must not reach the commands that are measured.
 _AGENTS = ("CLAUDE", "CODEX", "GEMINI", "OPENCODE", "GROK", "CURSOR")
 
 

@@ -216,8 +216,8 @@ def _add_warm(report: Report, size: int, home: str, choice: str, what: str, goal
             report.add(f"{size:>9,}  warm, {what}, {where}, p95", "ms", MS * quantile(took, 0.95), goal=bound)
             report.add(f"{size:>9,}  the same, processor of the sidecar, mean", "ms", used)
         for which, memory in (("", sidecar.memory()), (", without mapped files", sidecar.own_memory())):
-            used = None if memory is None else memory / MB
-            report.add(f"{size:>9,}  memory of the sidecar, {what}{which}", "MB", used)
+            figure = None if memory is None else memory / MB
+            report.add(f"{size:>9,}  memory of the sidecar, {what}{which}", "MB", figure)
 
 
 def _asked(sidecar: Sidecar, text: str, scope: dict[str, str]) -> float:
