@@ -181,7 +181,7 @@ class Candidate(NamedTuple):
             repo = next((each.repo for each in self.waiting if each.held == FOR_SHARE), "") or "'*'"
             return f"{self.why}; it leaves this node once its repository is shared: mesh share {repo}"
         if waits_for == UNSHARED:
-            return f"{self.why}; it stays here: its repository says share = false in .clan-mesh.toml"
+            return f"{self.why}; it stays here: its repository forbids sharing in .clan-mesh.toml"
         return self.why
 
     def wiped(self, why: str) -> "Candidate":

@@ -149,8 +149,8 @@ def decided(answer: dict[str, Any], action: str) -> str:
             return f"{answer['id']}  not accepted: {answer['why']}\n  next: say it anew: mesh discover, mesh correct"
         if answer["waits_for"] == "unshared":
             return (
-                f"{answer['id']}  accepted; but it stays here: its repository says share = false in .clan-mesh.toml,"
-                " which no mesh share undoes\n  next: change that line there, then mesh share REPO"
+                f"{answer['id']}  accepted; but it stays here: its repository forbids sharing in .clan-mesh.toml"
+                " (share = false, or not understood), which no mesh share undoes\n  next: change that line there, then mesh share REPO"
             )
         repo = plain(next((each["repo"] for each in answer["evidence"] if each["held"] == "share"), "")) or "'*'"
         return f"{answer['id']}  accepted; it leaves this node once its repository is shared: mesh share {repo}"

@@ -164,5 +164,5 @@ def _print_waiting(told: dict[str, Any]) -> None:
         tell("  next: mesh share REPO, then mesh harvest")
     if waiting["unshared"]:
         print(
-            f"           {number_of(waiting['unshared'], 'candidate')} kept here: the repository says share = false in .clan-mesh.toml"
+            f"           {number_of(waiting['unshared'], 'candidate')} kept here: the repository forbids sharing in .clan-mesh.toml (share = false, or not understood)"
         )

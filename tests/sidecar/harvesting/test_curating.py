@@ -263,18 +263,21 @@ def test_what_was_erased_has_one_line_and_no_empty_numbers(farm: Farm) -> None:
     assert line.endswith("erased: nothing of it is kept")
 
 
-def test_who_accepts_where_the_repository_forbids_sharing_is_told_so(tmp_path: Path) -> None:
-    """`mesh share` alone would not help."""
+@pytest.mark.parametrize("text", ["share = false\n", "share = maybe\n"])
+def test_who_accepts_where_the_repository_forbids_sharing_is_told_so(tmp_path: Path, text: str) -> None:
+    """`mesh share` alone would not help. A file that cannot be understood is not quoted as if it could."""
     farm = Farm(tmp_path)
     folder = clone_of(API, tmp_path / "clone")
-    (folder / ".clan-mesh.toml").write_text("share = false\n", encoding="utf-8")
+    (folder / ".clan-mesh.toml").write_text(text, encoding="utf-8")
     farm.share("*")
     farm.session("codex:1", fact(is_stated=True), folder=str(folder))
     farm.harvest()
     (kept,) = farm.candidates()
     said = done(farm.home, "curate", "--accept", kept.id)
-    assert "share = false in .clan-mesh.toml" in said
+    assert "its repository forbids sharing in .clan-mesh.toml (share = false, or not understood)" in said
     assert "next: change that line there" in said
+    assert "its repository forbids sharing in .clan-mesh.toml" in farm.only().because
+    assert "the repository forbids sharing in .clan-mesh.toml" in done(farm.home, "harvest", str(folder))
 
 
 def test_what_is_taken_out_of_a_persons_words_is_said(farm: Farm) -> None:
