@@ -60,7 +60,7 @@ class Warm:
             if len(found) == tiers.WARM_MOST:
                 return found
         every = {note.tag: note for note in found}
-        may_be_cut = looked_at > (_PAGES - 1) * tiers.WARM_MOST
+        may_be_cut = looked_at + self._moved(repo) > (_PAGES - 1) * tiers.WARM_MOST
         if may_be_cut:  # a busy pattern, which is HOT or over, must not hide the other logs
             for log in LOGS:
                 late = (note for note in newest(log, repo, tiers.WARM_MOST, after, pages=_PAGES) if may_stay(note))

@@ -14,7 +14,7 @@ from clan_learnings.recall.within import Within
 from clan_learnings.recent import recent, recent_patterns
 from clan_learnings.rivals import Rivals
 from clan_learnings.tiers import WARM_DISCOVERIES, WARM_MOST
-from mesh.core.draft import NewRecord
+from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import text_id
 from mesh.sidecar import answers
 from mesh.store.reading import Reader
@@ -113,6 +113,16 @@ def test_a_busy_pattern_hides_no_discovery_from_warm(book: Notebook) -> None:
     assert {memory.tier_of(note) for tag in tags if (note := memory.note(tag))} == {"WARM"}
 
 
+def test_records_that_were_moved_away_hide_none_that_stay_from_warm(book: Notebook) -> None:
+    """They stand among the newest of the repository they were written for, and are not shown there."""
+    tags = [book.add("discoveries", text=f"thing {number}", repo=REPO) for number in range(WARM_DISCOVERIES + 10)]
+    busy = {"wrong": "a", "right": "b", "pattern": "p", "repo": REPO}
+    book.write(*(NewRecord("corrections", busy | {"session": f"codex:{n}"}) for n in range(5 * WARM_MOST)))
+    newest = [entry.tag for entry in book.memory().reader.newest("corrections", 5 * WARM_MOST)]
+    book.write(*(Assignment(tag, "repo", OTHER) for tag in newest[::3]))
+    assert {note.tag for note in book.memory().warm(REPO)} == set(tags)
+
+
 def test_warm_is_scoped(book: Notebook) -> None:
     """Records of the repository and global ones; without a repository all."""
     book.add("discoveries", text="here", repo=REPO)
@@ -183,8 +193,6 @@ def test_private_records_count_for_nothing_public(book: Notebook) -> None:
     """They are another database."""
     book.sessions("use-pnpm", 2)
     private = book.home.author(private=True, clock=lambda: book.now_ms)
-    from mesh.core.draft import NewRecord
-
     record = {"wrong": "a", "right": "b", "pattern": "use-pnpm", "session": "codex:9", "repo": REPO}
     private.append([NewRecord("corrections", record)])
     assert book.hot() == []
