@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from mesh.core.blocks import block
 from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId, UsageError
 from mesh.core.ids import text_id
 from mesh.sidecar import answers
@@ -16,7 +17,8 @@ from mesh.sidecar.snapshot import has_private, memory_of, memory_with, private_o
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from clan_learnings.memory import Memory
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from mesh.core.errors import HomeError
     from mesh.sidecar.recall import Recall
     from mesh.store.author import Author
+
+    Reading = Callable[[], AbstractContextManager[Memory]]
+    Finding = Callable[[], AbstractContextManager[tuple[Memory, Note]]]
 
 _LISTED = 1000  # a sidecar answers from memory
 
@@ -54,11 +59,12 @@ class Desk:
         """Record a discovery, unless a record covers it. `said`: what is known of it, as the options of the command."""
         from clan_learnings.notebook import draft_discovery
 
-        def write(author: Author, memory: Memory, about: About, pen: Pen) -> dict[str, Any]:
-            drafts, hit = draft_discovery(memory, text, about, pen)
-            if hit is not None and not anyway:
-                known = answers.shown(memory, hit.note)
-                return {"state": "known", "id": known["id"], "covered_by": known, "sureness": round(hit.score, 2)}
+        def write(author: Author, reading: Reading, about: About, pen: Pen) -> dict[str, Any]:
+            with reading() as memory:
+                drafts, hit = draft_discovery(memory, text, about, pen)
+                if hit is not None and not anyway:
+                    known = answers.shown(memory, hit.note)
+                    return {"state": "known", "id": known["id"], "covered_by": known, "sureness": round(hit.score, 2)}
             return _append(author, drafts) | {"covered_by": None}
 
         kept = self._kept_here(private=private)
@@ -71,10 +77,13 @@ class Desk:
         """Record a correction, and say what it was counted under and what that makes of it."""
         from clan_learnings.notebook import draft_correction
 
-        def write(author: Author, memory: Memory, about: About, pen: Pen) -> dict[str, Any]:
-            drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
-            before = answers.count(memory, found.slug)
-            answer = _append(author, drafts) | answers.counted(self._memory(author), found, before)
+        def write(author: Author, reading: Reading, about: About, pen: Pen) -> dict[str, Any]:
+            with reading() as memory:
+                drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
+                before = answers.count(memory, found.slug)
+            answer = _append(author, drafts)
+            with self._reading(author) as memory:
+                answer |= answers.counted(memory, found, before)
             return answer | answers.PRIVATE if private or kept else answer
 
         kept = self._kept_here(private=private)
@@ -85,11 +94,13 @@ class Desk:
         """Count a correction under another pattern."""
         from clan_learnings.notebook import draft_move, named_pattern
 
-        def write(author: Author, memory: Memory, note: Note, _pen: Pen) -> dict[str, Any]:
-            before, found = answers.count(memory, slug), named_pattern(memory, slug, "moved by hand")
+        def write(author: Author, finding: Finding, _pen: Pen) -> dict[str, Any]:
+            with finding() as (memory, note):
+                before, found = answers.count(memory, slug), named_pattern(memory, slug, "moved by hand")
             answer = _append(author, draft_move(note, slug))
-            told = answers.counted(self._memory(author), found, before)
-            return answer | {"id": memory.reader.short_id(note.tag), "from": note.pattern} | told
+            with self._reading(author) as memory:
+                told = answers.counted(memory, found, before)
+                return answer | {"id": memory.reader.short_id(note.tag), "from": note.pattern} | told
 
         return self._change(text, write)
 
@@ -97,10 +108,12 @@ class Desk:
         """Change fields of a record."""
         from clan_learnings.notebook import draft_edit
 
-        def write(author: Author, memory: Memory, note: Note, pen: Pen) -> dict[str, Any]:
-            _append(author, draft_edit(memory, note, changes, pen))
-            fresh = self._memory(author)
-            return answers.whole(fresh, fresh.note(note.tag) or note)
+        def write(author: Author, finding: Finding, pen: Pen) -> dict[str, Any]:
+            with finding() as (memory, note):
+                drafts = draft_edit(memory, note, changes, pen)
+            _append(author, drafts)
+            with self._reading(author) as memory:
+                return answers.whole(memory, memory.note(note.tag) or note)
 
         return self._change(text, write)
 
@@ -108,11 +121,13 @@ class Desk:
         """Take a record back."""
         from clan_learnings.notebook import draft_retraction
 
-        def write(author: Author, memory: Memory, note: Note, pen: Pen) -> dict[str, Any]:
-            shown, before = answers.shown(memory, note), answers.count(memory, note.pattern)
-            documents = _documents_beside(memory, note)
+        def write(author: Author, finding: Finding, pen: Pen) -> dict[str, Any]:
+            with finding() as (memory, note):
+                shown, before = answers.shown(memory, note), answers.count(memory, note.pattern)
+                documents = _documents_beside(memory, note)
             _append(author, draft_retraction(note, reason, pen))
-            sessions, hot = answers.count(self._memory(author), note.pattern)
+            with self._reading(author) as memory:
+                sessions, hot = answers.count(memory, note.pattern)
             return shown | {"sessions": sessions, "was_hot": before[1], "is_hot": hot, "documents": documents}
 
         return self._change(text, write)
@@ -130,8 +145,9 @@ class Desk:
         `is_change`: of what is there already, so it goes where that is.
         """
 
-        def write(author: Author, memory: Memory, about: About, pen: Pen) -> dict[str, Any]:
-            drafts, answer = make(memory, about, pen)
+        def write(author: Author, reading: Reading, about: About, pen: Pen) -> dict[str, Any]:
+            with reading() as memory:
+                drafts, answer = make(memory, about, pen)
             return (_append(author, drafts) if drafts else {"state": "known"}) | answer
 
         kept = {} if is_change else self._kept_here(private=private)
@@ -142,13 +158,14 @@ class Desk:
     ) -> dict[str, Any]:
         """Anything else about a record that is there. No draft: it stays as it is."""
 
-        def write(author: Author, memory: Memory, note: Note, pen: Pen) -> dict[str, Any]:
-            drafts, answer = make(memory, note, pen)
+        def write(author: Author, finding: Finding, pen: Pen) -> dict[str, Any]:
+            with finding() as (memory, note):
+                drafts, answer = make(memory, note, pen)
             state = "changed" if drafts else "unchanged"
             if drafts:
                 _append(author, drafts)
-            fresh = self._memory(author)
-            return answers.whole(fresh, fresh.note(note.tag) or note) | {"state": state} | answer
+            with self._reading(author) as memory:
+                return answers.whole(memory, memory.note(note.tag) or note) | {"state": state} | answer
 
         return self._change(text, write)
 
@@ -258,7 +275,7 @@ class Desk:
     def _tell(
         self,
         kind: str,
-        write: Callable[[Author, Memory, About, Pen], dict[str, Any]],
+        write: Callable[[Author, Reading, About, Pen], dict[str, Any]],
         told: dict[str, Any],
         *,
         private: bool,
@@ -271,8 +288,8 @@ class Desk:
             author = self._author(private=private)
             try:
                 about = self.place.about(author.store.own or b"", told)
-                memory = self._memory(author, None if private else self._recall)
-                return write(author, memory, about, pen) | {"redacted": pen.found}
+                recall = None if private else self._recall
+                return write(author, lambda: self._reading(author, recall), about, pen) | {"redacted": pen.found}
             finally:
                 author.store.close()
         except (HomePermissions, HomeBusy) as error:
@@ -292,7 +309,7 @@ class Desk:
                 words[name] = pen.sentence(words[name], what, example)
         return hand_over(self.home, kind, words | facts, error)
 
-    def _change(self, text: str, write: Callable[[Author, Memory, Note, Pen], dict[str, Any]]) -> dict[str, Any]:
+    def _change(self, text: str, write: Callable[[Author, Finding, Pen], dict[str, Any]]) -> dict[str, Any]:
         """Change a record that is there, among the shared ones or the private ones."""
         from clan_learnings.pen import Pen
 
@@ -300,9 +317,7 @@ class Desk:
         for private in (False, True) if has_private(self.home) else (False,):
             author = self._author(private=private)
             try:
-                memory = self._memory(author)
-                tag = memory.reader.resolve(text)
-                return write(author, memory, _live(memory, tag, text), pen) | {"redacted": pen.found}
+                return write(author, lambda: self._finding(author, text), pen) | {"redacted": pen.found}  # noqa: B023
             except UnknownId:
                 if private or not has_private(self.home):
                     raise
@@ -310,14 +325,23 @@ class Desk:
                 author.store.close()
         raise AssertionError("the last try has answered or raised")
 
-    def _memory(self, author: Author, recall: Recall | None = None) -> Memory:
+    @block
+    def _reading(self, author: Author, recall: Recall | None = None) -> Iterator[Memory]:
+        """What is known, as one state: others write and erase meanwhile. To be left before anything is written."""
         from clan_learnings.memory import Memory
         from clan_learnings.muted import read_muted
         from mesh.store.reading import Reader
 
-        reader = Reader(author.store.database.connection)
-        finder = None if recall is None else recall.finder(reader)
-        return Memory(reader, muted=read_muted(self.home), finder=finder)
+        with author.store.database.savepoint():
+            reader = Reader(author.store.database.connection)
+            finder = None if recall is None else recall.finder(reader)
+            yield Memory(reader, muted=read_muted(self.home), finder=finder)
+
+    @block
+    def _finding(self, author: Author, text: str) -> Iterator[tuple[Memory, Note]]:
+        """The same, and the live record of an id."""
+        with self._reading(author) as memory:
+            yield memory, _live(memory, memory.reader.resolve(text), text)
 
     def _author(self, *, private: bool) -> Author:
         from mesh.store.home import open_home

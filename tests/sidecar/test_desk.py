@@ -1,13 +1,20 @@
 """What commands, MCP and API share, where a write has to take another way."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mesh.core.errors import HomePermissions
+from mesh.core.draft import Draft
+from mesh.core.errors import HomePermissions, UsageError
+from mesh.core.ids import parse_id
 from mesh.sidecar.desk import Desk
+from mesh.sidecar.erasing import erase
+from mesh.store.author import Author, Receipt
 from mesh.store.home import Home, create_home
+from tests.interrupting import interrupted
 
 
 @pytest.fixture
@@ -55,3 +62,68 @@ def test_a_private_correction_is_never_said_to_be_hot(home: Home, tmp_path: Path
     assert {answer["tier"] for answer in told} == {"PRIVATE"}
     assert not [answer["says"] for answer in told if "every node" in answer["says"]]
     assert desk.hot()["hot"] == []
+
+
+TELLS: dict[str, Callable[[Desk, str], dict[str, Any]]] = {
+    "discover": lambda desk, _: desk.discover("the gateway answers 405 on push"),
+    "correct": lambda desk, _: desk.correct("push over http", "push over ssh"),
+    "move": lambda desk, record: desk.move(record, "ssh-not-http"),
+    "edit": lambda desk, record: desk.edit(record, {"severity": "high"}),
+    "retract": lambda desk, record: desk.retract(record, "test"),
+    "change": lambda desk, record: desk.change(record, lambda memory, note, _: ([], {"tier": memory.tier_of(note)})),
+}
+
+
+@pytest.mark.parametrize("tell", TELLS)
+def test_what_is_erased_while_somebody_writes_is_only_not_there(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: str
+) -> None:
+    """Whatever a question to the database has found, another process may erase before the next one."""
+    monkeypatch.setattr("mesh.store.store.scrub", lambda _: False)  # takes long, and is owed anyway
+    desk, real = Desk(home.path, {}, str(tmp_path)), Desk._author
+    asked: list[str] = []
+    due, record = "", ""
+
+    def erase_record() -> None:
+        author = home.author()
+        erase(home, author, {parse_id(record): home.node}, "test")
+        author.store.close()
+
+    def opened(desk: Desk, *, private: bool) -> Author:
+        nonlocal asked
+        author = real(desk, private=private)
+        connection, append = author.store.database.connection, author.append
+        asked = interrupted(connection, due, erase_record)
+        trace = connection.exec_trace
+
+        def quietly(drafts: Sequence[Draft]) -> Receipt:
+            """Not while it writes: it holds the lock that others wait for."""
+            connection.exec_trace = None
+            receipt = append(drafts)
+            connection.exec_trace = trace
+            return receipt
+
+        monkeypatch.setattr(author, "append", quietly)
+        return author
+
+    def told() -> None:
+        nonlocal record
+        if tell == "discover":
+            found = desk.discover("the gateway answers 405 on a push", anyway=True)
+        else:
+            found = desk.correct("push with http", "push with ssh", pattern="ssh")
+        record = desk.show(found["id"])["whole_id"]
+        with monkeypatch.context() as now:
+            now.setattr(Desk, "_author", opened)
+            TELLS[tell](desk, found["id"])
+
+    told()
+    questions, refusals = asked, []
+    assert len(questions) > 3
+    for due in questions:
+        try:
+            told()
+        except UsageError as error:
+            refusals.append(str(error))
+        assert due in asked
+    assert all("is not live any more" in refusal for refusal in refusals)
