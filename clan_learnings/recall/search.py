@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from clan_learnings.records import Note
     from mesh.store.reading import Entry
 
-_BY_WORDS = (
-    30  # candidates where words are all there is, for ten to be shown: see ADR 0043 for what more of them would change
-)
+# Candidates where words are all there is, for ten to be shown: see ADR 0043 for what more of them would change.
+_BY_WORDS = 30
 _BY_BOTH = 40  # of each sort where there is meaning, too: ADR 0043
 _DEEPER = 3  # times as many, if the filters leave too few of them
 _CROWD = 5  # candidates of one pattern, which say much the same: whoever goes deeper looks for others

@@ -67,6 +67,5 @@ class Within:
     def _has_tier(self, memory: Memory, note: Note) -> bool:
         if self.tier:
             return memory.tier_in(note, self.repo) == self.tier
-        return self.archived or not memory.is_archived(
-            note
-        )  # what is WARM takes long to find out, and makes no difference
+        # What is WARM takes long to find out, and makes no difference.
+        return self.archived or not memory.is_archived(note)

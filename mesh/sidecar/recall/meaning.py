@@ -50,9 +50,8 @@ class Meaning:
         self._choice_path = os.path.join(home, EMBEDDER)
         self._chosen = self._stamp()  # the file as it was when it was read
         self._environ = environ
-        self._refused: dict[
-            bytes, None
-        ] = {}  # records whose texts the embedder takes not, the one tried last at the end
+        # Records whose texts the embedder does not take, the one tried last at the end.
+        self._refused: dict[bytes, None] = {}
         self._retry_at = 0.0
         self._inode = 0
         self._embedder: Embedder | None = None
@@ -119,7 +118,7 @@ class Meaning:
         """What its cosines are worth. One that cannot tell anything is not used, nor opened again until something else is chosen."""
         scale = scale_of(embedder, kept)
         if not scale.is_useful:
-            remove_vectors(self.folder)  # as above
+            remove_vectors(self.folder)
             told = (
                 f"unrelated texts are as near to each other as rewordings ({scale.unrelated:.2f} and {scale.same:.2f})"
             )

@@ -42,16 +42,18 @@ class Space:
             except BaseException as error:  # noqa: BLE001 (whoever waits for it is told)
                 begun.set_exception(error)
 
-        with self._lock:
-            is_known = text[:_QUESTION_CHARS] in self._cached
+        if self._is_known(text[:_QUESTION_CHARS]):
+            make()
+            return begun
         try:
-            if not is_known:
-                threading.Thread(target=make, name="question", daemon=True).start()
-                return begun
+            threading.Thread(target=make, name="question", daemon=True).start()
         except RuntimeError:  # no more threads: then one after the other
-            pass
-        make()
+            make()
         return begun
+
+    def _is_known(self, text: str) -> bool:
+        with self._lock:
+            return text in self._cached
 
     def _row(self, text: str) -> Any:
         with self._lock:
