@@ -13,7 +13,7 @@ from mesh.sidecar.recall.fresh import Fresh
 from mesh.sidecar.recall.meaning import repo_number, text_of, version_of
 from mesh.sidecar.recall.space import Space
 from mesh.sidecar.recall.weights import Weighing, joined
-from mesh.sidecar.recall.word_index import Broken, Scope
+from mesh.sidecar.recall.word_view import Broken, Scope
 from mesh.sidecar.recall.wording import scope_of
 from mesh.store.reading import Entry, Reader
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mesh.sidecar.recall.sink import Kept, as_they_are
 from mesh.sidecar.recall.weights import Corpus
-from mesh.sidecar.recall.word_index import Paper, View
+from mesh.sidecar.recall.word_view import Paper, View
 from mesh.sidecar.recall.wording import paper
 from mesh.store.followed import Followed
 from mesh.store.reading import Reader

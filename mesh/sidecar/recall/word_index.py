@@ -1,70 +1,27 @@
-"""Words in tantivy: which records have some words, and how well that fits. Knows neither the database nor who keeps it up to date.
+"""Words in tantivy: an index in a folder. Knows neither the database nor who keeps it up to date; `word_view` reads it.
 
-Tantivy finds candidates; they are weighed here, by the formula of `mesh.store.weights` and with exact counts: its own
-weights round lengths and count what was deleted, so they would tell how an index came about. Everything in the folder is
-disposable, and not trusted.
+Everything in the folder is disposable, and not trusted.
 """
 
 import ctypes
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from struct import Struct
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
 
 from mesh.core.ids import signed_prefix as key_of
 from mesh.sidecar.recall.soundness import is_sound
 from mesh.sidecar.recall.weights import joined
+from mesh.sidecar.recall.word_view import EVERY, FOUR, IS_INSTALLED, TAG, Broken, Paper, View, reading
 
-try:
+if IS_INSTALLED:
     import tantivy
-    from tantivy import Occur, Query
-except ImportError:  # pragma: no cover (without it the database's own index serves, and nobody comes here)
-    IS_INSTALLED = False
-else:
-    IS_INSTALLED = True
 
 FIELDS = 6  # counted up whenever what is kept of a record is another
-EVERY = "*"  # a facet that each record has: says how many there are with those deleted
 _HEAP_BYTES = 15_000_000  # the least that tantivy takes
-_MARGIN = 10  # candidates more than asked for: what is rounded may stand a little too low
-_LOOKED_AT = 150  # at least, of which the candidates are chosen: that costs hardly more than to look at few
-_EQUALS = 4096  # records of equal weight that are looked through for the newest
-_CACHED = 4096
-_AROUND_BYTES = 1 << 16  # as much of a file is mapped when a byte of it is looked at
 _MAPPED_BYTES = 32 << 20  # while questions come
 _QUIET = 25  # looks, without a question
-_TAG = ("tag", "tag_1", "tag_2", "tag_3")  # the first, its key, alone names a record, as it does in the database
-_FOUR = Struct(">4q")  # with a sign: tantivy-py 0.27 deletes the wrong record by a number without
-
-
-class Paper(NamedTuple):
-    """What is kept of a record."""
-
-    tag: bytes
-    words: list[str]
-    facets: list[str]
-    at: int
-
-
-class Scope(NamedTuple):
-    """What may be found: of each group a record has at least one facet, and none of `without`; and stamps, the last excluded."""
-
-    groups: Sequence[Sequence[str]] = ()
-    without: Sequence[str] = ()
-    since: int | None = None
-    until: int | None = None
-
-    def takes(self, paper: Paper) -> bool:
-        """Whether a record may be found."""
-        facets = set(paper.facets)
-        return (
-            not any(facets.isdisjoint(group) for group in self.groups)
-            and facets.isdisjoint(self.without)
-            and (self.since is None or paper.at >= self.since)
-            and (self.until is None or paper.at < self.until)
-        )
 
 
 class WordIndex:
@@ -83,7 +40,7 @@ class WordIndex:
         try:
             if not is_sound(self.folder):
                 return False
-            with _reading():
+            with reading():
                 self._look()
         except Broken:
             self.close()
@@ -103,7 +60,7 @@ class WordIndex:
         writer = self._writing()
         for paper in papers:
             document = tantivy.Document()
-            for name, part in zip(_TAG, _parts(paper.tag), strict=True):
+            for name, part in zip(TAG, FOUR.unpack(paper.tag), strict=True):
                 document.add_integer(name, part)
             document.add_text("words", joined(paper.words))
             for facet in (EVERY, *paper.facets):
@@ -155,7 +112,7 @@ class WordIndex:
             self._writer = self._open().writer(_HEAP_BYTES, 1)
         return self._writer
 
-    def _look(self, same: "View | None" = None) -> None:
+    def _look(self, same: View | None = None) -> None:
         self.view = View(self._open(), same)
         if same is None:
             self._file_bytes = _size(self.folder)
@@ -175,173 +132,10 @@ def _size(folder: str) -> int:
     return size
 
 
-class Broken(Exception):
-    """Tantivy cannot read its files any more."""
-
-
-@contextmanager
-def _reading() -> Iterator[None]:
-    try:
-        yield
-    except BaseException as error:
-        if isinstance(error, Exception) or type(error).__name__ == "PanicException":  # of Rust, and no `Exception`
-            raise Broken(str(error)) from error
-        raise
-
-
-class View:
-    """What was committed at one time: never changes. Whoever asks may be told that it is `Broken`."""
-
-    def __init__(self, index: Any, same: "View | None" = None) -> None:
-        """`same`: another view of the same state."""
-        index.reload()
-        self._schema = index.schema
-        self._searcher = index.searcher()
-        self.records: int = self._searcher.num_docs
-        self.has_deleted = bool(self._searcher.doc_freq("facet", EVERY) != self.records)
-        self.words: int = same.words if same is not None else self._all_words()
-        self.mapped_bytes = 0  # about
-        self._counts: dict[str, int] = {} if same is None else same._counts  # noqa: SLF001 (one of us)
-
-    def _all_words(self) -> int:
-        total = self._searcher.aggregate(Query.all_query(), {"words": {"sum": {"field": "length"}}})
-        return round(total["words"]["value"] or 0)
-
-    def documents(self, word: str) -> int:
-        """How many records have a word."""
-        found = self._counts.get(word)
-        if found is None:
-            if len(self._counts) > _CACHED:
-                self._counts.clear()
-            found = self._counts[word] = self._documents(word)
-        return found
-
-    def _documents(self, word: str) -> int:
-        """Tantivy's own count has those deleted in it, for as long as it likes."""
-        with _reading():
-            if not self.has_deleted:
-                return int(self._searcher.doc_freq("words", word))
-            return int(self._searcher.search(self._term("words", word), 1, count=True).count)
-
-    def texts(self, tags: Collection[bytes]) -> list[str]:
-        """The words of some records, as they were put; of those that are here."""
-        if not tags:
-            return []
-        with _reading():
-            found = self._searcher.search(self._among(tags), len(tags), count=False)
-            return [self._text(address) for _, address in found.hits]
-
-    def best(
-        self,
-        words: Mapping[str, float],
-        scope: Scope,
-        count: int,
-        hidden: frozenset[bytes],
-        known: Collection[int] = (),
-    ) -> dict[int, str]:
-        """The records that fit best, a few more than asked for, in no order: by their keys, each with its words.
-
-        `known`: need not be read again.
-        """
-        there = {word: boost for word, boost in words.items() if self.documents(word)}
-        if not there or count < 1:
-            return {}
-        with _reading():
-            addresses = self._best(self._query(there, scope), count + len(hidden) + _MARGIN)
-            places = dict(zip(self._searcher.fast_field_values("tag", addresses), addresses, strict=True))
-            passed = {key_of(tag) for tag in hidden}
-            return {
-                key: self._text(address) for key, address in places.items() if key not in passed and key not in known
-            }
-
-    def _best(self, query: Any, most: int) -> list[Any]:
-        """The first so many. Of equals the newest: which of them tantivy gives first depends on where they lie."""
-        for looked_at in (max(most, _LOOKED_AT), max(most, _EQUALS)):
-            hits = self._searcher.search(query, looked_at, count=False).hits
-            if len(hits) <= most:
-                return [address for _, address in hits]
-            least = hits[most - 1][0]
-            is_cut = len(hits) == looked_at and hits[-1][0] == least
-            if not is_cut:
-                break
-        found = [address for score, address in hits if score > least]
-        equal = [address for score, address in hits if score == least]
-        if len(found) + len(equal) > most:
-            stamps = self._searcher.fast_field_values("at", equal)
-            newest = sorted(range(len(equal)), key=stamps.__getitem__, reverse=True)
-            equal = [equal[place] for place in newest[: most - len(found)]]
-        if is_cut:  # more equals than anybody looks through: at least the newest of all are among them
-            others = self._searcher.search(query, most, count=False, order_by_field="at").hits
-            equal += [address for _, address in others]
-        return found + equal
-
-    def every(self, scope: Scope, most: int) -> list[bytes] | None:
-        """All records in scope; None if there are more."""
-        with _reading():
-            hits = self._searcher.search(self._within(scope), most + 1, count=False).hits
-            return None if len(hits) > most else self._tags([address for _, address in hits])
-
-    def among(self, tags: Collection[bytes], scope: Scope) -> set[bytes]:
-        """Those of some records that are in scope."""
-        if not tags:
-            return set()
-        query = Query.boolean_query([(Occur.Must, self._among(tags)), (Occur.Must, self._within(scope))])
-        with _reading():
-            hits = self._searcher.search(query, len(tags), count=False).hits
-            return set(self._tags([address for _, address in hits])).intersection(tags)
-
-    def _tags(self, addresses: list[Any]) -> list[bytes]:
-        columns = [self._searcher.fast_field_values(name, addresses) for name in _TAG]
-        return [_FOUR.pack(*parts) for parts in zip(*columns, strict=True)]
-
-    def _among(self, tags: Collection[bytes]) -> Any:
-        return Query.term_set_query(self._schema, "tag", [key_of(tag) for tag in tags])
-
-    def _text(self, address: Any) -> str:
-        self.mapped_bytes += _AROUND_BYTES
-        text: str = self._searcher.doc(address)["words"][0]
-        return text
-
-    def _query(self, words: Mapping[str, float], scope: Scope) -> Any:
-        wanted = [
-            (Occur.Should, term if factor == 1.0 else Query.boost_query(term, factor))
-            for term, factor in ((self._term("words", word), factor) for word, factor in words.items())
-        ]
-        filters = self._filters(scope)
-        if any(occur == Occur.Must for occur, _ in filters):
-            wanted = [(Occur.Must, Query.boolean_query(wanted))]
-        return Query.boolean_query([*wanted, *filters])
-
-    def _within(self, scope: Scope) -> Any:
-        """What may be found, as a query that weighs nothing."""
-        every = (Occur.Must, Query.const_score_query(Query.all_query(), 0.0))
-        return Query.boolean_query([every, *self._filters(scope)])
-
-    def _filters(self, scope: Scope) -> list[tuple[Any, Any]]:
-        """Leaving out few is cheaper than asking for many."""
-        parts = [
-            Query.boolean_query([(Occur.Should, self._term("facet", facet)) for facet in group])
-            for group in scope.groups
-        ]
-        if scope.since is not None or scope.until is not None:
-            least, most = scope.since or 0, (1 << 63) if scope.until is None else scope.until
-            kind = tantivy.FieldType.Unsigned
-            parts.append(Query.range_query(self._schema, "at", kind, least, most, include_upper=False))
-        musts = [(Occur.Must, Query.const_score_query(part, 0.0)) for part in parts]
-        return musts + [(Occur.MustNot, self._term("facet", facet)) for facet in scope.without]
-
-    def _term(self, field: str, value: str) -> Any:
-        return Query.term_query(self._schema, field, value, "freq" if field == "words" else "basic")
-
-
-def _parts(tag: bytes) -> tuple[int, ...]:
-    return _FOUR.unpack(tag)
-
-
 def _schema() -> Any:
     builder = tantivy.SchemaBuilder()
-    for name in _TAG:  # four numbers, because only numbers can be had for many records at once
-        builder.add_integer_field(name, indexed=name == _TAG[0], fast=True)
+    for name in TAG:  # four numbers, because only numbers can be had for many records at once
+        builder.add_integer_field(name, indexed=name == TAG[0], fast=True)
     builder.add_text_field("words", stored=True, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("facet", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("length", fast=True)

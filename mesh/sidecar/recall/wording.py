@@ -7,7 +7,8 @@ from typing import Any
 from clan_learnings.recall.within import Within
 from clan_learnings.records import LOGS, written_under
 from mesh.sidecar.recall.sink import Live
-from mesh.sidecar.recall.word_index import FIELDS, Paper, Scope, View, WordIndex
+from mesh.sidecar.recall.word_index import FIELDS, WordIndex
+from mesh.sidecar.recall.word_view import Paper, Scope, View
 from mesh.store.reading import Reader
 from mesh.store.schema import VERSION
 from mesh.store.words import plain

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from mesh.sidecar.recall.word_index import Paper, Scope, WordIndex
+from mesh.sidecar.recall.word_index import WordIndex
+from mesh.sidecar.recall.word_view import Paper, Scope
 
 
 def tag(number: int) -> bytes:
