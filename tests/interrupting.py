@@ -1,8 +1,11 @@
 """Another process that does something just before a question to a database: what questions find must be of one state. No test lives here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import apsw
+
+from mesh.core.draft import Draft
+from mesh.store.author import Author, Receipt
 
 
 def interrupted(connection: apsw.Connection, before: str, act: Callable[[], object]) -> list[str]:
@@ -17,4 +20,20 @@ def interrupted(connection: apsw.Connection, before: str, act: Callable[[], obje
         return True
 
     connection.exec_trace = trace
+    return asked
+
+
+def interrupted_author(author: Author, before: str, act: Callable[[], object]) -> list[str]:
+    """The same, but not while it writes: then it holds the lock that others wait for."""
+    connection, append = author.store.database.connection, author.append
+    asked = interrupted(connection, before, act)
+    trace = connection.exec_trace
+
+    def quietly(drafts: Sequence[Draft]) -> Receipt:
+        connection.exec_trace = None
+        receipt = append(drafts)
+        connection.exec_trace = trace
+        return receipt
+
+    author.append = quietly  # type: ignore[method-assign]
     return asked

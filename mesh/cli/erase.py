@@ -128,9 +128,10 @@ def _render(home: Home) -> None:
 
 def _documents(store: Store, tag: bytes) -> list[bytes]:
     """Learnings that were harvested beside a record say the same, so they go with it."""
-    record = provenance(store, tag).record
-    memory = Memory(Reader(store.database.connection))
-    return [note.tag for note in documents_beside(memory, tag, record if isinstance(record, dict) else None)]
+    with store.database.savepoint():  # one state: others may erase at the same time
+        record = provenance(store, tag).record
+        memory = Memory(Reader(store.database.connection))
+        return [note.tag for note in documents_beside(memory, tag, record if isinstance(record, dict) else None)]
 
 
 def _authors(store: Store, tag: bytes) -> dict[bytes, bytes]:

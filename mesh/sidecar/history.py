@@ -29,7 +29,8 @@ def history(home: str, text: str) -> dict[str, Any]:
     """Everything known here about an id."""
     store, tag = locate(open_home(home), text)
     try:
-        return _history(store, tag)
+        with store.database.savepoint():  # one state: it may be erased meanwhile
+            return _history(store, tag)
     finally:
         store.close()
 

@@ -100,7 +100,8 @@ def _count(home: Home, lines: bytes) -> int:
 
     author = home.author()
     try:
-        drafts = _drafts(Reader(author.store.database.connection), lines)
+        with author.store.database.savepoint():  # one state: a record may be erased meanwhile
+            drafts = _drafts(Reader(author.store.database.connection), lines)
         if drafts:
             author.append(drafts)
         return len(drafts)

@@ -1,20 +1,19 @@
 """What commands, MCP and API share, where a write has to take another way."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mesh.core.draft import Draft
 from mesh.core.errors import HomePermissions, UsageError
 from mesh.core.ids import parse_id
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.erasing import erase
-from mesh.store.author import Author, Receipt
+from mesh.store.author import Author
 from mesh.store.home import Home, create_home
-from tests.interrupting import interrupted
+from tests.interrupting import interrupted_author
 
 
 @pytest.fixture
@@ -92,18 +91,7 @@ def test_what_is_erased_while_somebody_writes_is_only_not_there(
     def opened(desk: Desk, *, private: bool) -> Author:
         nonlocal asked
         author = real(desk, private=private)
-        connection, append = author.store.database.connection, author.append
-        asked = interrupted(connection, due, erase_record)
-        trace = connection.exec_trace
-
-        def quietly(drafts: Sequence[Draft]) -> Receipt:
-            """Not while it writes: it holds the lock that others wait for."""
-            connection.exec_trace = None
-            receipt = append(drafts)
-            connection.exec_trace = trace
-            return receipt
-
-        monkeypatch.setattr(author, "append", quietly)
+        asked = interrupted_author(author, due, erase_record)
         return author
 
     def told() -> None:

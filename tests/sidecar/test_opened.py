@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.accesses import key, month_of
-from mesh.core.ids import text_id
+from mesh.core.ids import parse_id, text_id
 from mesh.sidecar.desk import Desk
+from mesh.sidecar.erasing import erase
 from mesh.sidecar.lock import only_sidecar
 from mesh.sidecar.opened import FILE, HOUR_MS, count_openings, note_opening
 from mesh.sidecar.openings import Openings
+from mesh.store.author import Author
 from mesh.store.home import Home, create_home
 from mesh.store.reading import open_reading
 from mesh.store.store import wall_clock
+from tests.interrupting import interrupted_author
 
 NOW_MS = 1_800_000_000_000
 
@@ -180,3 +183,37 @@ def test_a_clock_that_was_set_back_stops_nothing(home: Home, record: str) -> Non
     """A note from the future is counted with the next look."""
     note_opening(home.path, record, NOW_MS)
     assert count_openings(home, NOW_MS - HOUR_MS) == 1
+
+
+def test_a_record_that_is_erased_while_openings_are_counted_is_one_that_is_gone(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a question to the database has found, another process may erase before the next one."""
+    monkeypatch.setattr("mesh.store.store.scrub", lambda _: False)  # takes long, and is owed anyway
+    asked: list[str] = []
+    due, opened, author_of = "", "", Home.author
+
+    def erased() -> None:
+        author = author_of(home)
+        erase(home, author, {parse_id(opened): home.node}, "test")
+        author.store.close()
+
+    def author(self: Home) -> Author:
+        nonlocal asked
+        made = author_of(self)
+        asked = interrupted_author(made, due, erased)
+        return made
+
+    def counted(text: str) -> int:
+        nonlocal opened
+        opened = _discover(home, text)
+        note_opening(home.path, opened, NOW_MS)
+        with monkeypatch.context() as now:
+            now.setattr(Home, "author", author)
+            return count_openings(home, NOW_MS, anyway=True)
+
+    assert counted("the first is not erased") == 1
+    questions = asked
+    assert len(questions) > 1
+    for due in questions:
+        assert counted(f"erased before {due}") == int(due != questions[0])

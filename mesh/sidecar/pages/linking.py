@@ -93,8 +93,9 @@ class Links:
         """The live record an id, or enough of its beginning, stands for."""
         if len(target) < SHORT_CHARS:
             return None
-        try:
-            tag = self._reader.resolve(target)
-        except UsageError:
-            return None
-        return tag if self._reader.entry(tag) is not None else None
+        with self._book.shelf.snapshot():  # a record may be erased meanwhile
+            try:
+                tag = self._reader.resolve(target)
+            except UsageError:
+                return None
+            return tag if self._reader.entry(tag) is not None else None

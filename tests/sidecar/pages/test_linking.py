@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from mesh.core.draft import NewRecord
 from mesh.core.ids import text_id
 from mesh.sidecar.pages.checkup import examine_pages
 from mesh.sidecar.pages.linking import BROKEN, PAGE, RECORD, Links
-from tests.sidecar.pages.nodes import meet, nodes
+from tests.interrupting import interrupted
+from tests.sidecar.pages.nodes import CLAN, meet, nodes
+from tests.worlds import open_author
 
 
 def test_links_lead_to_pages_records_or_nowhere(tmp_path: Path) -> None:
@@ -80,3 +84,32 @@ def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
         (finding,) = examine_pages(one.book)
         assert finding.sort == "watched folder gone"
         assert str(tmp_path / "gone") in finding.sentence
+
+
+def test_a_link_to_a_record_that_is_erased_just_then_leads_there_or_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a question to the database has found, another process may erase before the next one."""
+    monkeypatch.setattr("mesh.store.store.scrub", lambda _: False)  # takes long, and is owed anyway
+    sorts, questions = led_to(tmp_path / "first", "")
+    assert sorts == [RECORD]
+    assert len(questions) > 1
+    for number, question in enumerate(questions):
+        assert led_to(tmp_path / str(number), question)[0] == [BROKEN if number == 0 else RECORD]
+
+
+def led_to(folder: Path, before: str) -> tuple[list[str], list[str]]:
+    """Where a page's only link leads, if its record is erased before a question; and the questions."""
+    with nodes(1, folder) as (node,):
+        (record,) = node.author.append([NewRecord("discoveries", {"text": "something"})]).tags
+        info, _ = node.editor.new("p", f"[[{text_id(record)}]]\n")
+        links = Links(node.book)
+
+        def erased() -> None:
+            with open_author(node.folder, CLAN, node.identity) as author:
+                author.merge_statements([CLAN.erase(node.identity, record).encode()])
+
+        asked = interrupted(node.author.store.database.connection, before, erased)
+        found = [link.sort for link in links.out(info)]
+        node.author.store.database.connection.exec_trace = None
+        return found, asked
