@@ -85,15 +85,16 @@ def _write(
     made = assemble(digest._replace(repo=signal.repo), items, focus)
     if made is None or not _is_worth(candidate, made) or _has_secret(made):
         return []
-    memory = Memory(Reader(author.store.database.connection))
-    if _is_told(memory, made):
-        return []
     pen = Pen()
     about = About(repo=signal.repo, agent=signal.flavour, session=signal.session, confidence=candidate.confidence)
-    try:
-        drafts, answer = draft_learning(memory, made, about, pen, at_ms=max(0, min(signal.at_ms, now_ms)))
-    except UsageError:  # a name that looks like a secret, a text without end
-        return []
+    with author.store.database.savepoint():  # one state: others write and erase meanwhile
+        memory = Memory(Reader(author.store.database.connection))
+        if _is_told(memory, made):
+            return []
+        try:
+            drafts, answer = draft_learning(memory, made, about, pen, at_ms=max(0, min(signal.at_ms, now_ms)))
+        except UsageError:  # a name that looks like a secret, a text without end
+            return []
     if not drafts or pen.found:
         return []
     (draft,) = drafts

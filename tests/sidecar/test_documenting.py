@@ -8,10 +8,13 @@ import pytest
 from clan_learnings.documents.drafts import learnings
 from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.harvest.candidates import Candidate, Signal
+from clan_learnings.records import LEARNINGS
 from mesh.sidecar.documenting import A_RUN, write_documents
+from mesh.sidecar.erasing import erase
 from mesh.store.captured import Digested
 from tests.clan_learnings.documents.test_assembly import DIGEST, FAILURES, FIX, KEY, REASON, RULE
 from tests.clan_learnings.notebooks import Notebook
+from tests.interrupting import interrupted_author
 
 SESSION = Digested(
     1, "codex:s1", DIGEST.as_json(), [one.as_json() for one in (REASON, FIX, RULE)], "key1", "/t/1.jsonl"
@@ -124,3 +127,32 @@ def test_a_run_writes_so_many_and_no_more(book: Notebook) -> None:
         text = f"When installer {number} says that the lockfile is out of date, run installer lock first."
         candidates.append(CANDIDATE._replace(id=f"c{number}", text=text, signals=(signal,)))
     assert len(write_documents(book.author, Catalogue(*sessions), candidates, book.now_ms)) == A_RUN
+
+
+def test_a_document_that_is_erased_while_others_are_looked_at_is_only_not_there(
+    book: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a question to the database has found, another process may erase before the next one."""
+    monkeypatch.setattr("mesh.store.store.scrub", lambda _: False)  # takes long, and is owed anyway
+    documented(book)
+
+    def written(due: str) -> tuple[list[str], list[str]]:
+        other = book.add(LEARNINGS, title="another one", problem="of nobody", repo=SIGNAL.repo)
+
+        def erased() -> None:
+            author = book.home.author(clock=lambda: book.now_ms)
+            erase(book.home, author, {other: book.home.node}, "test")
+            author.store.close()
+
+        asked = interrupted_author(book.author, due, erased)
+        found = documented(book)
+        book.author.store.database.connection.exec_trace = None
+        return found, asked
+
+    found, questions = written("")
+    assert found == []
+    assert len(questions) > 1
+    for due in questions:
+        found, asked = written(due)
+        assert found == []
+        assert due in asked

@@ -156,8 +156,9 @@ class Harvest:
                     del learned[_SHOWN:]
                 yield candidate
 
-        memory = Memory(Reader(self._author.store.database.connection))
-        bloated = warnings(kept(), [item.rule for item in memory.hot(None)])
+        with self._author.store.database.savepoint():  # one state: others write and erase meanwhile
+            hot = [item.rule for item in Memory(Reader(self._author.store.database.connection)).hot(None)]
+        bloated = warnings(kept(), hot)
         return Summary(
             taken,
             written,

@@ -36,10 +36,11 @@ class TakenBack:
         item = signal.item
         if candidate is None:
             candidate = Candidate("", item.kind, "", item.text, item.wrong, item.right, signals=(signal,))
-        try:
-            return not draft_signal(Memory(self._reader()), candidate, signal, signal.repo, Pen(), 0).known
-        except UsageError:
-            return True
+        with self._author.store.database.savepoint():  # one state: others write and erase meanwhile
+            try:
+                return not draft_signal(Memory(self._reader()), candidate, signal, signal.repo, Pen(), 0).known
+            except UsageError:
+                return True
 
     def _reader(self) -> Reader:
         return Reader(self._author.store.database.connection)

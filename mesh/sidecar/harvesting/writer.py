@@ -158,12 +158,15 @@ class RecordWriter:
         return _with(candidate, *(signal._replace(record=said, held="") for signal in further))
 
     def _append(self, candidate: Candidate, signal: Signal, repo: str) -> Candidate:
-        memory = Memory(Reader(self._author.store.database.connection))
         pen = Pen()
-        try:
-            drafted = draft_signal(memory, candidate, signal, repo, pen, self._now_ms)
-        except UsageError as error:
-            return self._to_mend(candidate, signal, str(error))
+        with self._author.store.database.savepoint():  # one state: others write and erase meanwhile
+            memory = Memory(Reader(self._author.store.database.connection))
+            try:
+                drafted = draft_signal(memory, candidate, signal, repo, pen, self._now_ms)
+            except UsageError as error:
+                return self._to_mend(candidate, signal, str(error))
+            is_weighed = drafted.pattern and not drafted.known and not candidate.is_accepted
+            warmth = heat(memory, drafted.pattern, signal, self._now_ms) if is_weighed else None
         if pen.found and not candidate.is_accepted:
             return self._to_mend(candidate, signal, f"a secret was found in it: {pen.found}")
         candidate = candidate._replace(pattern=drafted.pattern or candidate.pattern)
@@ -173,8 +176,7 @@ class RecordWriter:
             if mark:
                 self._author.append(mark)
             return _recorded(candidate, signal, text_id(drafted.known))
-        if drafted.pattern and not candidate.is_accepted:
-            warmth = heat(memory, drafted.pattern, signal, self._now_ms)
+        if warmth is not None:
             if warmth.is_old_news or (warmth.becomes_hot and self._hot_left <= 0):
                 self._held_hot += 1
                 why = OLD_NEWS if warmth.is_old_news else TOO_HOT

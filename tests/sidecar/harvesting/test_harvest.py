@@ -1,19 +1,27 @@
 """From digests to records, on one home: what is kept, what is written where, and what is counted once."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED
-from clan_learnings.records import HARVESTED
+from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
+from clan_learnings.records import CORRECTIONS, HARVESTED
 from mesh.sidecar.desk import Desk
+from mesh.sidecar.erasing import erase
 from mesh.sidecar.harvesting import intake
-from mesh.sidecar.harvesting.harvest import harvest_new, harvesting
+from mesh.sidecar.harvesting.harvest import Harvest, harvest_new, harvesting
+from mesh.sidecar.harvesting.intake import Taken
+from mesh.sidecar.harvesting.taken_back import TakenBack
+from mesh.sidecar.harvesting.writer import Written
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.catalogue import Catalogue
+from mesh.store.home import open_home
+from mesh.store.reading import Reader
 from tests.clan_learnings.harvest.signals import correction, fact
 from tests.end_to_end.claude_sessions import clone_of
 from tests.end_to_end.commands import asked
+from tests.interrupting import interrupted_author
 from tests.sidecar.harvesting.homes import API, DAY_MS, WEB, Farm
 
 
@@ -362,3 +370,42 @@ def test_the_record_of_what_a_model_said_is_an_agents_and_no_surer_than_that(tmp
         harvest.writer().run()
     said = {record["session"]: (record["source"], record["confidence"]) for record in farm.records()}
     assert said == {"codex:1": ("human", 0.9), "codex:2": ("agent", 0.6)}
+
+
+STEPS: dict[str, Callable[[Harvest, Candidate], object]] = {
+    "written": lambda harvest, _: harvest.run(),
+    "summed up": lambda harvest, _: harvest.summary(Taken(), Written([]), [], [], []),
+    "taken back": lambda harvest, found: TakenBack(harvest._author).holds(found.signals[0], found),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_record_that_is_erased_while_others_are_harvested_is_only_not_there(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Whatever a question to the database has found, another process may erase before the next one."""
+    monkeypatch.setattr("mesh.store.store.scrub", lambda _: False)  # takes long, and is owed anyway
+    farm.share(API)
+    farm.session("codex:0", correction())
+    farm.harvest()
+    found, home = farm.only(), open_home(farm.home)
+
+    def erased() -> None:
+        author = home.author()
+        (newest,) = Reader(author.store.database.connection).newest(CORRECTIONS, 1)
+        erase(home, author, {newest.tag: newest.node}, "test")
+        author.store.close()
+
+    def harvested(number: int, due: str) -> list[str]:
+        for session in range(3):  # so that it is HOT
+            Desk(farm.home, {}, "/").correct("npm install", "pnpm install", repo=API, session=f"{number}:{session}")
+        farm.session(f"codex:{number}", correction())
+        with harvesting(farm.home) as harvest:
+            asked = interrupted_author(harvest._author, due, erased)
+            STEPS[step](harvest, found)
+        return asked
+
+    questions = harvested(1, "")
+    assert len(questions) > 1
+    reached = [due in harvested(number, due) for number, due in enumerate(questions, 2)]
+    assert reached.count(True) > 1
