@@ -5,8 +5,11 @@ Looks only while somebody listens. An event's id is the place of its record in t
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from functools import partial
+from threading import Lock
+from typing import TypeVar
 
 from aiohttp import web
 
@@ -14,6 +17,7 @@ from clan_learnings.memory import Memory
 from mesh.sidecar.answers import shown
 from mesh.store.reading import Reader, open_reading
 
+T = TypeVar("T")
 _LOOK_SECONDS = 0.1
 _BATCH = 100
 _ALIVE_SECONDS = 15.0  # a comment now and then, so that both sides notice when the other is gone
@@ -44,15 +48,16 @@ class Stream:
 
     async def _events(self, last: str) -> AsyncIterator[str]:
         reader = await asyncio.to_thread(open_reading, self._home)
+        in_use = Lock()  # who is cancelled while a thread looks must not close the connection under it
         try:
-            seen = await asyncio.to_thread(reader.last_arrived)
+            seen = await asyncio.to_thread(_alone, in_use, reader.last_arrived)
             if last.isascii() and last.isdigit() and len(last) < 19:
                 seen = min(seen, int(last))
             yield ": new records follow\n\n"
             loop = asyncio.get_running_loop()
             said = loop.time()
             while True:
-                events = await asyncio.to_thread(_look, reader, seen)
+                events = await asyncio.to_thread(_alone, in_use, partial(_look, reader, seen))
                 for place, text in events:
                     seen = place
                     yield f"id: {place}\nevent: record\ndata: {text}\n\n"
@@ -64,7 +69,12 @@ class Stream:
                 if len(events) < _BATCH:
                     await asyncio.sleep(_LOOK_SECONDS)
         finally:
-            reader.connection.close()
+            await asyncio.to_thread(_alone, in_use, reader.connection.close)
+
+
+def _alone(in_use: Lock, function: Callable[[], T]) -> T:
+    with in_use:
+        return function()
 
 
 def _look(reader: Reader, seen: int) -> list[tuple[int, str]]:
