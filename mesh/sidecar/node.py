@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
 
@@ -302,8 +302,12 @@ class Node:
 
     def roster_changed(self) -> None:
         """Who belongs has changed: a command may have made certificates too, and someone may need one."""
-        future = self._librarian.call(self._shelf.all)
-        future.add_done_callback(lambda done: self._loop.call_soon_threadsafe(self._take_cards, done))
+        self._librarian.call(self._shelf.all).add_done_callback(self._pass_cards)
+
+    def _pass_cards(self, done: "Future[list[Any]]") -> None:
+        """Called by the librarian's thread."""
+        with suppress(RuntimeError):  # the loop is closed: nobody needs a certificate of ours any more
+            self._loop.call_soon_threadsafe(self._take_cards, done)
 
     def _take_cards(self, done: "Future[list[Any]]") -> None:
         known = {(card.kind, card.subject): card for card in self.engine.cards(CERTIFICATE)}
