@@ -40,18 +40,25 @@ def refuse_foreign(path: str, is_known: Callable[[str], bool] = lambda _: False)
         raise UsageError(f"{path} is a link; only files are replaced", "remove the link, or choose another folder")
     if not stat.S_ISREG(found.st_mode):
         raise UsageError(f"{path} is not a file", "move it away, or choose another folder")
-    if found.st_size and not is_ours(path) and not is_known(path):
+    if found.st_size and not _is_ours(path) and not is_known(path):
         raise UsageError(
             f"{path} was not rendered by clan-mesh, so it is left alone",
             "move it away, or choose another folder: mesh render DIR",
         )
 
 
-def is_ours(path: str) -> bool:
-    """Whether a file begins with our mark."""
-    with open(path, "rb") as file:
-        start = file.read(max(len(_FILE_OPENING), len(LINE_OPENING)))
-    return start.startswith((_FILE_OPENING, LINE_OPENING))
+def has_mark(data: bytes) -> bool:
+    """Whether what a file says begins with our mark."""
+    return data.startswith((_FILE_OPENING, LINE_OPENING))
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a file begins with our mark. One that is gone by now, as editors rename them, is in nobody's way."""
+    try:
+        with open(path, "rb") as file:
+            return has_mark(file.read(max(len(_FILE_OPENING), len(LINE_OPENING))))
+    except FileNotFoundError:
+        return True
 
 
 def content(path: str) -> bytes:

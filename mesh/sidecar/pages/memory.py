@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from clan_learnings.redaction import describe
 from clan_learnings.render import halves
 from clan_learnings.render.files import MEMORY_FILE
-from clan_learnings.render.ours import content, is_ours
+from clan_learnings.render.ours import content, has_mark
 from clan_learnings.render.state import State, as_dict
 from mesh.core.errors import HomeBusy, MeshError
 from mesh.pages.difference import applied, edits
@@ -136,7 +136,7 @@ class MemoryFile:
             raise
         with open(descriptor, "rb") as file:
             data = file.read()
-        if not data or not (is_ours(self.path) or halves.is_ours(data)):
+        if not data or not (has_mark(data) or halves.is_ours(data)):
             return None
         is_other = not halves.is_rendered(data) if known is None else halves.is_edited(data, known)
         return data if is_other else None

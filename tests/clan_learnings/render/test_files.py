@@ -262,6 +262,26 @@ def test_a_topic_is_one_heading(topic: str, heading: str) -> None:
     assert topic_of(topic) == heading
 
 
+def test_a_file_that_goes_while_it_is_looked_at_is_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor renames it, say: between the look at it and its being opened."""
+    book, out = Notebook(tmp_path), tmp_path / "out"
+    before = rendered(book, out)
+    (out / STATE).unlink()  # so that each is looked into
+    looked = os.lstat
+
+    def gone(path: str) -> os.stat_result:
+        found = looked(path)
+        if path.endswith("MEMORY.md"):
+            os.unlink(path)
+            monkeypatch.undo()
+        return found
+
+    monkeypatch.setattr("clan_learnings.render.ours.os.lstat", gone)
+    assert rendered(book, out) == before
+
+
 @pytest.mark.parametrize("name", ["discoveries.jsonl", "MEMORY.md", "archive/patterns-2020-01.jsonl"])
 def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path, name: str) -> None:
     """It is named, and nothing at all is written."""
