@@ -144,14 +144,23 @@ class Accord:
     def let_go(self, item: Lingering) -> None:
         """Listen no more. What was not heard keeps its name: the next start finds it."""
         self.lingering.remove(item)
+        if not item.is_other:
+            self._take_name(item)
         item.file.close(is_kept=item.is_other)
 
     def heard(self, item: Lingering) -> None:
         """What it says is saved: the row may go to disk, and the file's name away."""
         item.taken, item.is_other = item.stamp, False
-        item.file.unlink()
+        self._take_name(item)
         if item.path in self.rows:
             self.remember(self.rows[item.path])
+
+    def _take_name(self, item: Lingering) -> None:
+        """It may have been the last in its folder: the page may have another name by now."""
+        path = item.file.path
+        item.file.unlink()
+        if path is not None:
+            self.folder.prune(os.path.relpath(path, self.folder.path))
 
     def keep_aside(self, path: str, data: bytes) -> str:
         """Write what found no place beside where it would have been, under a name that is no page. Returns that name."""

@@ -734,3 +734,20 @@ def test_every_word_that_anybody_wrote_stays(tmp_path: Path, seed: int) -> None:
     everything = " ".join(shelf.by_name().values()).split()
     assert sorted(word for word in everything if word.startswith("word")) == sorted(words)
     assert [said for driven in folders for said in driven.said] == []
+
+
+def test_a_folder_goes_with_what_was_typed_into_its_last_file_at_the_last_moment(
+    driven: Driven, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is replaced while somebody types, and its page gets another name before that was heard."""
+    driven.write("deep/a.md", "one\ntwo\n")
+    driven.run(3.0)
+    page = driven.page("deep/a")
+    typed_meanwhile(monkeypatch, lambda: driven.write("deep/a.md", "one\ntwo\ntyped\n"))
+    driven.shelf.edit(page, "zero\none\ntwo\n")
+    driven.step()
+    driven.shelf.call(page, "b")
+    driven.run(5.0)
+    assert driven.shelf.by_name() == {"b": "zero\none\ntwo\ntyped\n"}
+    assert [path.name for path in driven.folder.iterdir()] == ["b.md"]
+    assert driven.said == []
