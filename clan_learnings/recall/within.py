@@ -46,8 +46,11 @@ class Within:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether more is asked for than a repository and logs: then few of those that share words may be left."""
-        return bool(self.category or self.tags or self.agent or self.tier)
+        """Whether more is asked for than a repository: then few of those that share words may be left."""
+        times = (self.since_ms, self.until_ms)
+        return bool(self.category or self.tags or self.agent or self.tier or self.author) or (
+            self.logs != LOGS or times != (None, None)
+        )
 
     def takes(self, memory: Memory, note: Note) -> bool:
         """Whether a record may be found. What is muted here never is."""

@@ -224,6 +224,22 @@ def test_a_busy_pattern_leaves_room_for_others(book: Notebook) -> None:
     assert max(len(hit.also) + hit.more for hit in hits) == 99
 
 
+@pytest.mark.parametrize(
+    "filters", [{"since_ms": 1}, {"until_ms": 1 << 46}, {"author": True}, {"logs": ("corrections",)}]
+)
+def test_of_a_busy_pattern_no_more_are_promised_than_a_filter_lets_through(
+    book: Notebook, filters: dict[str, Any]
+) -> None:
+    """How many more there are is known of the pattern, not of those that were asked for: so only those looked at are counted."""
+    book.sessions("use-pnpm", 100)
+    (any_hit,) = found(book, "pnpm install", limit=1)
+    if "author" in filters:
+        filters = {"author": any_hit.note.node}
+    hits = found(book, "pnpm install", limit=5, **filters)
+    assert [hit.more for hit in hits] == [0] * len(hits)
+    assert hits
+
+
 # Meaning
 
 
