@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,20 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 # The tests start hundreds of commands. Where nothing keeps what was compiled, each would compile the whole program again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+_MEMORY, _MEMORY_BYTES = "/dev/shm", 4 * 1024**3
+
+
+def _folder_in_memory() -> str | None:
+    """Where homes of tests lie, if it is large enough and programs may run there: a disk is waited for at every commit."""
+    if "TMPDIR" in os.environ or not os.path.isdir(_MEMORY):
+        return None  # wherever temporary files go
+    about = os.statvfs(_MEMORY)
+    fits = about.f_bavail * about.f_frsize >= _MEMORY_BYTES and not about.f_flag & os.ST_NOEXEC
+    return _MEMORY if fits else None
+
+
+tempfile.tempdir = _folder_in_memory()
 
 # What the machine of whoever runs the tests may say, be it an agent's shell.
 _OF_THE_DEVELOPER = (
