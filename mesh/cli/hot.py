@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import REPO, Given, Option, Shape, run
+from mesh.cli.options import ALL, REPO, Given, Shape, run
 from mesh.cli.output import plain, print_json, tell
 from mesh.cli.telling import desk_of, number_of, place_name
 
@@ -11,7 +11,6 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-ALL = Option("--all", "", "of every repository")
 SHAPE = Shape("hot", "", (REPO, ALL), "mesh hot")
 
 

@@ -6,7 +6,7 @@ from mesh.cli.learnings_files import export_, import_
 from mesh.cli.learnings_writing import SECTIONS, add, edit
 from mesh.cli.main import EXIT_OK
 from mesh.cli.members import chosen
-from mesh.cli.options import REPO, Given, Option, Shape, Wrong, run
+from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, tell
 from mesh.cli.telling import ABOUT, PRIVATE, desk_of, number_of, place_name
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MOST = 1000
-_ALL = Option("--all", "", "of every repository")
 _FILTERS = (
     Option("--category", "NAME", "only of this category"),
     Option("--tag", "TAG", "only with this tag"),
@@ -77,15 +76,15 @@ _TAKES: dict[str, tuple[str, tuple[Option, ...], tuple[int, int], str]] = {  # u
     ),
     "list": (
         "",
-        (REPO, _ALL, *_FILTERS, Option("-n", "COUNT", f"at most so many, up to {_MOST} (default: 20)")),
+        (REPO, ALL, *_FILTERS, Option("-n", "COUNT", f"at most so many, up to {_MOST} (default: 20)")),
         (0, 0),
         "",
     ),
     "show": ("ID", (), (1, 1), ""),
-    "stats": ("", (REPO, _ALL), (0, 0), ""),
+    "stats": ("", (REPO, ALL), (0, 0), ""),
     "export": (
         "DIR",
-        (REPO, _ALL, *_FILTERS, Option("--prune", "", "remove untouched files of documents that are no more")),
+        (REPO, ALL, *_FILTERS, Option("--prune", "", "remove untouched files of documents that are no more")),
         (1, 1),
         "DIR/<category>/<slug>.md. Files that are not ours, or that were edited and not imported yet, are left alone.",
     ),

@@ -44,6 +44,7 @@ HOME = Option(
     "--home", "DIR", "the node's home folder (default: MESH_HOME, else as `mesh homes` says, else ~/.clan-mesh)"
 )
 JSON = Option("--json", "", "machine-readable output")
+ALL = Option("--all", "", "of every repository")
 REPO = Option("--repo", "REPO", "as if in this repository, like github.com/acme/api (default: the one we are in)")
 
 

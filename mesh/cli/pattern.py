@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.members import chosen
-from mesh.cli.options import REPO, Given, Option, Shape, Wrong, run
+from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, tell
 from mesh.cli.telling import ABOUT, answered, desk_of, from_stdin, number_of, occurrences, place_name, said
 
@@ -60,7 +60,7 @@ _TAKES: dict[str, tuple[str, tuple[Option, ...], int, str]] = {  # usage, option
         "",
         (
             REPO,
-            Option("--all", "", "of every repository"),
+            ALL,
             Option("-n", "COUNT", f"at most so many, up to {_MOST} (default: 20)"),
         ),
         0,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from mesh.cli.hot import ALL
 from mesh.cli.main import EXIT_OK, EXIT_USAGE, complain
-from mesh.cli.options import HOME, JSON, REPO, Given, Option, Shape, run
+from mesh.cli.options import ALL, HOME, JSON, REPO, Given, Option, Shape, run
 from mesh.cli.output import plain, print_json, tell
 from mesh.cli.telling import desk_of, number_of, place_name
 from mesh.core.errors import UsageError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli import hot, search
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import REPO, Given, Shape, run
+from mesh.cli.options import ALL, REPO, Given, Shape, run
 from mesh.cli.output import print_json, tell
 from mesh.cli.telling import desk_of, number_of, place_name
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.memory import Memory
 
-SHAPE = Shape("tiers", "", (REPO, hot.ALL), "mesh tiers")
+SHAPE = Shape("tiers", "", (REPO, ALL), "mesh tiers")
 _SHOWN = 20  # lines of a tier
 
 

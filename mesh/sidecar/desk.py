@@ -11,7 +11,6 @@ from mesh.core.blocks import block
 from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId, UsageError
 from mesh.core.ids import text_id
 from mesh.sidecar import answers
-from mesh.sidecar.opened import note_opening
 from mesh.sidecar.place import Place
 from mesh.sidecar.snapshot import has_private, memory_of, memory_with, private_of
 
@@ -173,6 +172,8 @@ class Desk:
 
     def show(self, text: str) -> dict[str, Any]:
         """A record with all its fields."""
+        from mesh.sidecar.opened import note_opening
+
         with memory_with(self.home, text) as (memory, tag):
             found = answers.whole(memory, _live(memory, tag, text))
         note_opening(self.home, found["whole_id"])
@@ -248,6 +249,7 @@ class Desk:
     def why(self, text: str) -> dict[str, Any]:
         """Where a record comes from, and what became of it."""
         from mesh.sidecar.history import history
+        from mesh.sidecar.opened import note_opening
 
         story = history(self.home, text)
         note_opening(self.home, story["id"])

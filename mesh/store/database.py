@@ -12,7 +12,6 @@ import apsw
 from mesh.core.blocks import block
 from mesh.core.errors import DiskFull, HomeBusy, HomeDamaged, HomeError, HomePermissions, NewerHome
 from mesh.store import schema
-from mesh.store.lock import FileLock
 
 FORMAT = 1  # of the home folder around the databases, said in its home.json
 BUSY_SECONDS = 30
@@ -49,6 +48,8 @@ class Database:
             self._file = os.stat(path).st_ino
         self.run: Run = self.connection.execute
         self._synchronous: int | None = None  # as SQLite last confirmed it
+        from mesh.store.lock import FileLock  # who only reads comes without one
+
         self._lock = FileLock(path + ".lock")
         version = self._version()
         if version > schema.VERSION:  # said in the WAL only: the newer one was killed before its checkpoint

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from math import log
 
-from mesh.core.identifiers import extra_words
 from mesh.core.ids import digest, tag_of
 from mesh.core.limits import HLC_MAX, SALT_BYTES
 from mesh.core.wire import unpack
@@ -20,7 +19,7 @@ from mesh.store.entries import Entry
 from mesh.store.index import Index, number_in
 from mesh.store.newest import AMONG, keys_of
 from mesh.store.noted import Noted
-from mesh.store.words import edits_of, plain
+from mesh.store.words import edits_of, searchable
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -254,12 +253,8 @@ class Weights:
             yield entry, entry.record if fields is None else entry.record | fields, size
 
     def _weight(self, record: dict[str, Any], size: int, wanted: dict[str, Word], usual: float) -> float:
-        text = plain(record)
-        stems = self._index.stems(text)
-        if len(stems) < size:  # the rest are extra words, which few records have many of
-            stems += self._index.stems(" ".join(extra_words(text)))
         counts: dict[str, int] = {}
-        for stem in stems:
+        for stem in self._index.stems(searchable(record)):
             if stem in wanted:
                 counts[stem] = counts.get(stem, 0) + 1
         # In the order of rarity: a sum of fractions depends on the order of its parts.
