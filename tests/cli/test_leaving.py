@@ -31,7 +31,7 @@ def test_all_that_was_said_arrives() -> None:
     "before",
     [
         "import atexit; atexit.register(lambda: print('done'))",
-        "import threading, time; threading.Thread(target=lambda: (time.sleep(0.2), print('done'))).start()",
+        "import threading; threading.Thread(target=lambda: (threading.main_thread().join(), print('done'))).start()",
     ],
     ids=["at exit", "thread"],
 )
