@@ -18,7 +18,7 @@ _MARK = re.compile(
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?$)')  # the last one of a line may be cut off
 _BETWEEN = re.compile(r"[\s,]*+$")
 _NAME = re.compile(r"\s*+:")
-_LETTER, _SIGNS = {b"p", b"P"}, (b"<", b"003c", b"003C")
+_SIGNS = (b"<", b"003c")  # in small letters, escaped or not
 _BLANKS, _BLANK_CHARS = b" \t\r\n\\nrt", 24  # escaped ones too; what else that strips costs a closer look only
 _JSON_BYTES = 16 * 1024 * 1024  # read as a whole: as values it may take twenty times as much
 _DEPTH = 100  # of nested values; what lies deeper is dropped, not kept unseen
@@ -31,18 +31,19 @@ _OF_MESSAGES = frozenset(
 
 def may_be_private(data: bytes) -> bool:
     """Whether a transcript may have such text; if not, nothing else here needs to be asked."""
-    return any(_follows_a_mark(data, at) for word in (b"rivate", b"RIVATE") for at in _places(data, word))
+    small = data.lower()
+    return any(_follows_a_mark(small, at) for at in _places(small))
 
 
-def _places(data: bytes, word: bytes) -> Iterator[int]:
+def _places(data: bytes) -> Iterator[int]:
     at = -1
-    while (at := data.find(word, at + 1)) >= 0:
+    while (at := data.find(b"rivate", at + 1)) >= 0:
         yield at
 
 
 def _follows_a_mark(data: bytes, at: int) -> bool:
     # `private` is a word of many languages: it counts after `<`, or `\\u003c`, or where letters are escaped.
-    if data[at - 1 : at] not in _LETTER:
+    if data[at - 1 : at] != b"p":
         return True
     before = data[max(0, at - 1 - _BLANK_CHARS) : max(0, at - 1)]
     return before.endswith(_SIGNS) or before.rstrip(_BLANKS).endswith(_SIGNS)

@@ -43,6 +43,14 @@ def test_text_without_what_is_private(text: str, public: str) -> None:
     assert without_private(text) == public
 
 
+@pytest.mark.parametrize(
+    "mark", ["<private>", "<PRIVATE>", "<PriVate>", "< pRIVATE >", r"\u003CPrivate>", r"\u003cprivatE>"]
+)
+def test_marks_of_any_letters_are_seen_in_a_transcript(mark: str) -> None:
+    """A first look decides whether there is a second: it must see what the second would."""
+    assert without_private_lines(f'{{"text": "a {mark}hunter2</private> b"}}'.encode()) == b'{"text": "a  b"}'
+
+
 def test_values_are_cleaned_at_every_depth() -> None:
     """Names of members too; and the lines of one text may be strings of one list."""
     value = {"a": ["x <private>1", "2", "3</private> y", "z"], "b<private>4</private>": {"c": "<private>5"}, "d": 6}
