@@ -119,15 +119,6 @@ class World:
         """Let time pass."""
         self.schedule.run_until(self.schedule.now + seconds)
 
-    def run_until_agreed(self, seconds: float, step: float = 1.0) -> float | None:
-        """Let time pass until all honest nodes that are up have one root; how long that took, or None if it did not."""
-        begin = self.now
-        while not self.agreed():
-            if self.now - begin >= seconds:
-                return None
-            self.run(step)
-        return self.now - begin
-
     def agreed(self) -> bool:
         """Whether all honest nodes that are up have one root."""
         return len({node.notebook.root() for node in self.honest()}) <= 1
