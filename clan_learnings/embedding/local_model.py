@@ -1,6 +1,6 @@
 """A sentence model that runs in this process: word pieces by `tokenizers`, the graph by `onnxruntime`. Nothing here reads files.
 
-One text at a time: on one thread a batch is hardly faster (142 texts a second, 148 in sixteens), would need padding, and a row
+One text at a time: on one thread a batch is hardly faster, would need padding, and a row
 would no longer depend on its own text alone.
 """
 
