@@ -57,9 +57,13 @@ class Saying:
         self.text = note.text
         self._words = frozenset(split_words(self.text))
         self._size = len(self._words)
-        self._bits = 0  # its words once more: what two share is counted many times for each answer
+        bits = 0  # its words once more: what two share is counted many times for each answer
         for word in self._words:
-            self._bits |= lexicon.setdefault(word, 1 << len(lexicon))
+            bit = lexicon.get(word)
+            if bit is None:
+                bit = lexicon[word] = 1 << len(lexicon)
+            bits |= bit
+        self._bits = bits
         self._reading: Reading | None = None
 
     @property
@@ -83,13 +87,15 @@ class Saying:
         Corrections under one pattern were found to be about one mistake when they were written: there, only numbers, flags
         and identifiers tell two apart.
         """
-        if self.text == other.text:
-            return True
         related = bool(self.pattern) and self.pattern == other.pattern
         if not related:  # seen at a glance, which is most of the time
             shared, total = (self._bits & other._bits).bit_count(), self._size + other._size
-            if 2 * shared < _ALIKE * total or self._names_more(other) != other._names_more(self):
+            if 2 * shared < _ALIKE * total:
                 return False
+        if self.text == other.text:
+            return True
+        if not related and self._names_more(other) != other._names_more(self):
+            return False
         if self._marks(identifiers=related) != other._marks(identifiers=related):
             return False
         return compare(self.reading, other.reading)[0] >= 0 if related else compare(self.reading, other.reading)[0] > 0
@@ -111,15 +117,19 @@ class Saying:
 
 def diverse(scores: Sequence[float], sayings: Sequence[Saying], count: int) -> list[int]:
     """The places of those to show, in their order. `scores`: best first."""
-    left = dict.fromkeys(range(len(scores)), 0.0)  # to how like it is to what is shown already
+    likes = [0.0] * len(scores)  # how like each is to what is shown already
+    left = {place: round(LAMBDA * score, _DIGITS) for place, score in enumerate(scores)}  # to what it is worth beside that
     chosen: list[int] = []
     while left and len(chosen) < count:
-        # The first of several that are equally good: they come in their order.
-        best = max(left, key=lambda place: round(LAMBDA * scores[place] - (1 - LAMBDA) * left[place], _DIGITS))
+        best = max(left, key=left.__getitem__)  # the first of several that are equally good: they come in their order
         del left[best]
         chosen.append(best)
-        for place, like in left.items():
-            left[place] = max(like, sayings[best].likeness(sayings[place]))
+        shown = sayings[best]
+        for place in left:
+            like = shown.likeness(sayings[place])
+            if like > likes[place]:
+                likes[place] = like
+                left[place] = round(LAMBDA * scores[place] - (1 - LAMBDA) * like, _DIGITS)
     return chosen
 
 

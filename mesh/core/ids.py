@@ -112,5 +112,7 @@ def prefix_bounds(text: str, what: str = "id") -> tuple[int, int]:
 
 def display_name(name: str, node: bytes) -> str:
     """How people see a node. Its name comes from elsewhere: nothing in it may move a cursor or hide."""
-    shown = "".join(char if char.isprintable() else "?" for char in name[:64])
+    shown = name[:64]
+    if not shown.isprintable():
+        shown = "".join(char if char.isprintable() else "?" for char in shown)
     return f"{shown or 'node'}·{short(node)}"

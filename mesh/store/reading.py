@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 SHORT_CHARS = 8
+_BEHIND = (1 << 64 - 5 * SHORT_CHARS) - 1  # what of the first 64 bits of an id is not in so many characters
 _MATCHES_SHOWN = 20
 _SINCE = 1000
 
@@ -243,19 +244,19 @@ class Reader(Searching):
 
     def short_id(self, tag: bytes) -> str:
         """The shortest id, of at least eight characters, that means this record and no other here."""
-        beginning = short(tag, SHORT_CHARS)
-        if self._is_alone(beginning):
-            return beginning
+        if self._is_alone(signed_prefix(tag)):
+            return short(tag, SHORT_CHARS)
         text = text_id(tag)
         for chars in range(SHORT_CHARS, ID_CHARS):
             if len(self._beginning(text[:chars])) < 2:
                 return text[:chars]
         return text
 
-    def _is_alone(self, prefix: str) -> bool:
-        """Whether one operation at most has to do with an id that begins like this: by far most are told so, from the indexes."""
+    def _is_alone(self, key: int) -> bool:
+        """Whether one operation at most has to do with an id of these characters: by far most are told so, from the indexes."""
         rows = "SELECT op FROM ops WHERE key BETWEEN ?1 AND ?2 UNION ALL SELECT op FROM ops WHERE tag BETWEEN ?1 AND ?2"
-        return len({op for (op,) in self._run(f"{rows} LIMIT 2", _bounds(prefix))}) < 2
+        bounds = key & ~_BEHIND, key | _BEHIND
+        return len({op for (op,) in self._run(f"{rows} LIMIT 2", bounds)}) < 2
 
     def _beginning(self, prefix: str) -> list[bytes]:
         rows = self._run(

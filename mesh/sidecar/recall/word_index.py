@@ -4,6 +4,7 @@ Everything in the folder is disposable, and not trusted.
 """
 
 import ctypes
+import json
 import os
 import shutil
 from collections.abc import Iterable
@@ -13,13 +14,14 @@ from typing import Any
 from mesh.core.ids import signed_prefix as key_of
 from mesh.sidecar.recall.soundness import is_sound
 from mesh.sidecar.recall.weights import joined
-from mesh.sidecar.recall.word_view import EVERY, FOUR, IS_INSTALLED, TAG, Broken, Paper, View, reading
+from mesh.sidecar.recall.word_view import ASIDE, EVERY, FOUR, IS_INSTALLED, TAG, WORDS, Broken, Paper, View, reading
 
 if IS_INSTALLED:
     import tantivy
 
-FIELDS = 6  # counted up whenever what is kept of a record is another
+FIELDS = 7  # counted up whenever what is kept of a record is another
 _HEAP_BYTES = 15_000_000  # the least that tantivy takes
+_BLOCK_BYTES = 2048  # reading forty records takes 0.13 ms; with 16 KB, which is usual, 0.43 ms, for an eighth less on disk
 _MAPPED_BYTES = 32 << 20  # while questions come
 _QUIET = 25  # looks, without a question
 
@@ -53,6 +55,7 @@ class WordIndex:
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder, mode=0o700)
         tantivy.Index(_schema(), path=self.folder, reuse=False)
+        self._set_block_bytes()
         self._look()
 
     def put(self, papers: Iterable[Paper]) -> None:
@@ -62,7 +65,7 @@ class WordIndex:
             document = tantivy.Document()
             for name, part in zip(TAG, FOUR.unpack(paper.tag), strict=True):
                 document.add_integer(name, part)
-            document.add_text("words", joined(paper.words))
+            document.add_text(paper.field, joined(paper.words))
             for facet in (EVERY, *paper.facets):
                 document.add_text("facet", facet)
             document.add_unsigned("length", len(paper.words))
@@ -117,6 +120,15 @@ class WordIndex:
         if same is None:
             self._file_bytes = _size(self.folder)
 
+    def _set_block_bytes(self) -> None:
+        """How much is unpacked to read one record. Tantivy keeps that in its own file, and its Python has no name for it."""
+        path = os.path.join(self.folder, "meta.json")
+        with open(path, encoding="utf-8") as file:
+            meta = json.load(file)
+        meta["index_settings"]["docstore_blocksize"] = _BLOCK_BYTES
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(meta, file)
+
     def _open(self) -> Any:
         index = tantivy.Index.open(self.folder)
         index.config_reader("manual")
@@ -136,7 +148,8 @@ def _schema() -> Any:
     builder = tantivy.SchemaBuilder()
     for name in TAG:  # four numbers, because only numbers can be had for many records at once
         builder.add_integer_field(name, indexed=name == TAG[0], fast=True)
-    builder.add_text_field("words", stored=True, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field(WORDS, stored=True, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field(ASIDE, stored=True, tokenizer_name="whitespace", index_option="basic")
     builder.add_text_field("facet", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("length", fast=True)
     builder.add_unsigned_field("at", indexed=True, fast=True)

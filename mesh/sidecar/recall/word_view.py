@@ -19,6 +19,7 @@ except ImportError:  # pragma: no cover (without it the database's own index ser
 else:
     IS_INSTALLED = True
 
+WORDS, ASIDE = "words", "aside"
 EVERY = "*"  # a facet that each record has: says how many there are with those deleted
 TAG = ("tag", "tag_1", "tag_2", "tag_3")  # the first, its key, alone names a record, as it does in the database
 FOUR = Struct(">4q")  # with a sign: tantivy-py 0.27 deletes the wrong record by a number without
@@ -30,12 +31,18 @@ _AROUND_BYTES = 1 << 16  # as much of a file is mapped when a byte of it is look
 
 
 class Paper(NamedTuple):
-    """What is kept of a record."""
+    """What is kept of a record. `is_aside`: not for people; its words are counted, and nobody finds it."""
 
     tag: bytes
     words: list[str]
     facets: list[str]
     at: int
+    is_aside: bool = False
+
+    @property
+    def field(self) -> str:
+        """Where its words stand: leaving few records out of a question would cost as much as the question itself."""
+        return ASIDE if self.is_aside else WORDS
 
 
 class Scope(NamedTuple):
@@ -50,7 +57,8 @@ class Scope(NamedTuple):
         """Whether a record may be found."""
         facets = set(paper.facets)
         return (
-            not any(facets.isdisjoint(group) for group in self.groups)
+            not paper.is_aside
+            and not any(facets.isdisjoint(group) for group in self.groups)
             and facets.isdisjoint(self.without)
             and (self.since is None or paper.at >= self.since)
             and (self.until is None or paper.at < self.until)
@@ -103,8 +111,9 @@ class View:
         """Tantivy's own count has those deleted in it, for as long as it likes."""
         with reading():
             if not self.has_deleted:
-                return int(self._searcher.doc_freq("words", word))
-            return int(self._searcher.search(self._term("words", word), 1, count=True).count)
+                return sum(int(self._searcher.doc_freq(field, word)) for field in (WORDS, ASIDE))
+            either = Query.boolean_query([(Occur.Should, self._term(field, word)) for field in (WORDS, ASIDE)])
+            return int(self._searcher.search(either, 1, count=True).count)
 
     def texts(self, tags: Collection[bytes]) -> list[str]:
         """The words of some records, as they were put; of those that are here."""
@@ -182,13 +191,14 @@ class View:
 
     def _text(self, address: Any) -> str:
         self.mapped_bytes += _AROUND_BYTES
-        text: str = self._searcher.doc(address)["words"][0]
+        document = self._searcher.doc(address)
+        text: str = (document[WORDS] or document[ASIDE])[0]
         return text
 
     def _query(self, words: Mapping[str, float], scope: Scope) -> Any:
         wanted = [
             (Occur.Should, term if factor == 1.0 else Query.boost_query(term, factor))
-            for term, factor in ((self._term("words", word), factor) for word, factor in words.items())
+            for term, factor in ((self._term(WORDS, word), factor) for word, factor in words.items())
         ]
         filters = self._filters(scope)
         if any(occur == Occur.Must for occur, _ in filters):
@@ -214,4 +224,4 @@ class View:
         return musts + [(Occur.MustNot, self._term("facet", facet)) for facet in scope.without]
 
     def _term(self, field: str, value: str) -> Any:
-        return Query.term_query(self._schema, field, value, "freq" if field == "words" else "basic")
+        return Query.term_query(self._schema, field, value, "freq" if field == WORDS else "basic")

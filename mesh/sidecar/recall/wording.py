@@ -13,7 +13,6 @@ from mesh.store.reading import Reader
 from mesh.store.schema import VERSION
 from mesh.store.words import plain
 
-_ASIDE = "aside"  # of the few records that are not for people
 _STAMP_BITS = 16  # of a stamp below its milliseconds
 
 
@@ -93,8 +92,7 @@ def paper(record: Live, reader: Reader) -> Paper:
     facets = [f"log:{note.log}", f"repo:{note.repo}", f"author:{note.node.hex()}", f"agent:{note.word('agent')}"]
     facets += [f"category:{note.word('category')}", *(f"tag:{tag}" for tag in note.tags)]
     facets += [f"pattern:{pattern}"] if (pattern := written_under(record.entry)) else []
-    facets += [] if note.log in LOGS else [_ASIDE]
-    return Paper(note.tag, words_of(record, reader), facets, note.stamp)
+    return Paper(note.tag, words_of(record, reader), facets, note.stamp, is_aside=note.log not in LOGS)
 
 
 def scope_of(within: Within, without: Collection[str] = ()) -> Scope:
@@ -110,9 +108,8 @@ def scope_of(within: Within, without: Collection[str] = ()) -> Scope:
         groups.append([f"tag:{tag}" for tag in within.tags])
     if within.author is not None:
         groups.append([f"author:{within.author.hex()}"])
-    aside = [_ASIDE] if is_usual else []
-    aside += [f"pattern:{pattern}" for pattern in sorted(without)]
-    return Scope(groups, tuple(aside), _stamp(within.since_ms), _stamp(within.until_ms))
+    passed = tuple(f"pattern:{pattern}" for pattern in sorted(without))
+    return Scope(groups, passed, _stamp(within.since_ms), _stamp(within.until_ms))
 
 
 def _stamp(at_ms: int | None) -> int | None:
