@@ -247,9 +247,10 @@ class Memory:
     def is_archived(self, note: Note) -> bool:
         """Whether a record is in the archive, in whatever scope: it has decayed, or its pattern has ended."""
         slug = _counted_under(note)
-        return not (slug and self.is_hot(slug)) and ((bool(slug) and self._has_ended(slug)) or self.has_decayed(note))
+        return not (slug and self.is_hot(slug)) and ((bool(slug) and self.has_ended(slug)) or self.has_decayed(note))
 
-    def _has_ended(self, slug: str) -> bool:
+    def has_ended(self, slug: str) -> bool:
+        """Whether a pattern was archived or superseded; if it is HOT again, that counts for nothing."""
         found = self._ended.get(slug)
         if found is None:
             found = self._ended[slug] = self.patterns.has_ended(slug)
@@ -300,7 +301,7 @@ class Memory:
     def is_over(self, note: Note) -> bool:
         """Whether a record need not be shown beside HOT: its pattern is HOT itself, or has ended."""
         slug = _counted_under(note)
-        return bool(slug) and (self.is_hot(slug) or self._has_ended(slug))
+        return bool(slug) and (self.is_hot(slug) or self.has_ended(slug))
 
     def in_scope(self, note: Note, repo: str | None) -> bool:
         """Whether a record holds in a repository; None: all are."""

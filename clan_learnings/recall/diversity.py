@@ -88,10 +88,8 @@ class Saying:
         and identifiers tell two apart.
         """
         related = bool(self.pattern) and self.pattern == other.pattern
-        if not related:  # seen at a glance, which is most of the time
-            shared, total = (self._bits & other._bits).bit_count(), self._size + other._size
-            if 2 * shared < _ALIKE * total:
-                return False
+        if not related and self.likeness(other) < _ALIKE:
+            return False  # seen at a glance, which is most of the time
         if self.text == other.text:
             return True
         if not related and self._names_more(other) != other._names_more(self):
@@ -118,7 +116,9 @@ class Saying:
 def diverse(scores: Sequence[float], sayings: Sequence[Saying], count: int) -> list[int]:
     """The places of those to show, in their order. `scores`: best first."""
     likes = [0.0] * len(scores)  # how like each is to what is shown already
-    left = {place: round(LAMBDA * score, _DIGITS) for place, score in enumerate(scores)}  # to what it is worth beside that
+    left = {
+        place: round(LAMBDA * score, _DIGITS) for place, score in enumerate(scores)
+    }  # to what it is worth beside that
     chosen: list[int] = []
     while left and len(chosen) < count:
         best = max(left, key=left.__getitem__)  # the first of several that are equally good: they come in their order
@@ -141,7 +141,10 @@ def grouped(sayings: Iterable[Saying], most: int) -> tuple[list[Saying], list[li
     for saying in sayings:
         same = places.get(saying.text)
         if same is None:
-            same = next((place for place, one in enumerate(kept) if saying.is_same_as(one)), None)
+            for place, one in enumerate(kept):
+                if saying.is_same_as(one):
+                    same = place
+                    break
             if same is not None or len(kept) < most:
                 places[saying.text] = len(kept) if same is None else same
         if same is not None:

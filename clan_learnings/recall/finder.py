@@ -6,6 +6,8 @@ questions sooner, and by meaning.
 
 from __future__ import annotations
 
+from clan_learnings.records import written_under
+
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,7 +15,14 @@ if TYPE_CHECKING:
     from clan_learnings.recall.within import Within
     from mesh.store.reading import Entry, Reader
 
+_AT_ONCE = 30  # records at least
 _COMMON = 10_000  # records; a word that is in so many tells hardly anything, whatever their number is
+
+
+def are_crowded(patterns: Sequence[object], others: int) -> bool:
+    """Whether nearly all are one and the same, and something: fewer than `others` are not."""
+    first = set(patterns[:others])  # it is one of these, then
+    return any(one and len(patterns) - patterns.count(one) < others for one in first)
 
 
 class Finder:
@@ -37,6 +46,13 @@ class Finder:
         """
         raise NotImplementedError
 
+    def is_crowded(
+        self, words: Mapping[str, float], within: Within, count: int, others: int, also: Iterable[bytes] = ()
+    ) -> bool:
+        """Whether nearly all of the best so many records were written under one pattern: fewer than `others` were not."""
+        found = self.by_words(words, within, count, also)
+        return len(found) == count and are_crowded([written_under(entry) for entry, _ in found], others)
+
     def counts(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """How many records there are, and in how many of them each word stands; counting may stop where it takes too long."""
         raise NotImplementedError
@@ -55,8 +71,8 @@ class Finder:
         """The records nearest in meaning, with their cosines, best first; none without vectors."""
         return []
 
-    def expect(self, text: str) -> None:
-        """Be told what will be asked by meaning in a moment: whatever takes its time can be begun."""
+    def expect(self, text: str, within: Within, count: int) -> None:
+        """Be told what `by_meaning` will be asked in a moment: whatever takes its time can be begun."""
 
     def cosines(self, text: str, tags: Iterable[bytes]) -> dict[bytes, float]:  # noqa: ARG002 (none to find)
         """The exact cosine of each of these records that has a vector."""
@@ -68,6 +84,8 @@ class Keywords(Finder):
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._asked: tuple[object, ...] = ()
+        self._found: list[tuple[Entry, float]] = []
 
     def by_words(
         self,
@@ -77,7 +95,21 @@ class Keywords(Finder):
         also: Iterable[bytes] = (),
         without: Collection[str] = (),
     ) -> list[tuple[Entry, float]]:
-        """As in the seam."""
+        """As in the seam. Who asks for a few will ask for a few more, and finding them is most of the work."""
+        asked = (dict(words), within, [*also], frozenset(without))
+        if self._asked == asked and count <= _AT_ONCE:
+            return self._found[:count]
+        self._asked, self._found = asked, self._weighed(words, within, max(count, _AT_ONCE), also, without)
+        return self._found[:count]
+
+    def _weighed(
+        self,
+        words: Mapping[str, float],
+        within: Within,
+        count: int,
+        also: Iterable[bytes],
+        without: Collection[str],
+    ) -> list[tuple[Entry, float]]:
         return self._reader.weighed(
             words,
             count,

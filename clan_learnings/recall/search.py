@@ -26,6 +26,7 @@ _BY_WORDS = 30
 _BY_BOTH = 40  # of each sort where there is meaning, too: ADR 0043
 _DEEPER = 3  # times as many, if the filters leave too few of them
 _CROWD = 5  # candidates of one pattern, which say much the same: whoever goes deeper looks for others
+_GLANCE = 2  # more than are asked for are read of what is all of one pattern
 _DEEPEST = 2000
 _SPARE = 10  # more than are asked for, so that something different can be chosen
 _WHY = 4  # words that are named
@@ -65,11 +66,13 @@ def search(
     memory: Memory, query: str, within: Within, limit: int, *, least: float = 0.0, collapse: bool = True
 ) -> list[Hit]:
     """The records that fit a question best, best first. `least`: none that is less relevant. `collapse`: what says the same once."""
-    memory.finder.expect(query)
+    depth = max(limit, _BY_BOTH if memory.finder.has_meaning else _BY_WORDS)
+    memory.finder.expect(query, within, depth)
     question = Question(memory, query)
     finding = _Finding(memory, question, within)
-    depth = max(limit, _BY_BOTH if memory.finder.has_meaning else _BY_WORDS)
     hits: list[Hit] = []
+    if collapse and 0 < limit + _GLANCE < depth and not memory.finder.has_meaning:
+        depth -= finding.pass_crowd(depth, limit)
     while limit > 0:
         hits = _chosen(memory, finding.hits(depth, least), limit, collapse=collapse)
         if len(hits) >= limit or depth >= _DEEPEST or finding.beyond < least or not finding.beyond:
@@ -102,7 +105,7 @@ class _Finding:
         entries, weights = self._entries, self._weights
         cosines = self._memory.finder.cosines(self._question.text, entries) if self._memory.finder.has_meaning else {}
         notes = self._taken(entries)
-        best = max((weights.get(note.tag, 0.0) for note in notes), default=0.0)
+        best = max([weights.get(note.tag, 0.0) for note in notes], default=0.0)
         usual, highest = _span(list(cosines.values()))
         ideal, weight_of_meaning = self._question.ideal, self._memory.settings.recall_weight
         found = []
@@ -120,11 +123,25 @@ class _Finding:
         found.sort(key=lambda hit: (-hit.score, -hit.note.stamp, hit.note.tag))
         return found
 
+    def pass_crowd(self, depth: int, limit: int) -> int:
+        """Whoever asks about a mistake that dozens of sessions made would read thirty of them for one line. So a few are enough.
+
+        Returns how many were found by then; 0 if the first so many are not of one pattern.
+        """
+        finder, within, words = self._memory.finder, self._within, self._question.words
+        if not words or not finder.is_crowded(words, within, depth, limit, self._memory.moved_into(within.repo)):
+            return 0
+        self._find(limit + _GLANCE)
+        self._taken(self._entries)
+        return len(self._entries) if self.pass_crowds() else 0
+
     def pass_crowds(self) -> bool:
         """Look for nothing more under those patterns that many of the candidates were written under; False if there are none."""
         crowds: dict[str, int] = {}
-        for entry in self._entries.values():
-            if pattern := written_under(entry):
+        for tag, entry in self._entries.items():
+            pattern = written_under(entry)
+            # What the filters leave out stands for no other, unless all of its pattern is left out.
+            if pattern and (self._read[tag] is not None or self._within.leaves_out(self._memory, pattern)):
                 crowds[pattern] = crowds.get(pattern, 0) + 1
         before, self._without = self._without, frozenset(name for name, count in crowds.items() if count >= _CROWD)
         return self._without != before
@@ -150,12 +167,17 @@ class _Finding:
         memory, within, question, without = self._memory, self._within, self._question, self._without
         finder, also = memory.finder, memory.moved_into(within.repo)
         by_words = finder.by_words(question.words, within, depth, also, without) if question.words else []
-        by_meaning = finder.by_meaning(question.text, within, depth, without) if finder.has_meaning else []
         weight = by_words[-1][1] if len(by_words) >= depth else 0.0
+        self._entries |= {entry.tag: entry for entry, _ in by_words}
+        self._weights |= {entry.tag: weight for entry, weight in by_words}
+        if not finder.has_meaning:
+            self.beyond = fusion.relevance_of(weight, question.ideal, None)
+            return
+        self._taken(self._entries)  # while a vector of the question is being made
+        by_meaning = finder.by_meaning(question.text, within, depth, without)
         cosine = by_meaning[-1][1] if len(by_meaning) >= depth else 0.0
         self.beyond = max(fusion.relevance_of(weight, question.ideal, either) for either in (None, cosine))
-        self._entries |= {entry.tag: entry for entry, _ in (*by_words, *by_meaning)}
-        self._weights |= {entry.tag: weight for entry, weight in by_words}
+        self._entries |= {entry.tag: entry for entry, _ in by_meaning}
 
     def _score(self, note: Note, fused: float, parts: dict[str, float]) -> float:
         """The score of all that counts, which is put to its parts."""

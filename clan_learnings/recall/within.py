@@ -67,6 +67,10 @@ class Within:
             and self._has_tier(memory, note)
         )
 
+    def leaves_out(self, memory: Memory, pattern: str) -> bool:
+        """Whether nothing that was written under a pattern may be found."""
+        return not self.archived and not memory.is_hot(pattern) and memory.has_ended(pattern)
+
     def _has_tier(self, memory: Memory, note: Note) -> bool:
         if self.tier:
             return memory.tier_in(note, self.repo) == self.tier

@@ -139,16 +139,14 @@ class Reader(Searching):
 
     def sessions(self, slug: str, log: str, after: int = -1) -> int:
         """In how many sessions a log names a pattern; `after`: by records with a later stamp only."""
-        numbers = (self._number("pattern", slug), self._number("log", log))
         if after < 0:
-            return self._run("SELECT sessions FROM tallies WHERE pattern=? AND log=?", numbers).get or 0
+            return self._tallied("sessions", slug, log)
         later = "SELECT count(DISTINCT session) FROM elements WHERE pattern=? AND log=? AND at>?"
-        return int(self._run(later, (*numbers, after)).get)
+        return int(self._run(later, (self._number("pattern", slug), self._number("log", log), after)).get)
 
     def last(self, slug: str, log: str) -> int:
         """The stamp of the newest record that names a pattern in a log; 0 if none does."""
-        numbers = (self._number("pattern", slug), self._number("log", log))
-        return self._run("SELECT at FROM tallies WHERE pattern=? AND log=?", numbers).get or 0
+        return self._tallied("at", slug, log)
 
     def entry(self, tag: bytes) -> Entry | None:
         """A live record by its tag."""
@@ -286,6 +284,11 @@ class Reader(Searching):
     def _number(self, column: str, name: str) -> int:
         """The number of a log, scope or pattern; 0, which none has, if it is not known."""
         return self._run(f"SELECT {column} FROM {column}s WHERE name=?", (name,)).get or 0
+
+    def _tallied(self, column: str, slug: str, log: str) -> int:
+        """What is tallied of a pattern, in one look: a search asks it of every pattern that it finds."""
+        numbers = "pattern=(SELECT pattern FROM patterns WHERE name=?) AND log=(SELECT log FROM logs WHERE name=?)"
+        return self._run(f"SELECT {column} FROM tallies WHERE {numbers}", (slug, log)).get or 0
 
     def _tallies(self, which: str, log: str, value: int) -> list[Tally]:
         mine = "WHERE spread.pattern=tallies.pattern AND spread.log=tallies.log"

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from functools import cache, cached_property
-from typing import Any, Protocol
+from functools import cached_property, partial
+from typing import Any, NamedTuple, Protocol
 
 from clan_learnings.recall.finder import Finder, Keywords
 from clan_learnings.recall.within import Within
@@ -11,12 +11,14 @@ from clan_learnings.records import Note
 from mesh.core.ids import signed_prefix as key_of
 from mesh.sidecar.recall.fresh import Fresh
 from mesh.sidecar.recall.meaning import repo_number, text_of, version_of
+from mesh.sidecar.recall.sought import Sought
 from mesh.sidecar.recall.space import Space
-from mesh.sidecar.recall.weights import Weighing, joined
 from mesh.sidecar.recall.word_view import Broken, Scope
 from mesh.sidecar.recall.wording import scope_of
 from mesh.store.reading import Entry, Reader
 
+_ANY = Within()
+_AT_ONCE = 10  # records that are read at least
 _FEW = 4_000  # records in scope: all of them are compared
 _SPARE = 20  # more than asked for are looked at: some may have changed since their vectors were made
 _CACHED = 20_000  # versions of records
@@ -41,6 +43,15 @@ class Indexes(Protocol):
         ...
 
 
+class _Begun(NamedTuple):
+    """A question whose vector is being made, and what is found near to it: so many, in these scopes."""
+
+    text: str
+    scopes: frozenset[int] | None
+    wanted: int
+    found: Future[tuple[Any, list[tuple[bytes, float]] | None]]
+
+
 class Indexed(Finder):
     """Finds in one snapshot."""
 
@@ -50,9 +61,9 @@ class Indexed(Finder):
         self._keywords = Keywords(reader)
         self._versions: dict[bytes, bytes] = {}  # of vectors, as this snapshot wants them
         self._given: dict[bytes, Entry] = {}  # found by words a moment ago
-        self._sought: tuple[dict[str, float], Scope] | None = None  # by which words, and in what
-        self._begun: tuple[str, Future[Any]] | None = None  # a question, and its vector that is being made
-        self._texts: dict[int, str] = {}  # and the words of each, by its key
+        self._sought: Sought | None = None  # by which words
+        self._begun: _Begun | None = None
+        self._near_to: tuple[str, dict[bytes, float]] = ("", {})  # a question, and the cosines of what was found for it
         self.look_again()
 
     def look_again(self) -> None:
@@ -65,7 +76,7 @@ class Indexed(Finder):
     def let_go(self) -> None:
         """Between two questions: an index that is not kept any more must not be held by one who waits."""
         self.__dict__.pop("_fresh", None)
-        self._sought, self._given, self._texts, self._begun = None, {}, {}, None
+        self._sought, self._given, self._begun, self._near_to = None, {}, None, ("", {})
 
     @cached_property
     def _fresh(self) -> Fresh | None:
@@ -90,35 +101,45 @@ class Indexed(Finder):
             self._distrust(error)
             return self._keywords.by_words(words, within, count, also, without)
 
+    def is_crowded(
+        self, words: Mapping[str, float], within: Within, count: int, others: int, also: Iterable[bytes] = ()
+    ) -> bool:
+        """As in the seam, without reading a record."""
+        if self._fresh is not None:
+            try:
+                return self._seek(self._fresh, words, scope_of(within)).is_crowded(count, others)
+            except Broken as error:
+                self._distrust(error)
+        return self._keywords.is_crowded(words, within, count, others, also)
+
+    def _seek(self, fresh: Fresh, words: Mapping[str, float], scope: Scope) -> Sought:
+        """The question in the form of the index; the last one, if it is asked again."""
+        stems: dict[str, float] = {}
+        for word, factor in words.items():
+            for stem in self._reader.stems(word)[:1]:
+                stems[stem] = max(factor, stems.get(stem, 0.0))
+        if self._sought is None or self._sought.asked != (stems, scope):
+            self._sought = Sought(fresh, stems, scope)
+        return self._sought
+
     def _distrust(self, error: Broken) -> None:
         self._indexes.distrust(error)
         self.__dict__["_fresh"] = None
 
     def _weighed(self, fresh: Fresh, words: Mapping[str, float], scope: Scope, count: int) -> list[tuple[Entry, float]]:
-        stems: dict[str, float] = {}
-        for word, factor in words.items():
-            for stem in self._reader.stems(word)[:1]:
-                stems[stem] = max(factor, stems.get(stem, 0.0))
-        if self._sought != (stems, scope):
-            self._sought, self._texts = (stems, scope), {}
-        texts = self._texts
-        texts |= fresh.view.best(stems, scope, count, fresh.hidden, texts)
-        weigh = cache(Weighing(stems, fresh.corpus).weigh)  # corrections of one pattern are often the same to the word
-        texts |= {key_of(item.tag): joined(item.words) for item in fresh.papers if scope.takes(item)}
-        weights = {key: weight for key, text in texts.items() if (weight := weigh(text)) > 0}
-        if len(weights) > count:
-            least = sorted(weights.values(), reverse=True)[count - 1]
-            weights = {key: weight for key, weight in weights.items() if weight >= least}
+        weights = self._seek(fresh, words, scope).best(count)
         given = self._given
         read = weights.keys() - map(key_of, given)
         given |= {entry.tag: entry for entry in self._reader.keyed(read)}
         entries = [(entry, weights[key]) for tag, entry in given.items() if (key := key_of(tag)) in weights]
         entries.sort(key=lambda item: (-item[1], -item[0].at, item[0].tag))
+        if self._begun is not None:  # its vector is not made yet: now is the time for whatever needs none
+            self._read_all([entry.tag for entry, _ in entries[:count] if entry.tag not in self._versions])
         return entries[:count]
 
     def stems_of(self, tag: bytes) -> Sequence[str] | None:
         """As in the seam."""
-        text = self._texts.get(key_of(tag))
+        text = None if self._sought is None else self._sought.texts.get(key_of(tag))
         return None if text is None else text.split()
 
     def counts(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
@@ -142,22 +163,29 @@ class Indexed(Finder):
             return []
         scope = scope_of(within, without)
         try:
-            return self._near(meaning, question, within, scope, count)
+            found = self._near(meaning, question, within, scope, count)
         except Broken as error:
             self._distrust(error)
-            return self._near(meaning, question, within, scope, count)
+            found = self._near(meaning, question, within, scope, count)
+        self._near_to = (text, {entry.tag: cosine for entry, cosine in found})
+        return found
 
-    def expect(self, text: str) -> None:
+    def expect(self, text: str, within: Within, count: int) -> None:
         """As in the seam."""
-        self._begun = None if self._meaning is None else (text, self._meaning.begin(text))
+        meaning, is_plain = self._meaning, _is_plain(within, scope_of(within))
+        if meaning is None:
+            return
+        scopes, wanted = _scopes(within), count + _SPARE if is_plain else 0
+        near = partial(meaning.vectors.nearest, count=wanted, scopes=scopes)
+        self._begun = _Begun(text, scopes, wanted, meaning.begin(text, near))
 
     def _asked(self, text: str) -> Any:
         """The vector of a question. Without one, this question is answered by words alone, and that is said."""
         if len(self._versions) > _CACHED:
             self._versions.clear()
         question = None
-        if self._begun is not None and self._begun[0] == text:
-            question = self._begun[1].result()
+        if self._begun is not None and self._begun.text == text:
+            question = self._begun.found.result()[0]
         elif self._meaning is not None:
             question = self._meaning.question(text)
         if question is None:
@@ -167,20 +195,30 @@ class Indexed(Finder):
     def _near(
         self, meaning: Space, question: Any, within: Within, scope: Scope, count: int
     ) -> list[tuple[Entry, float]]:
-        is_plain = scope == scope_of(Within(within.repo))  # vectors know repositories, and nothing else
+        is_plain = _is_plain(within, scope)
         few = None if is_plain else self._few(scope)
         if few is not None:
             cosines = _clear(meaning.vectors.cosines(question, few).items())
             return self._first(sorted(cosines, key=lambda item: (-item[1], item[0])), count)
-        scopes = None if within.repo is None else {repo_number(""), repo_number(within.repo)}
+        scopes = _scopes(within)
         fresh = None if is_plain else self._fresh
         wanted = count + _SPARE if is_plain else _WIDER * count
         while True:
-            near = _clear(meaning.vectors.nearest(question, wanted, scopes))
-            found = self._read(near, within) if fresh is None else self._looked_up(near, scope, count, fresh)
+            near = _clear(self._nearest(meaning, question, wanted, scopes))
+            found = self._first(near, count, within) if fresh is None else self._looked_up(near, scope, count, fresh)
             if len(found) >= count or len(near) < wanted:
                 return found[:count]
             wanted *= _WIDER
+
+    def _nearest(
+        self, meaning: Space, question: Any, wanted: int, scopes: frozenset[int] | None
+    ) -> list[tuple[bytes, float]]:
+        begun = self._begun
+        if begun is not None and (begun.wanted, begun.scopes) == (wanted, scopes):
+            row, near = begun.found.result()
+            if row is question and near is not None:
+                return near
+        return meaning.vectors.nearest(question, wanted, scopes)
 
     def _few(self, scope: Scope) -> list[bytes] | None:
         """All records in scope, if they are few; also those that have only just come into it."""
@@ -197,22 +235,19 @@ class Indexed(Finder):
         scoped |= {item.tag for item in fresh.papers if scope.takes(item)}
         return self._first([(tag, cosine) for tag, cosine in near if tag in scoped], count)
 
-    def _first(self, near: list[tuple[bytes, float]], count: int) -> list[tuple[Entry, float]]:
-        """So many of those whose vectors are of what they say."""
+    def _first(self, near: list[tuple[bytes, float]], count: int, within: Within = _ANY) -> list[tuple[Entry, float]]:
+        """So many of those whose vectors are of what they say, and that are in scope as far as log and repository go."""
         found: list[tuple[Entry, float]] = []
-        for start in range(0, len(near), count + _SPARE):
-            found += [(entry, cosine) for entry, _, cosine in self._current(near[start : start + count + _SPARE])]
-            if len(found) >= count:
-                break
+        start = 0
+        while start < len(near) and len(found) < count:
+            end = start + max(count - len(found), _AT_ONCE)  # hardly ever does one fail: none is read for nothing
+            found += [
+                (entry, cosine)
+                for entry, note, cosine in self._current(near[start:end])
+                if note.log in within.logs and (within.repo is None or note.repo in ("", within.repo))
+            ]
+            start = end
         return found[:count]
-
-    def _read(self, near: list[tuple[bytes, float]], within: Within) -> list[tuple[Entry, float]]:
-        """Those in scope, by the records themselves, as far as log and repository go."""
-        return [
-            (entry, cosine)
-            for entry, note, cosine in self._current(near)
-            if note.log in within.logs and (within.repo is None or note.repo in ("", within.repo))
-        ]
 
     def _current(self, near: list[tuple[bytes, float]]) -> list[tuple[Entry, Note, float]]:
         """Those that are live, without those whose vectors are of what they said before an edit."""
@@ -244,9 +279,22 @@ class Indexed(Finder):
         question, asked = self._asked(text), [*tags]
         if self._meaning is None or question is None:
             return {}
-        self._read_all([tag for tag in asked if tag not in self._versions])
-        current = self._are_current(asked)
-        return self._meaning.vectors.cosines(question, [tag for tag in asked if tag in current])
+        near = self._near_to[1] if self._near_to[0] == text else {}
+        known = {tag: near[tag] for tag in asked if tag in near}
+        others = [tag for tag in asked if tag not in known]
+        self._read_all([tag for tag in others if tag not in self._versions])
+        current = self._are_current(others)
+        return known | self._meaning.vectors.cosines(question, [tag for tag in others if tag in current])
+
+
+def _is_plain(within: Within, scope: Scope) -> bool:
+    """Whether nothing but a repository is asked for: vectors know these, and nothing else."""
+    return scope == scope_of(Within(within.repo))
+
+
+def _scopes(within: Within) -> frozenset[int] | None:
+    """What vectors may be found."""
+    return None if within.repo is None else frozenset((repo_number(""), repo_number(within.repo)))
 
 
 def _clear(near: Iterable[tuple[bytes, float]]) -> list[tuple[bytes, float]]:

@@ -3,8 +3,9 @@
 import re
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clan_learnings.embedding.embedder import Embedder
 from clan_learnings.embedding.scale import Scale
@@ -13,6 +14,7 @@ from mesh.core.errors import MeshError
 if TYPE_CHECKING:
     from mesh.sidecar.recall.vectors import Vectors
 
+T = TypeVar("T")
 _QUESTION_CHARS = 2_000
 _WORD_CHARS = 100  # what is longer, models take for one and the same unknown word
 _CACHED = 1_024  # questions
@@ -32,28 +34,22 @@ class Space:
         """The vector of a question; None if it cannot be had now, or if there is no word in it: that means nothing."""
         return self._row(text[:_QUESTION_CHARS]) if _has_words(text[:_QUESTION_CHARS]) else None
 
-    def begin(self, text: str) -> Future[Any]:
-        """The same on a thread of its own: a model takes as long as finding words does, and both can go on at once."""
-        begun: Future[Any] = Future()
+    def begin(self, text: str, near: Callable[[Any], T]) -> Future[tuple[Any, T | None]]:
+        """The same on a thread of its own, and what is near to it: that takes as long as finding words does, and both can go on at once."""
+        begun: Future[tuple[Any, T | None]] = Future()
 
         def make() -> None:
             try:
-                begun.set_result(self.question(text))
+                row = self.question(text)
+                begun.set_result((row, None if row is None else near(row)))
             except BaseException as error:  # noqa: BLE001 (whoever waits for it is told)
                 begun.set_exception(error)
 
-        if self._is_known(text[:_QUESTION_CHARS]):
-            make()
-            return begun
         try:
             threading.Thread(target=make, name="question", daemon=True).start()
         except RuntimeError:  # no more threads: then one after the other
             make()
         return begun
-
-    def _is_known(self, text: str) -> bool:
-        with self._lock:
-            return text in self._cached
 
     def _row(self, text: str) -> Any:
         with self._lock:

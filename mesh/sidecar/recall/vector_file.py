@@ -97,13 +97,13 @@ class VectorFile:
 
     def read(self, numbers: Numbers) -> tuple[Rows, NDArray[np.bool_]]:
         """A copy of some rows, and which of them were whole when it was made: a row may be written at this moment."""
-        copied = self._mapped[numbers]
+        copied = self._mapped.take(numbers, axis=0)  # a row at a time; an index would copy byte by byte
         return copied.view(self.fields)[:, 0], self._are_whole(copied)
 
     def values(self, numbers: Numbers) -> NDArray[np.int8]:
         """A copy of the values of some rows, of which nothing is checked."""
-        every: NDArray[np.int8] = self._mapped.view(self.fields)[:, 0]["values"]
-        return every[numbers]
+        values: NDArray[np.int8] = self._mapped.take(numbers, axis=0).view(self.fields)[:, 0]["values"]
+        return values
 
     def write(
         self,

@@ -4,11 +4,12 @@ Tantivy finds candidates; they are weighed elsewhere, by the formula of `mesh.st
 weights round lengths and count what was deleted, so they would tell how an index came about.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from struct import Struct
 from typing import Any, NamedTuple
 
+from mesh.core.ids import digest
 from mesh.core.ids import signed_prefix as key_of
 
 try:
@@ -20,6 +21,7 @@ else:
     IS_INSTALLED = True
 
 WORDS, ASIDE = "words", "aside"
+STAMP, PATTERN = "at", "pattern"  # numbers
 EVERY = "*"  # a facet that each record has: says how many there are with those deleted
 TAG = ("tag", "tag_1", "tag_2", "tag_3")  # the first, its key, alone names a record, as it does in the database
 FOUR = Struct(">4q")  # with a sign: tantivy-py 0.27 deletes the wrong record by a number without
@@ -37,7 +39,13 @@ class Paper(NamedTuple):
     words: list[str]
     facets: list[str]
     at: int
+    pattern: str = ""  # that it was written under
     is_aside: bool = False
+
+    @property
+    def pattern_number(self) -> int:
+        """Only equality is asked of a pattern; 0: none."""
+        return key_of(digest(self.pattern.encode("utf-8", "replace"))) if self.pattern else 0
 
     @property
     def field(self) -> str:
@@ -121,51 +129,12 @@ class View:
             return []
         with reading():
             found = self._searcher.search(self._among(tags), len(tags), count=False)
-            return [self._text(address) for _, address in found.hits]
+            return [self.text_at(address) for _, address in found.hits]
 
-    def best(
-        self,
-        words: Mapping[str, float],
-        scope: Scope,
-        count: int,
-        hidden: frozenset[bytes],
-        known: Collection[int] = (),
-    ) -> dict[int, str]:
-        """The records that fit best, a few more than asked for, in no order: by their keys, each with its words.
-
-        `known`: need not be read again.
-        """
+    def ranked(self, words: Mapping[str, float], scope: Scope) -> "Ranking":
+        """The records that have some of the words, the best first."""
         there = {word: boost for word, boost in words.items() if self.documents(word)}
-        if not there or count < 1:
-            return {}
-        with reading():
-            addresses = self._best(self._query(there, scope), count + len(hidden) + _MARGIN)
-            places = dict(zip(self._searcher.fast_field_values("tag", addresses), addresses, strict=True))
-            passed = {key_of(tag) for tag in hidden}
-            return {
-                key: self._text(address) for key, address in places.items() if key not in passed and key not in known
-            }
-
-    def _best(self, query: Any, most: int) -> list[Any]:
-        """The first so many. Of equals the newest: which of them tantivy gives first depends on where they lie."""
-        for looked_at in (max(most, _LOOKED_AT), max(most, _EQUALS)):
-            hits = self._searcher.search(query, looked_at, count=False).hits
-            if len(hits) <= most:
-                return [address for _, address in hits]
-            least = hits[most - 1][0]
-            is_cut = len(hits) == looked_at and hits[-1][0] == least
-            if not is_cut:
-                break
-        found = [address for score, address in hits if score > least]
-        equal = [address for score, address in hits if score == least]
-        if len(found) + len(equal) > most:
-            stamps = self._searcher.fast_field_values("at", equal)
-            newest = sorted(range(len(equal)), key=stamps.__getitem__, reverse=True)
-            equal = [equal[place] for place in newest[: most - len(found)]]
-        if is_cut:  # more equals than anybody looks through: at least the newest of all are among them
-            others = self._searcher.search(query, most, count=False, order_by_field="at").hits
-            equal += [address for _, address in others]
-        return found + equal
+        return Ranking(self, self._searcher, self._query(there, scope) if there else None)
 
     def every(self, scope: Scope, most: int) -> list[bytes] | None:
         """All records in scope; None if there are more."""
@@ -189,7 +158,8 @@ class View:
     def _among(self, tags: Collection[bytes]) -> Any:
         return Query.term_set_query(self._schema, "tag", [key_of(tag) for tag in tags])
 
-    def _text(self, address: Any) -> str:
+    def text_at(self, address: Any) -> str:
+        """The words of a record."""
         self.mapped_bytes += _AROUND_BYTES
         document = self._searcher.doc(address)
         text: str = (document[WORDS] or document[ASIDE])[0]
@@ -219,9 +189,68 @@ class View:
         if scope.since is not None or scope.until is not None:
             least, most = scope.since or 0, (1 << 63) if scope.until is None else scope.until
             kind = tantivy.FieldType.Unsigned
-            parts.append(Query.range_query(self._schema, "at", kind, least, most, include_upper=False))
+            parts.append(Query.range_query(self._schema, STAMP, kind, least, most, include_upper=False))
         musts = [(Occur.Must, Query.const_score_query(part, 0.0)) for part in parts]
         return musts + [(Occur.MustNot, self._term("facet", facet)) for facet in scope.without]
 
     def _term(self, field: str, value: str) -> Any:
         return Query.term_query(self._schema, field, value, "freq" if field == WORDS else "basic")
+
+
+class Ranking:
+    """Records in the order of tantivy's own weights. Who asks for a few more than before is not made to wait for another search."""
+
+    def __init__(self, view: View, searcher: Any, query: Any) -> None:
+        """`query`: None if nothing can be found."""
+        self._view = view
+        self._searcher = searcher
+        self._query = query
+        self._hits: list[tuple[float, Any]] = []
+        self._looked_at = 0
+        self._places: dict[int, Any] = {}  # of all that were given, by their keys
+
+    def best(self, count: int, hidden: frozenset[bytes], known: Collection[int] = ()) -> dict[int, str]:
+        """The records that fit best, a few more than asked for, in no order: by their keys, each with its words.
+
+        `known`: need not be read again.
+        """
+        if self._query is None or count < 1:
+            return {}
+        with reading():
+            addresses = self._first(count + len(hidden) + _MARGIN)
+            places = dict(zip(self._searcher.fast_field_values("tag", addresses), addresses, strict=True))
+            self._places |= places
+            passed = {key_of(tag) for tag in hidden}
+            text_at = self._view.text_at
+            return {key: text_at(place) for key, place in places.items() if key not in passed and key not in known}
+
+    def column(self, name: str, keys: Iterable[int]) -> dict[int, int]:
+        """A number of each of some records, of those that were given."""
+        known = [key for key in keys if key in self._places]
+        with reading():
+            values = self._searcher.fast_field_values(name, [self._places[key] for key in known])
+        return dict(zip(known, values, strict=True))
+
+    def _first(self, most: int) -> list[Any]:
+        """The first so many. Of equals the newest: which of them tantivy gives first depends on where they lie."""
+        for looked_at in (max(most, _LOOKED_AT), max(most, _EQUALS)):
+            if self._looked_at < looked_at:
+                self._hits = self._searcher.search(self._query, looked_at, count=False).hits
+                self._looked_at = looked_at
+            hits = self._hits
+            if len(hits) <= most:
+                return [address for _, address in hits]
+            least = hits[most - 1][0]
+            is_cut = len(hits) == self._looked_at and hits[-1][0] == least
+            if not is_cut:
+                break
+        found = [address for score, address in hits if score > least]
+        equal = [address for score, address in hits if score == least]
+        if len(found) + len(equal) > most:
+            stamps = self._searcher.fast_field_values(STAMP, equal)
+            newest = sorted(range(len(equal)), key=stamps.__getitem__, reverse=True)
+            equal = [equal[place] for place in newest[: most - len(found)]]
+        if is_cut:  # more equals than anybody looks through: at least the newest of all are among them
+            others = self._searcher.search(self._query, most, count=False, order_by_field=STAMP).hits
+            equal += [address for _, address in others]
+        return found + equal

@@ -91,8 +91,9 @@ def paper(record: Live, reader: Reader) -> Paper:
     note = record.note
     facets = [f"log:{note.log}", f"repo:{note.repo}", f"author:{note.node.hex()}", f"agent:{note.word('agent')}"]
     facets += [f"category:{note.word('category')}", *(f"tag:{tag}" for tag in note.tags)]
-    facets += [f"pattern:{pattern}"] if (pattern := written_under(record.entry)) else []
-    return Paper(note.tag, words_of(record, reader), facets, note.stamp, is_aside=note.log not in LOGS)
+    pattern = written_under(record.entry)
+    facets += [f"pattern:{pattern}"] if pattern else []
+    return Paper(note.tag, words_of(record, reader), facets, note.stamp, pattern, is_aside=note.log not in LOGS)
 
 
 def scope_of(within: Within, without: Collection[str] = ()) -> Scope:

@@ -1,6 +1,6 @@
 """Search on a real notebook: what is found, in which order, and why; with words alone and with a meaning beside them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clan_learnings.memory import Memory
-from clan_learnings.recall.finder import Keywords
+from clan_learnings.recall.finder import Keywords, are_crowded
 from clan_learnings.recall.search import Hit, search
 from clan_learnings.recall.within import Within
 from clan_learnings.settings import KEY
@@ -238,6 +238,101 @@ def test_of_a_busy_pattern_no_more_are_promised_than_a_filter_lets_through(
     hits = found(book, "pnpm install", limit=5, **filters)
     assert [hit.more for hit in hits] == [0] * len(hits)
     assert hits
+
+
+class Counting(Keywords):
+    """Words as ever, and how many records were handed out for one question."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader)
+        self.given = 0
+
+    def by_words(
+        self,
+        words: Mapping[str, float],
+        within: Within,
+        count: int,
+        also: Iterable[bytes] = (),
+        without: Collection[str] = (),
+    ) -> list[tuple[Entry, float]]:
+        """As ever."""
+        found = super().by_words(words, within, count, also, without)
+        self.given += len(found)
+        return found
+
+    def is_crowded(
+        self, words: Mapping[str, float], within: Within, count: int, others: int, also: Iterable[bytes] = ()
+    ) -> bool:
+        """As ever; an index of its own needs to read nothing for this."""
+        before = self.given
+        try:
+            return super().is_crowded(words, within, count, others, also)
+        finally:
+            self.given = before
+
+
+@pytest.mark.parametrize("has_ended", [False, True])
+def test_who_asks_about_a_busy_pattern_does_not_read_all_of_it(book: Notebook, has_ended: bool) -> None:  # noqa: FBT001
+    """As many as are shown are enough to show one line, also of a pattern of which nothing is shown."""
+    book.sessions("use-pnpm", 200)
+    if has_ended:
+        book.archive("use-pnpm")
+    others = [book.discover(f"a long install of many pnpm packages: number {number}") for number in range(12)]
+    finder = Counting(book.memory().reader)
+    hits = search(book.memory_with(finder), "pnpm install", Within(REPO, archived=False), 10)
+    assert len(hits) == 10
+    assert len({hit.note.tag for hit in hits} & set(others)) == 10 - (not has_ended)
+    assert finder.given <= 30
+    assert [len(hit.also) + hit.more for hit in hits if hit.note.log == "corrections"] == [199] * (not has_ended)
+
+
+def test_a_busy_pattern_is_shown_though_its_first_records_are_muted(book: Notebook) -> None:
+    """They are hidden one by one, so they stand for none of the others."""
+    old = book.sessions("use-pnpm", 40)
+    new = book.sessions("use-pnpm", 40, first=41)
+    book.muted |= {text_id(tag) for tag in new}
+    (hit,) = found(book, "pnpm install")
+    assert hit.note.tag in old
+    assert {note.tag for note in hit.also}.isdisjoint(new)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "others", "are"),
+    [
+        (["a"] * 9 + ["b"], 2, True),
+        (["a"] * 8 + ["b"] * 2, 2, False),
+        (["b", "a", "a", "a"], 2, True),
+        ([""] * 10, 2, False),
+        ([0] * 10, 2, False),
+        ([5] * 10, 1, True),
+        ([], 2, False),
+    ],
+)
+def test_nearly_all_of_one_pattern_is_a_crowd(patterns: list[object], others: int, are: bool) -> None:  # noqa: FBT001
+    """Fewer than so many are not of it; no pattern is none."""
+    assert are_crowded(patterns, others) is are
+
+
+def test_a_few_more_of_the_same_are_asked_for_once(book: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the database has found for one question is not looked for again, and not handed out for another."""
+    for number in range(40):
+        book.discover(f"redis number {number}")
+    reader = book.memory().reader
+    finder, within = Keywords(reader), Within()
+    first, more = finder.by_words({"redis": 1.0}, within, 5), finder.by_words({"redis": 1.0}, within, 35)
+    assert [entry.tag for entry, _ in more][:5] == [entry.tag for entry, _ in first]
+    assert len(more) == 35
+    assert [entry.record["text"] for entry, _ in finder.by_words({"17": 1.0}, within, 5)] == ["redis number 17"]
+    assert len(finder.by_words({"redis": 1.0}, Within(OTHER), 5)) == 0
+    asked: list[int] = []
+
+    def nothing(*_args: object, **_more: object) -> list[tuple[Entry, float]]:
+        asked.append(1)
+        return []
+
+    monkeypatch.setattr(reader, "weighed", nothing)
+    assert finder.by_words({"redis": 1.0}, within, 5) == finder.by_words({"redis": 1.0}, within, 7) == []
+    assert asked == [1]
 
 
 # Meaning

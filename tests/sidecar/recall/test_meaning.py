@@ -9,6 +9,7 @@ from clan_learnings.recall.within import Within
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.recall import Recall
 from mesh.sidecar.recall.finder import Indexed
+from mesh.store.reading import Entry
 from tests.clan_learnings.embedding.servers import Server, serving, status, well
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 from tests.end_to_end.commands import wait_until
@@ -31,6 +32,10 @@ def embedded(recall: Recall, count: int) -> None:
         return space is not None and len(space.vectors) == count and kept is not None and kept.is_whole
 
     wait_until(is_done)
+
+
+def _tags(found: list[tuple[Entry, float]]) -> list[tuple[bytes, float]]:
+    return [(entry.tag, cosine) for entry, cosine in found]
 
 
 def nearest(book: Notebook, recall: Recall, text: str, within: Within = EVERYWHERE, count: int = 1) -> list[bytes]:
@@ -57,8 +62,17 @@ def test_every_record_gets_a_vector_and_is_found_by_it(book: Notebook, server: S
             assert text in {found.record["text"] for found, _ in finder.by_meaning(text, EVERYWHERE, 3)}
             cosine = finder.cosines(text, [tags[11]])[tags[11]]
             assert cosine == pytest.approx(1.0, abs=0.02)
-            finder.expect(text)
-            assert finder.cosines(text, [tags[11]])[tags[11]] == cosine
+            plain = finder.by_meaning(text, EVERYWHERE, 3)
+            for expected in (EVERYWHERE, Within(REPO), Within(category="build-errors")):
+                finder.expect(text, expected, 3)
+                for within in (EVERYWHERE, Within(REPO), Within(category="build-errors")):
+                    near = Indexed(recall, reader).by_meaning(text, within, 3)
+                    assert _tags(finder.by_meaning(text, within, 3)) == _tags(near)
+                assert finder.cosines(text, [tags[11]])[tags[11]] == cosine
+            other = "another question"
+            finder.by_meaning(other, EVERYWHERE, 40)
+            assert finder.cosines(text, [tags[11]])[tags[11]] == cosine  # not of what was asked last
+            assert _tags(finder.by_meaning(text, EVERYWHERE, 3)) == _tags(plain)
         assert recall.status()["vectors"]["made"] == recall.status()["vectors"]["of"] == 40
     before = len(texts_asked(server))
     write(book, {"text": "quixotic", "repo": ""})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clan_learnings.recall.finder import Keywords
 from clan_learnings.recall.within import Within
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.recall import follower
@@ -112,6 +113,58 @@ def test_of_many_equal_records_the_newest_are_found(book: Notebook) -> None:
         with snapshot(book) as reader:
             same = asked(Indexed(recall, reader), {"same": 1.0}, EVERYWHERE, 20)
     assert [tag for tag, _ in same] == tags[:-21:-1]
+
+
+def test_a_crowd_is_one_for_the_index_and_for_the_database(book: Notebook) -> None:
+    """Whatever is committed, written a moment ago, or taken back: also where the newest of many equals decide."""
+    book.sessions("use-pnpm", 25)
+    with recalling(book) as recall:
+        stale = Stale(settled(book, recall))
+    seen = set()
+    for step in range(6):
+        with snapshot(book) as reader:
+            for count, others in ((5, 2), (20, 10), (30, 10), (60, 10)):
+                asked_for = ({"pnpm": 1.0, "install": 1.0}, EVERYWHERE, count, others)
+                crowded = Indexed(stale, reader).is_crowded(*asked_for)
+                assert crowded is Keywords(reader).is_crowded(*asked_for), (step, count)
+                seen.add(crowded)
+        for number in range(4):
+            book.discover(f"pnpm install {step} {number}")
+        book.retract(book.sessions("use-pnpm", 1, first=100 + step)[0])
+    assert seen == {False, True}
+
+
+def test_who_asks_for_a_few_more_is_answered_by_one_search(book: Notebook) -> None:
+    """And each longer answer begins with the shorter one."""
+    fill(book, 120)
+    with recalling(book) as recall:
+        stale = Stale(settled(book, recall))
+        with snapshot(book) as reader:
+            finder = Indexed(stale, reader)
+            finder.is_crowded({WORDS[0]: 1.0}, EVERYWHERE, 30, 10)
+            sought = finder._sought
+            short, long = (asked(finder, {WORDS[0]: 1.0}, EVERYWHERE, count) for count in (5, 30))
+            assert finder._sought is sought
+            assert long[:5] == short
+            assert long == asked(Indexed(stale, reader), {WORDS[0]: 1.0}, EVERYWHERE, 30)
+
+
+def test_what_is_not_for_people_counts_and_is_not_found(book: Notebook) -> None:
+    """Its words are words of the notebook; the weights are those of the database, before and after a commit and an edit."""
+    fill(book, 20)
+    aside = book.add("supersessions", old="quixotic", new=WORDS[0])
+    tag = book.discover(f"quixotic {WORDS[0]}")
+    with recalling(book) as recall:
+        for field in ("quixotic windmill", "nothing"):
+            settled(book, recall)
+            same_as_database(book, recall)
+            with snapshot(book) as reader:
+                finder = Indexed(recall, reader)
+                assert aside not in [found for found, _ in asked(finder, {"quixotic": 1.0}, EVERYWHERE)]
+                for word in ("quixotic", WORDS[0]):
+                    assert finder.counts([word]) == Keywords(reader).counts([word])
+            book.set(tag, "text", field)
+            book.set(aside, "old", field)
 
 
 def test_every_filter_is_applied_before_the_best_are_taken(book: Notebook) -> None:
