@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from clan_learnings.memory import Memory
     from clan_learnings.records import Note
 
-_PAGES = 4  # of the newest records that are gone through for those that may be WARM
+# The newest records are gone through in pages for those that may be WARM. Most stay, so one page that is a little longer is enough.
+_PAGE, _PAGES = tiers.WARM_MOST + 14, 3
 
 
 class Warm:
@@ -54,16 +55,16 @@ class Warm:
         after = (self._memory.now_ms - tiers.WARM_MS) << 16
         looked_at = 0
         found: list[Note] = []
-        for note in newest(LOGS, repo, tiers.WARM_MOST, after, pages=_PAGES):
+        for note in newest(LOGS, repo, _PAGE, after, pages=_PAGES):
             looked_at += 1
             found += [note] if may_stay(note) else []
             if len(found) == tiers.WARM_MOST:
                 return found
         every = {note.tag: note for note in found}
-        may_be_cut = looked_at + self._moved(repo) > (_PAGES - 1) * tiers.WARM_MOST
+        may_be_cut = looked_at + self._moved(repo) > (_PAGES - 1) * _PAGE
         if may_be_cut:  # a busy pattern, which is HOT or over, must not hide the other logs
             for log in LOGS:
-                late = (note for note in newest(log, repo, tiers.WARM_MOST, after, pages=_PAGES) if may_stay(note))
+                late = (note for note in newest(log, repo, _PAGE, after, pages=_PAGES) if may_stay(note))
                 every |= {note.tag: note for note in islice(late, tiers.WARM_MOST)}
         last = islice(newest(DISCOVERIES, repo, tiers.WARM_DISCOVERIES), tiers.WARM_DISCOVERIES)
         every |= {note.tag: note for note in last if may_stay(note)}
