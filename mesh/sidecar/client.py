@@ -13,7 +13,7 @@ _SECONDS = 15.0
 
 def ask(home: str, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
     """The sidecar's answer; an error of its own is raised as it would be here."""
-    status, answer = _exchange(home, method, path, json.dumps(body or {}).encode())
+    status, answer = _exchange(home, method, path, json.dumps(body).encode() if body else b"")
     try:
         value = json.loads(answer)
     except ValueError:
