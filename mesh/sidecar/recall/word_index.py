@@ -34,10 +34,10 @@ if IS_INSTALLED:
 
 FIELDS = 7  # counted up whenever what is kept of a record is another
 _HEAP_BYTES = 15_000_000  # the least that tantivy takes
-_BLOCK_BYTES = (
-    2048  # reading forty records takes 0.13 ms; with 16 KB, which is usual, 0.43 ms, for an eighth less on disk
-)
-_MAPPED_BYTES = 64 << 20  # while questions come
+# Reading forty records takes 0.13 ms; with 16 KB, which is usual, 0.43 ms, for an eighth less on disk.
+_BLOCK_BYTES = 2048
+_SMALL_BYTES = 64 << 20  # as much may stay mapped while questions come, if it is all there is
+_MAPPED_BYTES = 32 << 20  # of what is larger
 _QUIET = 25  # looks, without a question
 
 
@@ -116,7 +116,8 @@ class WordIndex:
         """Let go of the files, where much of them was looked at: what is mapped counts as ours for as long as it is."""
         mapped = 0 if self.view is None else min(self.view.mapped_bytes, self._file_bytes)
         self._quiet = self._quiet + 1 if mapped == self._mapped else 0
-        is_due = mapped > _MAPPED_BYTES or (mapped > 0 and self._quiet > _QUIET)
+        is_large = self._file_bytes > _SMALL_BYTES
+        is_due = (is_large and mapped > _MAPPED_BYTES) or (mapped > 0 and self._quiet > _QUIET)
         if is_due:
             self._look(self.view)
         self._mapped = 0 if is_due else mapped
