@@ -116,9 +116,7 @@ class Saying:
 def diverse(scores: Sequence[float], sayings: Sequence[Saying], count: int) -> list[int]:
     """The places of those to show, in their order. `scores`: best first."""
     likes = [0.0] * len(scores)  # how like each is to what is shown already
-    left = {
-        place: round(LAMBDA * score, _DIGITS) for place, score in enumerate(scores)
-    }  # to what it is worth beside that
+    left = {place: round(LAMBDA * score, _DIGITS) for place, score in enumerate(scores)}  # what each is worth
     chosen: list[int] = []
     while left and len(chosen) < count:
         best = max(left, key=left.__getitem__)  # the first of several that are equally good: they come in their order
