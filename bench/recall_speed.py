@@ -68,7 +68,7 @@ def add_figures(report: Report, work: str, sizes: list[int], rounds: int, choice
         _add_warm(report, size, home, choice, "hybrid", _HYBRID)
     report.notes += [
         f"warm: {_QUESTIONS} questions of {_WORDS[0]} to {_WORDS[1]} words, a connection each, as commands ask; everywhere, or in the repository of most records",
-        "the ratio of a warm search says what it takes on another machine: where its goals were set, `python -c pass` took 8 to 11 ms",
+        "the ratio of a warm search is for comparing runs on machines of different speed; its goals are in milliseconds",
         "quickest: no answer is remembered, but tiers and readings of records are; what is left of a p95 without the machine's bad moments",
         "hybrid: the question's vector is made by the model; those of the records are made up, for making so many takes hours",
     ]
