@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clan_learnings.records import Note
 
 # The newest records are gone through in pages for those that may be WARM. Most stay, so one page that is a little longer is enough.
-_PAGE, _PAGES = tiers.WARM_MOST + 14, 3
+_PAGE, _PAGES = tiers.WARM_MOST + 14, 4
 
 
 class Warm:
