@@ -72,6 +72,8 @@ class Notary:
         above = chain_for(certificate.issuer, self._certificates)
         if not above or not (certificate.issuer in trust.roots or trust.may_certify(certificate.issuer)):
             return None  # its issuer is not known yet, or no longer one: another issues anew
+        if not read(above[0]).may_issue:
+            return None  # of a new admin we have the member's certificate only: what it issues came before what lets it
         check_chain([data, *above], trust.roots, trust.recovery)
         return card_of(certificate)
 

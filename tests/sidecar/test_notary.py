@@ -164,6 +164,25 @@ def test_certificates_from_elsewhere_are_believed_by_their_chain_only(office: Of
         office.notary.read(late)
 
 
+def test_what_a_new_admin_issued_waits_for_the_certificate_that_lets_it(office: Office) -> None:
+    """Statements, and what it issues, may come before that: nobody is to blame for the order in which cards arrive."""
+    office.issue_due()
+    office.admit(ADMIN_NODE, "second")
+    office.issue_due()
+    before = office.notary.certificates[ADMIN_NODE.public]
+    root = office.home.root_identity()
+    above = issue(
+        root, office.notary.certificates[root.public], ADMIN_NODE.public, "second", NOW_MS + 1, may_issue=True
+    )
+    below = issue(ADMIN_NODE, above, MEMBER_NODE.public, "builder", NOW_MS + 1, may_issue=False)
+    assert office.notary.read(below) is None
+    office.admit(ADMIN_NODE, "second", ADMIN)
+    assert office.notary.certificates[ADMIN_NODE.public] == before
+    assert office.notary.read(below) is None
+    office.notary.keep(card_of(read(above)))
+    assert office.notary.read(below) == card_of(read(below))
+
+
 def test_a_chain_to_a_root_named_by_the_recovery_key_ends_at_the_founding_keys(office: Office) -> None:
     """Who knows only the founding keys can follow it: nobody is locked out by a recovery they slept through."""
     recovery = keyfile.load(office.home.file("recovery.key"))
