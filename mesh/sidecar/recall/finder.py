@@ -18,6 +18,7 @@ from mesh.sidecar.recall.wording import scope_of
 from mesh.store.reading import Entry, Reader
 
 _ANY = Within()
+_NONE: frozenset[str] = frozenset()
 _AT_ONCE = 10  # records that are read at least
 _FEW = 4_000  # records in scope: all of them are compared
 _SPARE = 20  # more than asked for are looked at: some may have changed since their vectors were made
@@ -61,7 +62,8 @@ class Indexed(Finder):
         self._keywords = Keywords(reader)
         self._versions: dict[bytes, bytes] = {}  # of vectors, as this snapshot wants them
         self._given: dict[bytes, Entry] = {}  # found by words a moment ago
-        self._sought: Sought | None = None  # by which words
+        self._asked: tuple[Mapping[str, float], Scope] | None = None  # by which words
+        self._sought: dict[frozenset[str], Sought] = {}  # each without some patterns
         self._begun: _Begun | None = None
         self._near_to: tuple[str, dict[bytes, float]] = ("", {})  # a question, and the cosines of what was found for it
         self.look_again()
@@ -76,7 +78,8 @@ class Indexed(Finder):
     def let_go(self) -> None:
         """Between two questions: an index that is not kept any more must not be held by one who waits."""
         self.__dict__.pop("_fresh", None)
-        self._sought, self._given, self._begun, self._near_to = None, {}, None, ("", {})
+        self._asked, self._sought, self._given = None, {}, {}
+        self._begun, self._near_to = None, ("", {})
 
     @cached_property
     def _fresh(self) -> Fresh | None:
@@ -96,7 +99,7 @@ class Indexed(Finder):
         if fresh is None:
             return self._keywords.by_words(words, within, count, also, without)
         try:
-            return self._weighed(fresh, words, scope_of(within, without), count) if count > 0 else []
+            return self._weighed(self._seek(fresh, words, within, frozenset(without)), count) if count > 0 else []
         except Broken as error:
             self._distrust(error)
             return self._keywords.by_words(words, within, count, also, without)
@@ -107,27 +110,32 @@ class Indexed(Finder):
         """As in the seam, without reading a record."""
         if self._fresh is not None:
             try:
-                return self._seek(self._fresh, words, scope_of(within)).is_crowded(count, others)
+                return self._seek(self._fresh, words, within).is_crowded(count, others)
             except Broken as error:
                 self._distrust(error)
         return self._keywords.is_crowded(words, within, count, others, also)
 
-    def _seek(self, fresh: Fresh, words: Mapping[str, float], scope: Scope) -> Sought:
-        """The question in the form of the index; the last one, if it is asked again."""
-        stems: dict[str, float] = {}
-        for word, factor in words.items():
-            for stem in self._reader.stems(word)[:1]:
-                stems[stem] = max(factor, stems.get(stem, 0.0))
-        if self._sought is None or self._sought.asked != (stems, scope):
-            self._sought = Sought(fresh, stems, scope)
-        return self._sought
+    def _seek(
+        self, fresh: Fresh, words: Mapping[str, float], within: Within, without: frozenset[str] = _NONE
+    ) -> Sought:
+        """The question in the form of the index; the last one, if it is asked again, or asked to leave out some patterns."""
+        asked = (words, scope_of(within))
+        if self._asked != asked:
+            stems: dict[str, float] = {}
+            for word, factor in words.items():
+                for stem in self._reader.stems(word)[:1]:
+                    stems[stem] = max(factor, stems.get(stem, 0.0))
+            self._asked, self._sought = asked, {_NONE: Sought(fresh, stems, asked[1])}
+        if without not in self._sought:
+            self._sought[without] = self._sought[_NONE].passing(without, scope_of(within, without))
+        return self._sought[without]
 
     def _distrust(self, error: Broken) -> None:
         self._indexes.distrust(error)
         self.__dict__["_fresh"] = None
 
-    def _weighed(self, fresh: Fresh, words: Mapping[str, float], scope: Scope, count: int) -> list[tuple[Entry, float]]:
-        weights = self._seek(fresh, words, scope).best(count)
+    def _weighed(self, sought: Sought, count: int) -> list[tuple[Entry, float]]:
+        weights = sought.best(count)
         given = self._given
         read = weights.keys() - map(key_of, given)
         given |= {entry.tag: entry for entry in self._reader.keyed(read)}
@@ -139,7 +147,7 @@ class Indexed(Finder):
 
     def stems_of(self, tag: bytes) -> Sequence[str] | None:
         """As in the seam."""
-        text = None if self._sought is None else self._sought.texts.get(key_of(tag))
+        text = self._sought[_NONE].text(key_of(tag)) if self._sought else None
         return None if text is None else text.split()
 
     def counts(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
@@ -158,7 +166,7 @@ class Indexed(Finder):
         self, text: str, within: Within, count: int, without: Collection[str] = ()
     ) -> list[tuple[Entry, float]]:
         """As in the seam."""
-        meaning, question = self._meaning, self._asked(text)
+        meaning, question = self._meaning, self._vector(text)
         if meaning is None or question is None or count < 1:
             return []
         scope = scope_of(within, without)
@@ -179,7 +187,7 @@ class Indexed(Finder):
         near = partial(meaning.vectors.nearest, count=wanted, scopes=scopes)
         self._begun = _Begun(text, scopes, wanted, meaning.begin(text, near))
 
-    def _asked(self, text: str) -> Any:
+    def _vector(self, text: str) -> Any:
         """The vector of a question. Without one, this question is answered by words alone, and that is said."""
         if len(self._versions) > _CACHED:
             self._versions.clear()
@@ -276,7 +284,7 @@ class Indexed(Finder):
 
     def cosines(self, text: str, tags: Iterable[bytes]) -> dict[bytes, float]:
         """As in the seam."""
-        question, asked = self._asked(text), [*tags]
+        question, asked = self._vector(text), [*tags]
         if self._meaning is None or question is None:
             return {}
         near = self._near_to[1] if self._near_to[0] == text else {}

@@ -26,6 +26,7 @@ from mesh.sidecar.recall.word_view import (
     Broken,
     Paper,
     View,
+    pattern_number,
     reading,
 )
 
@@ -85,7 +86,7 @@ class WordIndex:
                 document.add_text("facet", facet)
             document.add_unsigned("length", len(paper.words))
             document.add_unsigned(STAMP, paper.at)
-            document.add_integer(PATTERN, paper.pattern_number)
+            document.add_integer(PATTERN, pattern_number(paper.pattern))
             writer.delete_documents_by_term("tag", key_of(paper.tag))
             writer.add_document(document)
 

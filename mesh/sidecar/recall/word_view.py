@@ -4,8 +4,9 @@ Tantivy finds candidates; they are weighed elsewhere, by the formula of `mesh.st
 weights round lengths and count what was deleted, so they would tell how an index came about.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ EVERY = "*"  # a facet that each record has: says how many there are with those 
 TAG = ("tag", "tag_1", "tag_2", "tag_3")  # the first, its key, alone names a record, as it does in the database
 FOUR = Struct(">4q")  # with a sign: tantivy-py 0.27 deletes the wrong record by a number without
 _MARGIN = 10  # candidates more than asked for: what is rounded may stand a little too low
-_LOOKED_AT = 150  # at least, of which the candidates are chosen: that costs hardly more than to look at few
+_LOOKED_AT = 300  # at least, of which the candidates are chosen: hardly more work than few, and more than most patterns have corrections
 _EQUALS = 4096  # records of equal weight that are looked through for the newest
 _CACHED = 4096
 _AROUND_BYTES = 1 << 16  # as much of a file is mapped when a byte of it is looked at
@@ -43,14 +44,14 @@ class Paper(NamedTuple):
     is_aside: bool = False
 
     @property
-    def pattern_number(self) -> int:
-        """Only equality is asked of a pattern; 0: none."""
-        return key_of(digest(self.pattern.encode("utf-8", "replace"))) if self.pattern else 0
-
-    @property
     def field(self) -> str:
         """Where its words stand: leaving few records out of a question would cost as much as the question itself."""
         return ASIDE if self.is_aside else WORDS
+
+
+def pattern_number(pattern: str) -> int:
+    """Only equality is asked of a pattern; 0: none."""
+    return key_of(digest(pattern.encode("utf-8", "replace"))) if pattern else 0
 
 
 class Scope(NamedTuple):
@@ -133,8 +134,7 @@ class View:
 
     def ranked(self, words: Mapping[str, float], scope: Scope) -> "Ranking":
         """The records that have some of the words, the best first."""
-        there = {word: boost for word, boost in words.items() if self.documents(word)}
-        return Ranking(self, self._searcher, self._query(there, scope) if there else None)
+        return Ranking(self._searcher, partial(self.query, words, scope))
 
     def every(self, scope: Scope, most: int) -> list[bytes] | None:
         """All records in scope; None if there are more."""
@@ -165,10 +165,13 @@ class View:
         text: str = (document[WORDS] or document[ASIDE])[0]
         return text
 
-    def _query(self, words: Mapping[str, float], scope: Scope) -> Any:
+    def query(self, words: Mapping[str, float], scope: Scope) -> Any:
+        """Finds what has some of the words, in tantivy's form."""
         wanted = [
             (Occur.Should, term if factor == 1.0 else Query.boost_query(term, factor))
-            for term, factor in ((self._term(WORDS, word), factor) for word, factor in words.items())
+            for term, factor in (
+                (self._term(WORDS, word), factor) for word, factor in words.items() if self.documents(word)
+            )
         ]
         filters = self._filters(scope)
         if any(occur == Occur.Must for occur, _ in filters):
@@ -200,57 +203,69 @@ class View:
 class Ranking:
     """Records in the order of tantivy's own weights. Who asks for a few more than before is not made to wait for another search."""
 
-    def __init__(self, view: View, searcher: Any, query: Any) -> None:
-        """`query`: None if nothing can be found."""
-        self._view = view
+    def __init__(self, searcher: Any, query: Callable[[], Any]) -> None:
+        """`query`: made when it is needed."""
         self._searcher = searcher
         self._query = query
         self._hits: list[tuple[float, Any]] = []
-        self._looked_at = 0
-        self._places: dict[int, Any] = {}  # of all that were given, by their keys
+        self._looked_at = 0  # the hits are the first so many; all, if they are fewer
+        self.places: dict[int, Any] = {}  # where all that were given are, by their keys
 
-    def best(self, count: int, hidden: frozenset[bytes], known: Collection[int] = ()) -> dict[int, str]:
-        """The records that fit best, a few more than asked for, in no order: by their keys, each with its words.
+    def passing(self, patterns: Collection[int], query: Callable[[], Any]) -> "Ranking":
+        """The same without what was written under some patterns, by their numbers. `query`: finds that; asked if too few are left here."""
+        ranking = Ranking(self._searcher, query)
+        with reading():
+            numbers = self._searcher.fast_field_values(PATTERN, [address for _, address in self._hits])
+        ranking._hits = [hit for hit, number in zip(self._hits, numbers, strict=True) if number not in patterns]
+        is_all = len(self._hits) < self._looked_at
+        ranking._looked_at = self._looked_at if is_all else len(ranking._hits)
+        return ranking
 
-        `known`: need not be read again.
-        """
-        if self._query is None or count < 1:
-            return {}
+    def give(self, count: int, hidden: frozenset[bytes]) -> None:
+        """Have places for the records that fit best: so many that are not hidden, and a few more."""
         with reading():
             addresses = self._first(count + len(hidden) + _MARGIN)
-            places = dict(zip(self._searcher.fast_field_values("tag", addresses), addresses, strict=True))
-            self._places |= places
-            passed = {key_of(tag) for tag in hidden}
-            text_at = self._view.text_at
-            return {key: text_at(place) for key, place in places.items() if key not in passed and key not in known}
+            self.places |= zip(self._searcher.fast_field_values("tag", addresses), addresses, strict=True)
+        for tag in hidden:
+            self.places.pop(key_of(tag), None)
 
     def column(self, name: str, keys: Iterable[int]) -> dict[int, int]:
         """A number of each of some records, of those that were given."""
-        known = [key for key in keys if key in self._places]
+        known = [key for key in keys if key in self.places]
         with reading():
-            values = self._searcher.fast_field_values(name, [self._places[key] for key in known])
+            values = self._searcher.fast_field_values(name, [self.places[key] for key in known])
         return dict(zip(known, values, strict=True))
 
     def _first(self, most: int) -> list[Any]:
         """The first so many. Of equals the newest: which of them tantivy gives first depends on where they lie."""
-        for looked_at in (max(most, _LOOKED_AT), max(most, _EQUALS)):
-            if self._looked_at < looked_at:
-                self._hits = self._searcher.search(self._query, looked_at, count=False).hits
-                self._looked_at = looked_at
-            hits = self._hits
-            if len(hits) <= most:
-                return [address for _, address in hits]
-            least = hits[most - 1][0]
-            is_cut = len(hits) == self._looked_at and hits[-1][0] == least
-            if not is_cut:
-                break
+        hits = self._look(most + 1)
+        if len(hits) <= most:
+            return [address for _, address in hits]
+        least = hits[most - 1][0]
+        if self._ends_with(least):
+            hits = self._look(_EQUALS)
         found = [address for score, address in hits if score > least]
         equal = [address for score, address in hits if score == least]
         if len(found) + len(equal) > most:
             stamps = self._searcher.fast_field_values(STAMP, equal)
             newest = sorted(range(len(equal)), key=stamps.__getitem__, reverse=True)
             equal = [equal[place] for place in newest[: most - len(found)]]
-        if is_cut:  # more equals than anybody looks through: at least the newest of all are among them
-            others = self._searcher.search(self._query, most, count=False, order_by_field=STAMP).hits
+        if self._ends_with(least):  # more equals than anybody looks through: at least the newest of all are among them
+            others = self._search(most, order_by_field=STAMP)
             equal += [address for _, address in others]
         return found + equal
+
+    def _look(self, most: int) -> list[tuple[float, Any]]:
+        """At least the first so many."""
+        if self._looked_at < most:
+            self._looked_at = max(most, _LOOKED_AT)
+            self._hits = self._search(self._looked_at)
+        return self._hits
+
+    def _search(self, most: int, **order: Any) -> list[tuple[Any, Any]]:
+        hits: list[tuple[Any, Any]] = self._searcher.search(self._query(), most, count=False, **order).hits
+        return hits
+
+    def _ends_with(self, score: float) -> bool:
+        """Whether more that are worth this may come behind those that were looked at."""
+        return len(self._hits) == self._looked_at and self._hits[-1][0] == score

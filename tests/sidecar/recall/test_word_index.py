@@ -27,13 +27,15 @@ def test_of_many_equals_the_newest_are_given_though_others_are_newer(tmp_path: P
     """Not the newest of all that have any of the words: those weigh less."""
     view = filled(tmp_path, 3000, 40).view
     assert view is not None
-    found = view.ranked({"lesson": 1.0, "rare": 1.0}, Scope()).best(10, frozenset())
-    assert set(range(2960, 2560, -40)) <= found.keys()
+    ranking = view.ranked({"lesson": 1.0, "rare": 1.0}, Scope())
+    ranking.give(10, frozenset())
+    assert set(range(2960, 2560, -40)) <= ranking.places.keys()
 
 
 def test_more_equals_than_are_looked_through_still_give_the_newest(tmp_path: Path) -> None:
     """Of thousands that weigh the same, those that came last are there."""
     view = filled(tmp_path, 5000, 10_000).view
     assert view is not None
-    found = view.ranked({"lesson": 1.0}, Scope()).best(10, frozenset())
-    assert set(range(4990, 5000)) <= found.keys()
+    ranking = view.ranked({"lesson": 1.0}, Scope())
+    ranking.give(10, frozenset())
+    assert set(range(4990, 5000)) <= ranking.places.keys()

@@ -1,0 +1,79 @@
+"""One question in several scopes: what leaves out a busy pattern is found among what was found already."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mesh.sidecar.recall import word_view
+from mesh.sidecar.recall.fresh import Fresh
+from mesh.sidecar.recall.sought import Sought
+from mesh.sidecar.recall.weights import Corpus
+from mesh.sidecar.recall.word_index import WordIndex
+from mesh.sidecar.recall.word_view import Paper, Ranking, Scope
+
+WORDS = ("retry", "kernel", "socket", "use", "for")
+
+
+def paper(number: int, chance: random.Random) -> Paper:
+    """A record of a pattern, or of none, in words that many others have too."""
+    pattern = chance.choice(["", "busy", "busy", "busy", "other"])
+    facets = [f"pattern:{pattern}"] if pattern else []
+    words = chance.choices(WORDS, k=chance.randint(1, 9))
+    return Paper(number.to_bytes(8, "big") * 4, words, facets, chance.randint(1, 50), pattern)
+
+
+def filled(folder: Path, seed: int) -> Fresh:
+    """An index of 400 records, of which some are not any more as it has them, and a few that it does not have."""
+    chance = random.Random(seed)
+    index = WordIndex(str(folder / "index"))
+    index.clear()
+    papers = [paper(number, chance) for number in range(1, 400)]
+    index.put(papers)
+    index.commit()
+    view = index.view
+    assert view is not None
+    new = [paper(number, chance) for number in (*range(5, 400, 40), *range(400, 410))]
+    hidden = frozenset(item.tag for item in (*new, *papers[7::50]))
+    return Fresh(view, hidden, new, Corpus(view.records, view.words, view.documents))
+
+
+@pytest.mark.parametrize("looked_at", [1, 60, 300, 1000])
+@pytest.mark.parametrize("patterns", [("busy",), ("busy", "other"), ("unknown",)])
+def test_passing_a_pattern_finds_what_a_question_without_it_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_at: int, patterns: tuple[str, ...]
+) -> None:
+    """Whether enough was found by then, or too little."""
+    monkeypatch.setattr(word_view, "_LOOKED_AT", looked_at)
+    scope = Scope(without=[f"pattern:{pattern}" for pattern in patterns])
+    for seed in range(5):
+        fresh = filled(tmp_path / str(seed), seed)
+        stems = {"kernel": 1.0, "retry": 1.0, "use": 0.5}
+        for count in (3, 30, 500):
+            whole = Sought(fresh, stems, Scope())
+            whole.best(30)
+            assert whole.passing(patterns, scope).best(count) == Sought(fresh, stems, scope).best(count)
+
+
+def test_a_pattern_is_passed_without_another_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless hardly anything else was found."""
+    searches: list[int] = []
+    search = Ranking._search
+
+    def counted(ranking: Ranking, most: int, **order: str) -> list[tuple[Any, Any]]:
+        searches.append(most)
+        return search(ranking, most, **order)
+
+    monkeypatch.setattr(Ranking, "_search", counted)
+    fresh = filled(tmp_path, 1)
+    whole = Sought(fresh, {"kernel": 1.0}, Scope())
+    whole.best(30)
+    assert len(searches) == 1
+    assert whole.passing(["busy"], Scope(without=["pattern:busy"])).best(20)
+    assert len(searches) == 1
+    monkeypatch.setattr(word_view, "_LOOKED_AT", 45)
+    few = Sought(fresh, {"kernel": 1.0}, Scope())
+    few.best(20)
+    assert few.passing(["busy"], Scope(without=["pattern:busy"])).best(20)
+    assert len(searches) == 3
