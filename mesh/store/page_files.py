@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from mesh.core.ids import digest
 from mesh.core.tuples import NamedTuple
+from mesh.core.wire import pack, unpack
 from mesh.store.database import Database, Run
 
 TYPE_CHECKING = False  # see `mesh`
@@ -28,6 +29,15 @@ class FileRow(NamedTuple):
         return self.page_text if self.file_text is None else self.file_text
 
 
+class Trade(NamedTuple):
+    """Two files that are about to take each other's names, with the numbers that their disk has for them: these go along."""
+
+    path: str
+    inode: int
+    other: str
+    other_inode: int
+
+
 class Files:
     """The rows of one folder.
 
@@ -41,6 +51,7 @@ class Files:
         self._run: Run = database.connection.execute
         self._folder = folder
         self._read = read
+        self._trade = f"trade:{folder}"
 
     def get(self, path: str) -> FileRow | None:
         """The row of a file."""
@@ -62,6 +73,34 @@ class Files:
         """Forget a row, if there is one."""
         with self._database.writing(durable=False):
             self._run("DELETE FROM page_files WHERE folder=? AND path=?", (self._folder, path))
+
+    def move(self, path: str, to: str) -> None:
+        """A file has another name. If that was another file's, that one has the old name now: a trade, which is over.
+
+        All of it is remembered, or nothing.
+        """
+        names = {path: to, to: path}
+        with self._database.writing(durable=False):
+            found = self._run(f"{_ROWS} AND path IN (?,?)", (self._folder, path, to)).fetchall()
+            self._run("DELETE FROM page_files WHERE folder=? AND path IN (?,?)", (self._folder, path, to))
+            for old, *said in found:
+                self._run("INSERT INTO page_files VALUES(?,?,?,?,?,?)", (self._folder, names[old], *said))
+            self._run("DELETE FROM meta WHERE key=?", (self._trade,))
+
+    def begin(self, trade: Trade) -> None:
+        """Two files are about to take each other's names. On disk when this returns: the disk may be sooner done with the names than with rows."""
+        with self._database.writing(durable=True):
+            self._run("INSERT OR REPLACE INTO meta VALUES(?,?)", (self._trade, pack([*trade])))
+
+    def begun(self) -> Trade | None:
+        """A trade that is not over."""
+        found = self._run("SELECT value FROM meta WHERE key=?", (self._trade,)).get
+        return None if found is None else Trade(*unpack(found))
+
+    def give_up(self) -> None:
+        """Nothing came of the trade."""
+        with self._database.writing(durable=False):
+            self._run("DELETE FROM meta WHERE key=?", (self._trade,))
 
     def _row(self, found: Sequence[Any]) -> FileRow:
         path, page, page_text, known, style = found

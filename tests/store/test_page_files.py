@@ -7,7 +7,7 @@ import pytest
 
 from mesh.core.draft import NewRecord, Removal
 from mesh.store.author import Author
-from mesh.store.page_files import FileRow, Files, pay_scrub, wiped
+from mesh.store.page_files import FileRow, Files, Trade, pay_scrub, wiped
 from mesh.store.page_folders import Folders
 from tests.worlds import Clan, open_author
 
@@ -33,6 +33,39 @@ def test_a_row_comes_back_as_it_was(author: Author) -> None:
     files.drop("a.md")
     files.drop("a.md")
     assert files.get("a.md") is None
+
+
+def test_a_row_is_given_another_path(author: Author) -> None:
+    """As it is, with what is known of its file; the one that had that path gets the old one."""
+    on_disk = dict.fromkeys(("a.md", "b.md"), "the page, and hunter2secret\n")
+    files = Files(author.store.database, "/notes", on_disk.get)
+    secret = ROW._replace(file_text=on_disk["a.md"])
+    other = FileRow("b.md", bytes([1]) * 32, "another page\n", None, "")
+    elsewhere = Files(author.store.database, "/elsewhere")
+    for row in (secret, other):
+        files.put(row)
+        elsewhere.put(row._replace(file_text=None))
+    files.move("a.md", "b.md")
+    assert files.all() == [other._replace(path="a.md"), secret._replace(path="b.md")]
+    files.move("a.md", "c.md")
+    assert files.all() == [secret._replace(path="b.md"), other._replace(path="c.md")]
+    files.move("d.md", "e.md")
+    assert [row.path for row in files.all()] == ["b.md", "c.md"]
+    assert elsewhere.all() == [ROW, other]
+
+
+def test_a_trade_is_remembered_until_it_is_over(author: Author) -> None:
+    """For each folder one; rows and the end of it are written together."""
+    trade = Trade("a.md", 2**63 + 5, "b.md", 7)
+    files, others = Files(author.store.database, "/notes"), Files(author.store.database, "/elsewhere")
+    assert files.begun() is None
+    files.begin(trade)
+    others.begin(trade)
+    assert Files(author.store.database, "/notes").begun() == trade
+    files.move("a.md", "b.md")
+    assert (files.begun(), others.begun()) == (None, trade)
+    others.give_up()
+    assert others.begun() is None
 
 
 def test_of_a_text_with_a_secret_only_its_hash_is_kept(author: Author, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from mesh.pages.names import path_of
 from mesh.sidecar.pages import swap
 from mesh.sidecar.pages.folder import Folder
 from mesh.sidecar.pages.saved import Stamp
-from mesh.store.page_files import FileRow
+from mesh.store.page_files import FileRow, Trade
 
 if TYPE_CHECKING:
     from mesh.sidecar.pages.book import Book, PageInfo
@@ -39,6 +39,18 @@ class Remembered(Protocol):
 
     def drop(self, path: str) -> None:
         """Forget a row, if there is one."""
+
+    def move(self, path: str, to: str) -> None:
+        """Give a row another path; the one that had it gets the old one. At once; a trade is over with that."""
+
+    def begin(self, trade: Trade) -> None:
+        """Two files are about to take each other's names. On disk when this returns."""
+
+    def begun(self) -> Trade | None:
+        """A trade that is not over."""
+
+    def give_up(self) -> None:
+        """Nothing came of the trade."""
 
     def all(self) -> list[FileRow]:
         """Every row."""
@@ -70,6 +82,7 @@ class Accord:
         self.prefix = prefix + "/" if prefix else ""
         self.say = say
         self._remembered = remembered
+        self._unwritten: list[tuple[str, str]] = []  # moves of rows that could not be remembered yet
         self.rows = {row.path: row for row in remembered.all()}
         self._paths = {row.page: row.path for row in self.rows.values()}
         self.taken: dict[str, Stamp] = {}  # files as they were when they were read and found, or brought, in step
@@ -94,17 +107,14 @@ class Accord:
         self.rows[row.path] = row
         self._paths[row.page] = row.path
         if not any(item.is_other and item.path == row.path for item in self.lingering):
+            self.write_moves()
             self._remembered.put(row)
 
     def forget(self, path: str) -> None:
         """A file is no page's any more."""
-        row = self.rows.pop(path, None)
-        if row is not None and self._paths.get(row.page) == path:
-            del self._paths[row.page]
+        self._leave(path)
+        self.write_moves()
         self._remembered.drop(path)
-        self.taken.pop(path, None)
-        self.missing.discard(path)
-        self.to_restore.discard(path)
 
     def move(self, path: str, to: str) -> FileRow:
         """A file has another name. If that was another file's, this one has the old name now."""
@@ -112,13 +122,60 @@ class Accord:
         rows = [self.rows[old] for old in names if old in self.rows]
         stamps = {names[row.path]: self.taken[row.path] for row in rows if row.path in self.taken}
         for row in rows:
-            self.forget(row.path)
+            self._leave(row.path)
         for item in self.lingering:
             item.path = names.get(item.path, item.path)
         for row in rows:
-            self.remember(row._replace(path=names[row.path]))
+            self.rows[names[row.path]] = row._replace(path=names[row.path])
+            self._paths[row.page] = names[row.path]
         self.taken.update(stamps)
+        self._unwritten.append((path, to))
+        self.write_moves()  # last: the files have these names, whether that can be written or not
         return self.rows[to]
+
+    def trade(self, path: str, other: str) -> None:
+        """Two files take each other's names; their rows have yet to. Said beforehand, so that the next start can tell whether they did."""
+        stamp, other_stamp = self.folder.stamp(path), self.folder.stamp(other)
+        if stamp is None or other_stamp is None:
+            raise FileNotFoundError(path if stamp is None else other)
+        self.write_moves()
+        self._remembered.begin(Trade(path, stamp.inode, other, other_stamp.inode))
+        try:
+            swap.exchange(self.folder.full(path), self.folder.full(other))
+        except OSError:
+            self._remembered.give_up()
+            raise
+
+    def end_trade(self) -> None:
+        """For the start: if we were killed while two files took each other's names, their rows follow, or the names stay as they are."""
+        self.write_moves()  # if this was tried before
+        trade = self._remembered.begun()
+        if trade is None:
+            return
+        swap.finish_exchange(self.folder.full(trade.path), self.folder.full(trade.other))
+        there, other = self.folder.stamp(trade.path), self.folder.stamp(trade.other)
+        # Either is enough: the other may have been saved since, as a new file.
+        is_done = (there is not None and there.inode == trade.other_inode) or (
+            other is not None and other.inode == trade.inode
+        )
+        if is_done and trade.path in self.rows and trade.other in self.rows:
+            self.move(trade.path, trade.other)
+        else:
+            self._remembered.give_up()
+
+    def write_moves(self) -> None:
+        """Whatever is remembered goes by paths: moves come first, in their order."""
+        while self._unwritten:
+            self._remembered.move(*self._unwritten[0])
+            del self._unwritten[0]
+
+    def _leave(self, path: str) -> None:
+        row = self.rows.pop(path, None)
+        if row is not None and self._paths.get(row.page) == path:
+            del self._paths[row.page]
+        self.taken.pop(path, None)
+        self.missing.discard(path)
+        self.to_restore.discard(path)
 
     # Pages
 

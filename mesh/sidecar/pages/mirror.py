@@ -53,6 +53,10 @@ class Mirror:
         is_look = files or not self._is_started or (self._look_at is not None and now >= self._look_at)
         if is_look:
             self._look(now)
+        if accord.may_try("", now):
+            with accord.guarded("", now):
+                accord.write_moves()
+                accord.is_well("")
         Taking(accord, now).lingering()
         if is_look:
             Taking(accord, now).files()
@@ -70,6 +74,8 @@ class Mirror:
 
     def _look(self, now: float) -> None:
         accord, folder = self._accord, self._accord.folder
+        if not self._is_started:
+            accord.end_trade()
         is_other = folder.look(now)
         if is_other:
             accord.say("warning", f"the folder {folder.path} was gone or replaced; the files of its pages are restored")

@@ -98,10 +98,12 @@ class Putting:
         accord, folder = self._accord, self._accord.folder
         if target in accord.missing:
             return None
-        is_traded = target in accord.rows
         os.makedirs(os.path.dirname(folder.full(target)), exist_ok=True)
         try:
-            (swap.exchange if is_traded else swap.move)(folder.full(row.path), folder.full(target))
+            if target in accord.rows:
+                accord.trade(row.path, target)
+            else:
+                swap.move(folder.full(row.path), folder.full(target))
         except (FileExistsError, FileNotFoundError):
             return None
         moved = accord.move(row.path, target)

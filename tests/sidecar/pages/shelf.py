@@ -9,6 +9,7 @@ from mesh.core.tuples import NamedTuple
 from mesh.pages.merging import merge
 from mesh.pages.names import Named, checked, shown
 from mesh.sidecar.pages.mirror import FileRow, Mirror
+from mesh.store.page_files import Trade
 
 
 class Info(NamedTuple):
@@ -109,6 +110,7 @@ class Rows:
 
     def __init__(self) -> None:
         self.rows: dict[str, FileRow] = {}
+        self.trade: Trade | None = None
 
     def get(self, path: str) -> FileRow | None:
         return self.rows.get(path)
@@ -118,6 +120,21 @@ class Rows:
 
     def drop(self, path: str) -> None:
         self.rows.pop(path, None)
+
+    def move(self, path: str, to: str) -> None:
+        names = {path: to, to: path}
+        moved = [self.rows.pop(old)._replace(path=new) for old, new in names.items() if old in self.rows]
+        self.rows |= {row.path: row for row in moved}
+        self.trade = None
+
+    def begin(self, trade: Trade) -> None:
+        self.trade = trade
+
+    def begun(self) -> Trade | None:
+        return self.trade
+
+    def give_up(self) -> None:
+        self.trade = None
 
     def all(self) -> list[FileRow]:
         return list(self.rows.values())
