@@ -14,6 +14,7 @@ from yarl import URL
 
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
+from peers.reasons import reason_of
 from peers.transport.address import parse_address
 from peers.transport.dialing import NoWay, first_link
 from peers.transport.gate import PATH, Admission, Gate
@@ -154,8 +155,10 @@ class WebSocketTransport:
                 return f"another node answers there, or its certificate is not of this mesh ({said})"
             case aiohttp.ClientConnectorDNSError():
                 return "no such host"
+            case aiohttp.ClientConnectorSSLError():
+                return f"what answers there does not speak TLS as a node does: {reason_of(error.os_error)}"
             case aiohttp.ClientConnectorError():
-                return error.os_error.strerror or str(error.os_error)
+                return reason_of(error.os_error) or str(error.os_error)
             case TimeoutError():
                 return f"no answer within {self._config.dial_seconds:g} seconds"
             case aiohttp.ClientConnectionError() | OSError():

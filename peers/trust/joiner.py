@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from mesh.core.errors import Forged, MeshError, RemoteError, UsageError
 from mesh.core.identity import Identity
+from peers.reasons import reason_of
 from peers.trust.joining import AGAIN, ANSWER_BYTES, GREETING_BYTES, NONCE_BYTES, Joined, Newcomer, Refusal
 from peers.trust.listener import receive, send
 from peers.trust.tls import join_client_context, peer_leaf
@@ -88,7 +89,8 @@ def _stranger(address: str, why: str, next_step: str = "") -> Forged:
 
 
 def _unreachable(address: str, error: BaseException) -> MeshError:
-    reason = getattr(error, "strerror", None) or ("no answer" if isinstance(error, TimeoutError) else "it hung up")
+    said = reason_of(error) if isinstance(error, OSError) else ""
+    reason = said or ("no answer" if isinstance(error, TimeoutError) else "it hung up")
     return MeshError(
         f"nobody at {address} can be reached: {reason}",
         f"see that the node that invited you is up and reachable from here, and repeat; or {AGAIN}",

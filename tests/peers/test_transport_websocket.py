@@ -89,6 +89,31 @@ def world() -> WebSocketWorld:
     return WebSocketWorld()
 
 
+async def test_who_cannot_be_reached_is_said_with_the_systems_reason(world: WebSocketWorld) -> None:
+    """Not with the address once more, as asyncio has it."""
+    async with world.start() as one:
+        with pytest.raises(DialFailed) as failed:
+            await one.transport.dial(b"n" * 32, [world.nowhere()])
+        assert failed.value.failures == {world.nowhere(): "Connection refused"}
+
+
+async def test_what_speaks_no_tls_is_said_to(world: WebSocketWorld) -> None:
+    """OpenSSL's numbers are not the system's: it is no question of permission."""
+
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with world.start() as one, await asyncio.start_server(greet, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()[:2]
+        with pytest.raises(DialFailed) as failed:
+            await one.transport.dial(b"n" * 32, [f"{host}:{port}"])
+    (said,) = failed.value.failures.values()
+    assert said.startswith("what answers there does not speak TLS as a node does: ")
+    assert "wrong version number" in said.lower()
+
+
 async def test_strangers_get_nothing_but_a_closed_connection(world: WebSocketWorld) -> None:
     """Plain TCP, HTTP, garbage; TLS without a certificate, of another authority, of another name, of no member."""
     outsider, nameless = world.authority.node(), world.authority.node(names=["node.example"])
