@@ -140,7 +140,7 @@ class Mirror:
 
     def _everything(self, kind: int) -> list[Entry]:
         if kind == STATEMENTS:
-            return [identity for bucket in self._statements for identity in bucket]
+            return [identity for bucket in self._statements for identity in sorted(bucket)]
         if kind == CARDS:
             return [self.card_entry(card) for card in self.cards]
         return [FeedEntry(*state) for state in self._feeds.values() if state.accepted.seq]
