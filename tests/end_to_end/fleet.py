@@ -39,15 +39,18 @@ class Sidecar:
         quickly(self.home, "init", "--name", name)
         return self
 
-    def join(self, token: str, name: str, *options: str) -> Any:
-        """Become a member with a token; returns what the command said."""
-        finished = subprocess.run(
-            [*self.within, MESH, "join", token, "--name", name, *options, "--home", self.home, "--json"],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            check=False,
-        )
+    def join(self, token: str, name: str, *options: str, tries: int = 1) -> Any:
+        """Become a member with a token; returns what the command said. `tries`: it is repeated if nobody can be reached, as it says."""
+        for left in reversed(range(tries)):
+            finished = subprocess.run(
+                [*self.within, MESH, "join", token, "--name", name, *options, "--home", self.home, "--json"],
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_SECONDS,
+                check=False,
+            )
+            if not left or "can be reached" not in finished.stderr:
+                break
         assert finished.returncode == 0, finished.stderr
         return json.loads(finished.stdout)
 
@@ -160,13 +163,14 @@ def settled_address() -> str:
 
 @contextmanager
 def mesh_of(
-    count: int, folder: Path, *, listen: str | None = LOOPBACK, settled: bool = False
+    count: int, folder: Path, *, listen: str | None = LOOPBACK, settled: bool = False, anchored: bool = False
 ) -> Iterator[list[Sidecar]]:
     """So many sidecars of one mesh, all up. The first made it and invites; `listen` is where the others do.
 
-    `settled`: whoever is stopped and started again is where it was before. Else it is elsewhere each time.
+    `settled`: whoever is stopped and started again is where it was before. Else it is elsewhere each time. `anchored`: the
+    first alone comes back to where it was. If all move again and again before they could tell, they may lose each other for good.
     """
-    first = Sidecar(folder / "node0", listen=settled_address() if settled else LOOPBACK)
+    first = Sidecar(folder / "node0", listen=settled_address() if settled or anchored else LOOPBACK)
     others = [
         Sidecar(folder / f"node{index}", listen=settled_address() if settled else listen) for index in range(1, count)
     ]

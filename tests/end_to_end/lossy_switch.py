@@ -4,6 +4,7 @@ Each namespace gets a tap device; this process holds their other ends. Only name
 """
 
 import ctypes
+import errno
 import fcntl
 import heapq
 import os
@@ -70,7 +71,14 @@ class LossySwitch:
             while late and late[0][0] <= time.monotonic():
                 _, _, way, frame = heapq.heappop(late)
                 if not {way >> 8, way & 255} & self._unplugged:
-                    os.write(self._ports[way & 255], frame)
+                    self._give(way & 255, frame)
+
+    def _give(self, target: int, frame: bytes) -> None:
+        try:
+            os.write(self._ports[target], frame)
+        except OSError as error:
+            if error.errno != errno.EIO:  # a device that is not up, or not yet: what is sent there is lost
+                raise
 
 
 def _enter(space: str) -> None:
