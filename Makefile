@@ -6,7 +6,9 @@ STAMP := $(VENV)/.installed
 # The same versions everywhere, also of what builds the package.
 PIN := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 # What is never imported need not be compiled: a quarter less of the installation. Python keeps the rest when it is first used.
-PIN += PIP_NO_COMPILE=1
+# 0 means no: pip reads this variable as whether to compile, whatever its name says.
+PIN += PIP_NO_COMPILE=0
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: up test lint format bench soak clean
 
