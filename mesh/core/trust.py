@@ -42,6 +42,7 @@ class Trust:
     ) -> None:
         """`everyone`: no certificates needed, as among private records, which only come by the owner's hand."""
         founding = None if founders is None else founders[0]
+        self.founding = founding
         self.recovery = None if founders is None else founders[1]
         self._everyone = everyone
         self._known = {statement.id: statement for statement in statements}

@@ -130,9 +130,9 @@ class Node:
         cards = [card for card in (Card(*kept) for kept in shelf.all()) if is_sound(card)]
         self._notary = Notary(self.home, cards, lambda: library.trust, self._clock.now_ms)
         for card in self._notary.due():
-            self._notary.keep(card)
-            shelf.keep(*card)
-            cards.append(card)
+            if shelf.keep(*card):  # else a newer one is known, though our clock says otherwise
+                self._notary.keep(card)
+                cards.append(card)
         self._librarian = Librarian(library, shelf, lambda: _version(store))
         async with AsyncExitStack() as stack:
             stack.enter_context(self._librarian)

@@ -13,6 +13,7 @@ from mesh.store import keyfile
 from mesh.store.home import Home
 from peers.proto.cards import CERTIFICATE, Card, card_kind, parse_contact, wrap_certificate
 from peers.trust.certificates import (
+    EARLY_MS,
     Certificate,
     authority,
     chain_for,
@@ -69,11 +70,9 @@ class Notary:
             return card_of(certificate)
         if certificate.issuer in (certificate.subject, trust.recovery):
             return None  # of a root whose statement is still to come, or of nobody
-        above = chain_for(certificate.issuer, self._certificates)
+        above = self._above(certificate)
         if not above or not (certificate.issuer in trust.roots or trust.may_certify(certificate.issuer)):
-            return None  # its issuer is not known yet, or no longer one: another issues anew
-        if not read(above[0]).may_issue:
-            return None  # of a new admin we have the member's certificate only: what it issues came before what lets it
+            return None  # its issuer is not known yet as one, or no longer one: another issues anew
         check_chain([data, *above], trust.roots, trust.recovery)
         return card_of(certificate)
 
@@ -84,6 +83,15 @@ class Notary:
             return None
         anchors = [self._certificates[key] for key in self._anchors() if key in self._certificates]
         return Credentials(self._identity.seed, chain[:-1], [data for data in anchors if _signs_itself(data)])
+
+    def _above(self, certificate: Certificate) -> list[bytes]:
+        """What a certificate hangs on; empty if that is not known, or may not issue any.
+
+        Of a new admin we may have the member's certificate only: what it issues came before what lets it. And an admin may have been given
+        a member's, by one who had not heard that it is one.
+        """
+        chain = chain_for(certificate.issuer, self._certificates)
+        return chain if all(read(data).may_issue for data in chain) else []
 
     def _anchors(self) -> frozenset[bytes]:
         """The keys that need nobody above them."""
@@ -117,8 +125,14 @@ class Notary:
         issuer = self._root(trust) if may_issue else self._own_issuer(trust)
         if issuer is None:
             return None
-        name = trust.members[node].name
-        return card_of(read(issue(issuer.identity, issuer.certificate, node, name, now, may_issue=may_issue)))
+        name, made = trust.members[node].name, self._moment(node, now)
+        return card_of(read(issue(issuer.identity, issuer.certificate, node, name, made, may_issue=may_issue)))
+
+    def _moment(self, node: bytes, now: int) -> int:
+        """When a new certificate is made: if need be a little later than now. Of two, the one that begins later counts, and they tell only seconds."""
+        known = self._certificates.get(node)
+        soonest = 0 if known is None else read(known).not_before_ms + EARLY_MS + 1000
+        return soonest if now < soonest <= now + EARLY_MS else now
 
     def _own_issuer(self, trust: Trust) -> _Issuer | None:
         own = self._certificates.get(self._home.node)
@@ -129,7 +143,7 @@ class Notary:
     def has_good(self, node: bytes) -> bool:
         """Whether a certificate of a node is known that links can rest on: it may have slept through its renewal."""
         data = self._certificates.get(node)
-        return data is not None and bool(chain_for(node, self._certificates)) and not self.has_expired(data)
+        return data is not None and bool(self._above(read(data))) and not self.has_expired(data)
 
     def has_expired(self, data: bytes) -> bool:
         """Whether links may no longer rest on a certificate."""
@@ -142,13 +156,15 @@ class Notary:
         if identity.public != trust.root:
             return None  # replaced since
         known = self._certificates.get(identity.public)
+        if known is None and identity.public != trust.founding:
+            return None  # the recovery key has signed one, which others can follow: it is read in a moment
         return _Issuer(identity, known or authority(identity, self._home.mesh, self._clock()))
 
     def _is_due(self, node: bytes, trust: Trust, now: int, *, may_issue: bool) -> bool:
         known = self._certificates.get(node)
-        if known is None or not chain_for(node, self._certificates):
+        certificate = None if known is None else read(known)
+        if certificate is None or not self._above(certificate):
             return True
-        certificate = read(known)
         issued_well = certificate.issuer in trust.roots or trust.may_certify(certificate.issuer)
         return not issued_well or certificate.may_issue != may_issue or needs_renewal(certificate, now)
 

@@ -21,7 +21,7 @@ from mesh.core.ids import KEY_BYTES, named_digest, short, text_id
 
 CERTIFICATE_BYTES = 2048  # ours have about 700
 CHAIN_CERTIFICATES = 4  # member, admin, root, and the recovery key's above a root that it named
-_EARLY = timedelta(hours=1)  # a peer's clock may be behind ours
+EARLY_MS = 3_600_000  # so long before it was made a certificate begins: a peer's clock may be behind ours
 _ROOT_DAYS = 36_500
 _NAME_CHARS = 40
 _HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._-")
@@ -176,7 +176,7 @@ def _build(
     issuer: Identity, key: bytes, subject: x509.Name, above: x509.Name, now_ms: int, days: int, path_length: int | None
 ) -> bytes:
     is_ca, is_root = path_length is not None, key == issuer.public
-    start = (_EPOCH + timedelta(milliseconds=now_ms) - _EARLY).replace(microsecond=0)
+    start = (_EPOCH + timedelta(milliseconds=now_ms - EARLY_MS)).replace(microsecond=0)
     number = int.from_bytes(named_digest(b"clan-mesh serial", key + now_ms.to_bytes(8, "big"))[:16], "big") >> 1 or 1
     usage = x509.KeyUsage(
         digital_signature=not is_root,

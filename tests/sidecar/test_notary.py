@@ -1,12 +1,13 @@
 """Certificates: who gets one, when it is made anew, and which of those that come from elsewhere are believed."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from mesh.core.errors import RemoteError
 from mesh.core.identity import Identity
-from mesh.core.statement import ADMIN, MEMBER, Member, Revoke, sign
+from mesh.core.statement import ADMIN, MEMBER, Member, Recover, Revoke, sign
 from mesh.sidecar.notary import Notary, card_of, founding_cards, recovery_cards
 from mesh.store import keyfile
 from mesh.store.home import Home, create_home
@@ -181,6 +182,67 @@ def test_what_a_new_admin_issued_waits_for_the_certificate_that_lets_it(office: 
     assert office.notary.read(below) is None
     office.notary.keep(card_of(read(above)))
     assert office.notary.read(below) == card_of(read(below))
+
+
+def test_who_hangs_on_an_admin_with_a_members_certificate_is_given_another(office: Office) -> None:
+    """It joined again while the root was away, or was renewed by one who had not heard that it is an admin."""
+    office.issue_due()
+    office.admit(ADMIN_NODE, "second", ADMIN)
+    office.admit(MEMBER_NODE, "builder")
+    office.issue_due()
+    above = office.notary.certificates[ADMIN_NODE.public]
+    below = issue(ADMIN_NODE, above, MEMBER_NODE.public, "builder", NOW_MS + 1000, may_issue=False)
+    office.notary.keep(card_of(read(below)))
+    assert office.notary.has_good(MEMBER_NODE.public)
+    own = office.notary.certificates[office.home.node]
+    late = office.notary.read(
+        issue(office.home.identity(), own, ADMIN_NODE.public, "second", NOW_MS + 2000, may_issue=False)
+    )
+    assert late is not None
+    office.notary.keep(late)
+    assert not office.notary.has_good(MEMBER_NODE.public)
+    os.rename(office.home.file("root.key"), office.home.file("root.key.away"))
+    assert office.issue_due() == {MEMBER_NODE.public}
+    assert office.notary.has_good(MEMBER_NODE.public)
+    check_chain(chain_for(MEMBER_NODE.public, office.notary.certificates), office.store.trust().roots)
+    os.rename(office.home.file("root.key.away"), office.home.file("root.key"))
+    assert office.issue_due() == {ADMIN_NODE.public}
+
+
+@pytest.mark.parametrize("ahead_ms", [0, 300, 120_000, 3_500_000])
+def test_a_new_certificate_counts_rather_than_the_one_before(office: Office, ahead_ms: int) -> None:
+    """Within the same second, or where another's clock was ahead of ours; and it is not from the future for all that."""
+    office.issue_due()
+    office.admit(ADMIN_NODE, "second")
+    own = office.notary.certificates[office.home.node]
+    before = card_of(
+        read(issue(office.home.identity(), own, ADMIN_NODE.public, "second", NOW_MS + ahead_ms, may_issue=False))
+    )
+    office.notary.keep(before)
+    office.admit(ADMIN_NODE, "second", ADMIN)
+    (made,) = office.notary.due()
+    assert made.replaces(before)
+    assert read(card_kind(made.data)[1]).may_issue
+    assert not office.notary.has_expired(card_kind(made.data)[1])
+
+
+def test_a_root_that_the_recovery_key_named_never_signs_itself(office: Office) -> None:
+    """Who was away could not follow that. Its certificate was made before anybody heard of it, and is waited for."""
+    office.issue_due()
+    recovery, root = keyfile.load(office.home.file("recovery.key")), office.home.root_identity()
+    os.unlink(office.home.file("root.key"))
+    crowned = keyfile.create(office.home.file("root.key"))
+    kept = tuple(sorted(item.id for item in office.store.trust().statements()))
+    fact = Recover(recovery.public, NOW_MS + 1, crowned.public, kept, "stolen")
+    office.store.merge_statements([sign(office.home.mesh, recovery, fact).encode()])
+    assert office.store.trust().root == crowned.public != root.public
+    office.now_ms = NOW_MS + 360 * DAY_MS
+    assert crowned.public not in office.issue_due()
+    for card in recovery_cards(office.home, recovery, crowned.public, NOW_MS):
+        office.notary.keep(card)
+    office.issue_due()
+    assert read(office.notary.certificates[crowned.public]).issuer == recovery.public
+    assert read(office.notary.certificates[office.home.node]).issuer == crowned.public
 
 
 def test_a_chain_to_a_root_named_by_the_recovery_key_ends_at_the_founding_keys(office: Office) -> None:
