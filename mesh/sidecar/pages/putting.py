@@ -106,9 +106,8 @@ class Putting:
                 swap.move(folder.full(row.path), folder.full(target))
         except (FileExistsError, FileNotFoundError):
             return None
-        moved = accord.move(row.path, target)
         folder.prune(row.path)
-        return moved
+        return accord.move(row.path, target)
 
     def _bring(self, row: FileRow, text: str) -> bool:
         """The page says `text` now: make the same change to its file."""

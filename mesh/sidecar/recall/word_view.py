@@ -241,9 +241,9 @@ class Ranking:
         hits = self._look(most + 1)
         if len(hits) <= most:
             return [address for _, address in hits]
-        least = hits[most - 1][0]
-        if self._ends_with(least):
+        if self._ends_with(hits[most - 1][0]):
             hits = self._look(_EQUALS)
+        least = hits[most - 1][0]
         found = [address for score, address in hits if score > least]
         equal = [address for score, address in hits if score == least]
         if len(found) + len(equal) > most:
