@@ -65,7 +65,13 @@ def read_vector(path: str) -> Vector:
 
 
 def _to_file(store: Store, path: str, since: Vector | None, *, private: bool) -> tuple[int, int]:
-    draft = f"{path}.part-{os.getpid()}"
+    place = os.path.realpath(path)  # a link stays one
+    if os.path.exists(place) and not os.path.isfile(place):
+        raise UsageError(
+            f"{path} is not a file that could be replaced",
+            "name another, or have the bundle on standard output: mesh export - > FILE",
+        )
+    draft = f"{place}.part-{os.getpid()}"
     try:
         # Owner only: a bundle holds everything the mesh knows.
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -74,7 +80,7 @@ def _to_file(store: Store, path: str, since: Vector | None, *, private: bool) ->
             out.flush()
             os.fsync(out.fileno())
         size = os.path.getsize(draft)
-        os.replace(draft, path)
+        os.replace(draft, place)
     except OSError as error:
         raise HomePermissions(
             f"{path} cannot be written: {error.strerror}", "choose another place for the bundle"

@@ -1,6 +1,7 @@
 """The commands as a person types them, run in this process: what they print, where, and their exit codes."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,26 @@ def test_an_export_since_a_vector_has_only_what_lacks(alpha: Shell, tmp_path: Pa
     (tmp_path / "broken").write_text('{"feeds": [{}]}')
     alpha("export", str(tmp_path / "bundle"), "--since", str(tmp_path / "broken"), code=1)
     assert "mesh status --json" in alpha.err
+
+
+def test_an_export_replaces_nothing_but_files(alpha: Shell, tmp_path: Path) -> None:
+    """As root it would take a device's place. A link stays, and what it leads to is replaced."""
+    alpha("op", "add", "notes", "one")
+    pipe, folder, real, link = (tmp_path / name for name in ("pipe", "folder", "real", "link"))
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for place in (pipe, folder):
+        before = place.stat()
+        alpha("export", str(place), code=1)
+        assert "is not a file that could be replaced" in alpha.err
+        assert "mesh export -" in alpha.err
+        assert (place.stat().st_ino, place.stat().st_mode) == (before.st_ino, before.st_mode)
+    real.write_text("old")
+    link.symlink_to(real)
+    alpha("export", str(link))
+    assert link.is_symlink()
+    assert real.read_bytes() != b"old"
+    assert sorted(path.name for path in tmp_path.iterdir() if "part" in path.name) == []
 
 
 def test_private_records_leave_only_when_asked(alpha: Shell, beta: Shell, tmp_path: Path) -> None:
