@@ -6,11 +6,11 @@ import os
 from mesh.cli.arguments import parser
 from mesh.cli.init import harmless_name
 from mesh.cli.output import print_json
-from mesh.core.errors import NoHome, UsageError
+from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.sidecar.lock import running
 from mesh.store.home import Home, create_home, open_home
-from peers.trust.joiner import join
+from peers.trust.joiner import Refused, join
 from peers.trust.joining import Joined
 from peers.trust.token import Token, parse
 
@@ -28,10 +28,13 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     token = parse(given.token)
     home, is_new = _home(given.home, token, given.name, ephemeral=given.ephemeral)
+    asked: list[bool] = []
     try:
-        joined = asyncio.run(join(token, home.identity(), home.name))
-    except BaseException:
-        if is_new:  # nothing was written in it; a home that belongs nowhere is only in the way
+        joined = asyncio.run(join(token, home.identity(), home.name, lambda: asked.append(True)))
+    except BaseException as error:
+        # Nothing was written in it; a home that belongs nowhere is only in the way. But once it was asked for, its key may be
+        # a member's, though the answer was lost: who repeats it with that key is answered again.
+        if is_new and (not asked or isinstance(error, Refused)):
             from shutil import rmtree
 
             rmtree(home.path)
@@ -103,6 +106,11 @@ def _learn(home: Home, joined: Joined) -> int:
         shelf.keep(*read_contact(home.mesh, data)[0])
     with store.database.writing(durable=True):
         store.database.run("DELETE FROM meta WHERE key='left'")
-    members = len(store.trust().members)
+    members, credentials = len(store.trust().members), notary.credentials()
     store.close()
+    if credentials is None:
+        raise MeshError(
+            "this node is a member now, but the certificates of the mesh begin in the future by this machine's clock",
+            "set the clock, here or on the node that invited you, and repeat: mesh join TOKEN",
+        )
     return members

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import ssl
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -54,6 +55,7 @@ class FrontDoor:
         self._contacts = contacts
         self._issued = issued
         self._listeners: list[JoinListener] = []
+        self._context: ssl.SSLContext | None = None  # of the open door
         self._stack = AsyncExitStack()
         self._changed = asyncio.Event()
         self._adjusting = asyncio.Lock()
@@ -95,6 +97,12 @@ class FrontDoor:
         """Invitations that can still be used, and how often."""
         book, now = self._book, self._author.store.clock()
         return await self._on_shelf(lambda: [(item, book.uses_left(item)) for item in book.outstanding(now)])
+
+    def renew(self) -> None:
+        """Show whoever knocks the certificate that this node has now."""
+        credentials = self._notary.credentials()
+        if self._context is not None and credentials is not None:
+            credentials.load(self._context, self._home.file("tls.pem"))
 
     # Registrar
 
@@ -139,7 +147,7 @@ class FrontDoor:
         if wanted and not self._listeners:
             credentials = self._notary.credentials()
             assert credentials is not None
-            context = credentials.join_server_context(self._home.file("tls.pem"))
+            context = self._context = credentials.join_server_context(self._home.file("tls.pem"))
             for host, port in self._settings.listen:
                 listener = JoinListener(
                     host,
@@ -165,7 +173,7 @@ class FrontDoor:
 
     async def _close(self) -> None:
         await self._stack.aclose()
-        self._listeners = []
+        self._listeners, self._context = [], None
 
     def _addresses(self) -> list[str]:
         """Where newcomers reach the join port: as we advertise ourselves, at its own port."""

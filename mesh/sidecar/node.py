@@ -129,6 +129,10 @@ class Node:
         state = library.everything()
         cards = [card for card in (Card(*kept) for kept in shelf.all()) if is_sound(card)]
         self._notary = Notary(self.home, cards, lambda: library.trust, self._clock.now_ms)
+        for subject in self._notary.forget_ahead():
+            log.warning("a certificate of a clock that was ahead is made anew of=%s", text_id(subject)[:8])
+            shelf.drop(CERTIFICATE, subject)
+            cards = [card for card in cards if (card.kind, card.subject) != (CERTIFICATE, subject)]
         for card in self._notary.due():
             if shelf.keep(*card):  # else a newer one is known, though our clock says otherwise
                 self._notary.keep(card)
@@ -299,6 +303,7 @@ class Node:
         if card.kind == CERTIFICATE and self._notary.keep(card) and self._transport is not None:
             log.info("this node has a new certificate")
             self._transport.renew()
+            self._door.renew()
 
     def roster_changed(self) -> None:
         """Who belongs has changed: a command may have made certificates too, and someone may need one."""
@@ -313,7 +318,7 @@ class Node:
         known = {(card.kind, card.subject): card for card in self.engine.cards(CERTIFICATE)}
         for kept in done.result():
             card = Card(*kept)
-            if card.kind == CERTIFICATE and card.replaces(known.get((card.kind, card.subject))):
+            if card.kind == CERTIFICATE and is_sound(card) and card.replaces(known.get((card.kind, card.subject))):
                 self._gossip.handle(CardIssued(card))
         self._issue_due()
 

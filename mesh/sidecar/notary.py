@@ -6,7 +6,7 @@ Certificates open links and nothing else. Who belongs is said by the statements.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from mesh.core.errors import Malformed, RemoteError
+from mesh.core.errors import RemoteError
 from mesh.core.identity import Identity
 from mesh.core.trust import Trust
 from mesh.store import keyfile
@@ -18,6 +18,7 @@ from peers.trust.certificates import (
     authority,
     chain_for,
     check_anchor,
+    check_anchor_name,
     check_chain,
     crown,
     is_expired,
@@ -61,20 +62,29 @@ class Notary:
         return card.subject == self._home.node or card.subject in self._anchors()
 
     def read(self, data: bytes) -> Card | None:
-        """A certificate that came from elsewhere, as a card: None while a statement or one above it is not known yet."""
+        """A certificate that came from elsewhere, as a card: None if it replaces none, or while a statement or one above it is not known yet."""
         certificate, trust = read(data), self._trust()
-        if certificate.not_before_ms > self._clock() + _AHEAD_MS:
-            raise Malformed("a certificate begins in the future")
+        card, known = card_of(certificate), self._certificates.get(certificate.subject)
+        if known is not None and not card.replaces(card_of(read(known))):
+            return None
+        if self._is_ahead(certificate):
+            return None  # made by a clock that was wrong; or ours is
+        replaced = trust.roots - {trust.root}
+        if known is not None and (certificate.subject in replaced or certificate.issuer in replaced):
+            return None  # whoever has a root key that was replaced can take away nothing with it
         if certificate.subject in self._anchors():
             check_anchor(certificate, trust.recovery)
-            return card_of(certificate)
+            check_anchor_name(certificate, self._home.mesh, trust.recovery)
+            return card
         if certificate.issuer in (certificate.subject, trust.recovery):
             return None  # of a root whose statement is still to come, or of nobody
+        if not certificate.may_issue and trust.may_certify(certificate.subject):
+            return None  # an admin has its certificate from the root: another admin cannot take it away
         above = self._above(certificate)
         if not above or not (certificate.issuer in trust.roots or trust.may_certify(certificate.issuer)):
             return None  # its issuer is not known yet as one, or no longer one: another issues anew
         check_chain([data, *above], trust.roots, trust.recovery)
-        return card_of(certificate)
+        return card
 
     def credentials(self) -> Credentials | None:
         """What this node shows on a link, if it has been given a certificate."""
@@ -91,7 +101,11 @@ class Notary:
         a member's, by one who had not heard that it is one.
         """
         chain = chain_for(certificate.issuer, self._certificates)
-        return chain if all(read(data).may_issue for data in chain) else []
+        is_whole = bool(chain) and read(chain[0]).name == certificate.issuer_name
+        return chain if is_whole and all(read(data).may_issue for data in chain) else []
+
+    def _is_ahead(self, certificate: Certificate) -> bool:
+        return certificate.not_before_ms > self._clock() + _AHEAD_MS
 
     def _anchors(self) -> frozenset[bytes]:
         """The keys that need nobody above them."""
@@ -112,18 +126,24 @@ class Notary:
             if card is not None:
                 yield card
 
+    def forget_ahead(self) -> list[bytes]:
+        """Forget what we made while our clock was far ahead and may make anew: nobody takes it, and nothing earlier would replace it.
+
+        Returns about whom.
+        """
+        trust = self._trust()
+        found = [key for key, data in self._certificates.items() if self._is_ahead(read(data))]
+        ahead = [key for key in found if self._issuer_for(key, trust) is not None]
+        for key in ahead:
+            del self._certificates[key]
+        return ahead
+
     def renewal(self, node: bytes) -> Card | None:
         """A new certificate for a member, if it needs one and we may make it."""
         trust, now = self._trust(), self._clock()
         may_issue = trust.may_certify(node)
-        if (
-            node not in trust.members
-            or node in trust.revoked
-            or not self._is_due(node, trust, now, may_issue=may_issue)
-        ):
-            return None
-        issuer = self._root(trust) if may_issue else self._own_issuer(trust)
-        if issuer is None:
+        issuer = self._issuer_for(node, trust)
+        if issuer is None or not self._is_due(node, trust, now, may_issue=may_issue):
             return None
         name, made = trust.members[node].name, self._moment(node, now)
         return card_of(read(issue(issuer.identity, issuer.certificate, node, name, made, may_issue=may_issue)))
@@ -133,6 +153,12 @@ class Notary:
         known = self._certificates.get(node)
         soonest = 0 if known is None else read(known).not_before_ms + EARLY_MS + 1000
         return soonest if now < soonest <= now + EARLY_MS else now
+
+    def _issuer_for(self, node: bytes, trust: Trust) -> _Issuer | None:
+        """Who makes a member's certificate, if we are that."""
+        if node not in trust.members or node in trust.revoked:
+            return None
+        return self._root(trust) if trust.may_certify(node) else self._own_issuer(trust)
 
     def _own_issuer(self, trust: Trust) -> _Issuer | None:
         own = self._certificates.get(self._home.node)
@@ -165,7 +191,8 @@ class Notary:
         certificate = None if known is None else read(known)
         if certificate is None or not self._above(certificate):
             return True
-        issued_well = certificate.issuer in trust.roots or trust.may_certify(certificate.issuer)
+        # What a replaced root has issued is made anew while links are open: its key may be a thief's.
+        issued_well = certificate.issuer == trust.root or trust.may_certify(certificate.issuer)
         return not issued_well or certificate.may_issue != may_issue or needs_renewal(certificate, now)
 
 

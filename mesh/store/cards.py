@@ -39,3 +39,8 @@ class Cards:
                 (kind, subject, at, data),
             )
             return bool(self._run("SELECT changes()").get)
+
+    def drop(self, kind: int, subject: bytes) -> None:
+        """Forget a card: whatever comes next counts."""
+        with self._database.writing(durable=False):
+            self._run("DELETE FROM cards WHERE kind=? AND subject=?", (kind, subject))

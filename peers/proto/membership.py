@@ -146,8 +146,10 @@ class Membership:
         station = self._station
         if contact.node == station.node:
             return True
+        if not station.mirror.roster.allows(contact.node):
+            return False  # nothing is kept of whoever else is named
         soon = station.now - self.acquaintance(contact.node).card_before < _CARD_SECONDS
-        return station.mirror.roster.allows(contact.node) and (not soon or contact.left)
+        return not soon or contact.left
 
     def _take(self, card: Card, contact: Contact | None, source: Neighbour | None) -> None:
         station = self._station
@@ -202,8 +204,11 @@ class Membership:
             if message.at == self._own.at:  # about any other contact there is nothing to refute, or it is a lie
                 self._refute()
             return
-        known, contact = self.acquaintance(message.node), self.contact(message.node)
-        if contact is None or contact.at != message.at or known.suspected == message.at:
+        contact = self.contact(message.node)
+        if contact is None or contact.at != message.at:
+            return
+        known = self.acquaintance(message.node)
+        if known.suspected == message.at:
             return
         subject = [item for item in station.ready() if item.node == message.node]
         if subject:

@@ -8,6 +8,7 @@ Subject and authority key identifiers are the public keys themselves, so that a 
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from cryptography import x509
@@ -23,6 +24,8 @@ CERTIFICATE_BYTES = 2048  # ours have about 700
 CHAIN_CERTIFICATES = 4  # member, admin, root, and the recovery key's above a root that it named
 EARLY_MS = 3_600_000  # so long before it was made a certificate begins: a peer's clock may be behind ours
 _ROOT_DAYS = 36_500
+_ROOT, _RECOVERY = "clan-mesh root", "clan-mesh recovery"
+_REMEMBERED = 4096  # certificates that were read: all of a mesh are looked through again and again
 _NAME_CHARS = 40
 _HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._-")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,27 +49,27 @@ class Certificate(NamedTuple):
     not_before_ms: int
     not_after_ms: int
     may_issue: bool
+    name: bytes  # of the subject, and of the issuer: TLS follows a chain by these
+    issuer_name: bytes
     data: bytes
 
 
 def authority(root: Identity, mesh: bytes, now_ms: int) -> bytes:
     """The founding root's own certificate, which it signs itself: the anchor of all others."""
-    name = _name(text_id(mesh), "clan-mesh root", root.public)
+    name = _name(text_id(mesh), _ROOT, root.public)
     return _build(root, root.public, name, name, now_ms, _ROOT_DAYS, path_length=1)
 
 
 def recovery_authority(recovery: Identity, mesh: bytes, now_ms: int) -> bytes:
     """The recovery key's own certificate: the anchor of roots to come."""
-    name = _name(text_id(mesh), "clan-mesh recovery", recovery.public)
+    name = _name(text_id(mesh), _RECOVERY, recovery.public)
     return _build(recovery, recovery.public, name, name, now_ms, _ROOT_DAYS, path_length=2)
 
 
 def crown(recovery: Identity, mesh: bytes, root: bytes, now_ms: int) -> bytes:
     """The certificate of a root that the recovery key has named."""
-    above = _name(text_id(mesh), "clan-mesh recovery", recovery.public)
-    return _build(
-        recovery, root, _name(text_id(mesh), "clan-mesh root", root), above, now_ms, _ROOT_DAYS, path_length=1
-    )
+    above = _name(text_id(mesh), _RECOVERY, recovery.public)
+    return _build(recovery, root, _name(text_id(mesh), _ROOT, root), above, now_ms, _ROOT_DAYS, path_length=1)
 
 
 def issue(
@@ -89,6 +92,7 @@ def issue(
     return _build(issuer, node, subject, above, now_ms, days, path_length=0 if may_issue else None)
 
 
+@lru_cache(_REMEMBERED)
 def read(data: bytes) -> Certificate:
     """What a certificate says, or Malformed if it is not exactly of the sort we make."""
     if len(data) > CERTIFICATE_BYTES:
@@ -134,19 +138,28 @@ def check_anchor(certificate: Certificate, recovery: bytes | None) -> None:
     _require_issued(certificate, certificate.issuer)
 
 
+def check_anchor_name(certificate: Certificate, mesh: bytes, recovery: bytes | None) -> None:
+    """Raise Forged unless a root's or the recovery key's certificate has the one name that those below it give it."""
+    common = _RECOVERY if certificate.subject == recovery else _ROOT
+    if certificate.name != _name(text_id(mesh), common, certificate.subject).public_bytes():
+        raise Forged("a root's certificate has another name than a root's")
+
+
 def chain_for(node: bytes, certificates: Mapping[bytes, bytes]) -> list[bytes]:
-    """A node's certificate and those above it, the root's last; empty if one of them is not known."""
+    """A node's certificate and those above it, the root's last; empty if one of them is not known, or called otherwise by now."""
     chain: list[bytes] = []
-    key = node
+    key, name = node, None
     while len(chain) < CHAIN_CERTIFICATES:
         data = certificates.get(key)
         if data is None:
             return []
+        certificate = read(data)
+        if name not in (None, certificate.name):
+            return []
         chain.append(data)
-        issuer = read(data).issuer
-        if issuer == key:
+        if certificate.issuer == key:
             return chain
-        key = issuer
+        key, name = certificate.issuer, certificate.issuer_name
     return []
 
 
@@ -233,7 +246,8 @@ def _read(data: bytes) -> Certificate:
     start, end = (_milliseconds(time) for time in (found.not_valid_before_utc, found.not_valid_after_utc))
     if start < 0 or end <= start:
         raise Malformed("a certificate ends before it begins")
-    return Certificate(subject, issuer, start, end, constraints.ca, data)
+    names_of = found.subject.public_bytes(), found.issuer.public_bytes()
+    return Certificate(subject, issuer, start, end, constraints.ca, *names_of, data)
 
 
 def _milliseconds(time: datetime) -> int:

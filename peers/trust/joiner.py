@@ -3,6 +3,7 @@
 import asyncio
 import os
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
 
 from mesh.core.errors import Forged, MeshError, RemoteError, UsageError
@@ -17,22 +18,29 @@ CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0  # a large mesh sends megabytes
 
 
-async def join(token: Token, identity: Identity, name: str) -> Joined:
-    """Become a member: each address of the token is tried until one answers as the token's mesh."""
+class Refused(UsageError):
+    """The mesh has answered, and does not let this node in."""
+
+
+async def join(token: Token, identity: Identity, name: str, asking: Callable[[], None] = lambda: None) -> Joined:
+    """Become a member: each address of the token is tried until one answers as the token's mesh.
+
+    `asking`: called before the request is sent. From then on the mesh may count this key as a member's, whatever is heard of it.
+    """
     problems: list[MeshError] = []
     for address in token.addresses:
         try:
-            answer = await _ask(address, Newcomer(token, identity, name, os.urandom(NONCE_BYTES)))
+            answer = await _ask(address, Newcomer(token, identity, name, os.urandom(NONCE_BYTES)), asking)
         except MeshError as error:
             problems.append(error)
             continue
         if isinstance(answer, Refusal):  # the mesh itself has spoken
-            raise UsageError(f"the mesh does not let this node in: {answer.reason}", AGAIN)
+            raise Refused(f"the mesh does not let this node in: {answer.reason}", AGAIN)
         return answer
     raise _most_telling(problems)
 
 
-async def _ask(address: str, newcomer: Newcomer) -> Joined | Refusal:
+async def _ask(address: str, newcomer: Newcomer, asking: Callable[[], None]) -> Joined | Refusal:
     host, port = split_address(address)
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
@@ -51,7 +59,7 @@ async def _ask(address: str, newcomer: Newcomer) -> Joined | Refusal:
     except (OSError, EOFError) as error:
         raise _unreachable(address, error) from error
     try:
-        return await _talk(address, newcomer, reader, writer)
+        return await _talk(address, newcomer, reader, writer, asking)
     finally:
         writer.close()
         with suppress(OSError):
@@ -59,7 +67,11 @@ async def _ask(address: str, newcomer: Newcomer) -> Joined | Refusal:
 
 
 async def _talk(
-    address: str, newcomer: Newcomer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    address: str,
+    newcomer: Newcomer,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    asking: Callable[[], None],
 ) -> Joined | Refusal:
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
@@ -69,14 +81,15 @@ async def _talk(
         raise _stranger(address, str(error), error.next_step) from error
     except (OSError, EOFError) as error:
         raise _unreachable(address, error) from error
+    asking()
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             await send(writer, request)
             answer = await receive(reader, ANSWER_BYTES)
     except (OSError, EOFError) as error:
         raise UsageError(
-            f"the node at {address} does not take this invitation: it was withdrawn, or given out by another node",
-            AGAIN,
+            f"the node at {address} does not take this invitation: it was withdrawn, or given out by another node; or its answer was lost",
+            f"repeat it within a minute: a lost answer is given again; or {AGAIN}",
         ) from error
     try:
         return newcomer.answered(answer)

@@ -40,7 +40,7 @@ class Credentials(NamedTuple):
         """For the join port: we show our chain, the joiner has none yet."""
         context = _context(ssl.PROTOCOL_TLS_SERVER)
         context.num_tickets = 0
-        self._load(context, path)
+        self.load(context, path)
         return context
 
     def _mutual(self, protocol: int, path: str) -> ssl.SSLContext:
@@ -48,10 +48,11 @@ class Credentials(NamedTuple):
         context.verify_mode = ssl.CERT_REQUIRED
         context.verify_flags |= _NO_CHECK_TIME
         context.load_verify_locations(cadata=b"".join(self.authorities))
-        self._load(context, path)
+        self.load(context, path)
         return context
 
-    def _load(self, context: ssl.SSLContext, path: str) -> None:
+    def load(self, context: ssl.SSLContext, path: str) -> None:
+        """Show these from now on, also in a context that is in use."""
         draft = f"{path}.{os.getpid()}.new"
         key = Ed25519PrivateKey.from_private_bytes(self.key_seed)
         text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

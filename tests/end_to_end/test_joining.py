@@ -1,8 +1,11 @@
 """How nodes become members and cease to be, with real sidecars: tokens, throw-away nodes, goodbyes, revocation, admins, recovery."""
 
+import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+import socket
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,8 @@ import pytest
 
 from mesh.store.cards import Cards
 from mesh.store.home import open_home
-from peers.proto.cards import CERTIFICATE
+from peers.proto.cards import CERTIFICATE, card_kind
+from peers.trust.certificates import read
 from peers.trust.token import parse
 from tests.end_to_end.commands import PATIENCE_SECONDS, asked, bytes_of, complaint, done, mesh, quickly, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
@@ -24,11 +28,11 @@ def first(tmp_path: Path) -> Iterator[Sidecar]:
         yield made.init().up()
 
 
-def refused(token: str, home: Path, *options: str) -> tuple[str, str]:
-    """What `mesh join` says when it does not work; a home that was made for it is gone again."""
+def refused(token: str, home: Path, *options: str, is_answered: bool = True) -> tuple[str, str]:
+    """What `mesh join` says when it does not work; a home that was made for it is gone again, unless nothing was answered."""
     existed = home.exists()
     said = complaint(mesh(home, "join", token, *options))
-    assert home.exists() == existed
+    assert home.exists() == (existed or not is_answered)
     return said
 
 
@@ -50,6 +54,59 @@ def counts_of(sidecar: Sidecar) -> Any:
 
 
 # Tokens
+
+
+class Gate:
+    """A way to a join port on which the answer to the first request is lost."""
+
+    def __init__(self, address: str, is_admitted: Callable[[], bool]) -> None:
+        host, _, port = address.rpartition(":")
+        self._target = host, int(port)
+        self._is_admitted = is_admitted
+        self.has_cut = False
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.close()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._server.accept()
+                with near, socket.create_connection(self._target) as far:
+                    back = threading.Thread(target=self._pump, args=(far, near, True))
+                    back.start()
+                    self._pump(near, far, False)
+                    back.join()
+
+    def _pump(self, source: socket.socket, target: socket.socket, is_answer: bool) -> None:  # noqa: FBT001
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                if is_answer and not self.has_cut and self._is_admitted():
+                    self.has_cut = True
+                    break
+                target.sendall(data)
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_join_whose_answer_was_lost_is_repeated(first: Sidecar, tmp_path: Path) -> None:
+    """The token is used up by then, but by this very key: the home is there for it."""
+    token = parse(first.invite())
+    gate = Gate(token.addresses[0], lambda: first.has_logged("joined node"))
+    try:
+        text = token._replace(addresses=(gate.address,)).encode()
+        sentence, step = refused(text, tmp_path / "second", is_answered=False)
+        assert gate.has_cut
+        assert "its answer was lost" in sentence
+        assert "repeat" in step
+        done(tmp_path / "second", "join", text)
+    finally:
+        gate.close()
+    assert counts_of(first)["members"] == 2
 
 
 def test_a_node_that_may_not_invite_says_who_may(tmp_path: Path) -> None:
@@ -100,7 +157,7 @@ def test_a_token_that_was_taken_back_is_refused(first: Sidecar, tmp_path: Path) 
     first.invite()
     made = asked(first.home, "invite")
     done(first.home, "invite", "--withdraw", made["id"])
-    sentence, _ = refused(made["token"], tmp_path / "second")
+    sentence, _ = refused(made["token"], tmp_path / "second", is_answered=False)
     assert "withdrawn" in sentence
     assert counts_of(first)["members"] == 1
 
@@ -116,7 +173,7 @@ def test_an_altered_token_is_refused(first: Sidecar, tmp_path: Path) -> None:
     refused(token[:-7], tmp_path / "second")
     refused("clan1-", tmp_path / "second")
     guessed = parse(token)._replace(secret=bytes(32)).encode()
-    sentence, _ = refused(guessed, tmp_path / "second")
+    sentence, _ = refused(guessed, tmp_path / "second", is_answered=False)
     assert "does not take this invitation" in sentence
     Sidecar(tmp_path / "second").join(token, "second")
 
@@ -304,6 +361,28 @@ def test_what_a_node_wrote_after_its_revocation_reaches_nobody(tmp_path: Path) -
         assert first.texts() == second.texts() == {"while it belonged", "goes on without it"}
         assert third.texts() == {"while it belonged", "written by a thief"}
         assert [sidecar.peers()["links"] for sidecar in (first, second, third)] == [1, 1, 0]
+
+
+def test_a_node_whose_certificate_is_renewed_lets_newcomers_in_as_before(tmp_path: Path) -> None:
+    """Though its door was open all the time: it shows the new one."""
+    with mesh_of(2, tmp_path) as (first, second):
+        wait_until_linked([first, second])
+        done(first.home, "admin", "add", second.node)
+        wait_until(lambda: second.has_logged("new certificate"))
+        token = second.invite("--uses", "2")
+        third, fourth = Sidecar(tmp_path / "third"), Sidecar(tmp_path / "fourth")
+        third.join(token, "third")
+        usb = tmp_path / "recovery.key"
+        shutil.move(os.path.join(first.home, "recovery.key"), usb)
+        before = second.log.read_text().count("new certificate")
+        done(first.home, "recover", "--key", os.fspath(usb), "--reason", "a drill")
+        wait_until(lambda: second.log.read_text().count("new certificate") > before)
+        wait_until(
+            lambda: (
+                read(card_kind(certificate_of(second.home))[1]).issuer == open_home(first.home).root_identity().public
+            )
+        )
+        fourth.join(token, "fourth")
 
 
 def test_an_admin_invites_while_the_first_node_is_down(tmp_path: Path) -> None:
