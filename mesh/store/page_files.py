@@ -30,12 +30,12 @@ class FileRow(NamedTuple):
 
 
 class Trade(NamedTuple):
-    """Two files that are about to take each other's names, with the numbers that their disk has for them: these go along."""
+    """A file that is about to get another name, or two that trade theirs, with the numbers that their disk has for them: these go along."""
 
     path: str
     inode: int
     other: str
-    other_inode: int
+    other_inode: int  # 0: there is no file of that name
 
 
 class Files:
@@ -88,7 +88,7 @@ class Files:
             self._run("DELETE FROM meta WHERE key=?", (self._trade,))
 
     def begin(self, trade: Trade) -> None:
-        """Two files are about to take each other's names. On disk when this returns: the disk may be sooner done with the names than with rows."""
+        """Files are about to get other names. On disk when this returns: the disk may be sooner done with the names than with rows."""
         with self._database.writing(durable=True):
             self._run("INSERT OR REPLACE INTO meta VALUES(?,?)", (self._trade, pack([*trade])))
 

@@ -48,6 +48,12 @@ class Folders:
                         f"choose another folder, or end that first: mesh page unwatch {known.folder}",
                     )
             self._run("INSERT INTO page_folders VALUES(?,?)", (folder, prefix))
+            before = self._run("DELETE FROM meta WHERE key=? RETURNING value", (f"watched:{folder}",)).get
+            if before not in (
+                None,
+                prefix,
+            ):  # its files were those of other pages: they stay, and become pages like any others
+                self._run("DELETE FROM page_files WHERE folder=?", (folder,))
             # Of an earlier time it was watched. A page that was removed since does not take its file along.
             self._run("DELETE FROM page_files WHERE folder=? AND page IN (SELECT tag FROM removals)", (folder,))
         return True
@@ -55,8 +61,10 @@ class Folders:
     def remove(self, folder: str) -> None:
         """Let a folder go. The files stay, and what they said is remembered: taken up again, what changed is an edit."""
         with self._database.writing(durable=True):
-            if not self._run("DELETE FROM page_folders WHERE folder=? RETURNING 1", (folder,)).fetchall():
+            prefix = self._run("DELETE FROM page_folders WHERE folder=? RETURNING prefix", (folder,)).get
+            if prefix is None:
                 raise UnknownId(f"{folder} is not watched", "see which folders are: mesh page watch")
+            self._run("INSERT OR REPLACE INTO meta VALUES(?,?)", (f"watched:{folder}", prefix))
 
 
 def is_inside(path: str, folder: str) -> bool:

@@ -98,6 +98,17 @@ def test_what_a_folder_said_is_known_when_it_is_watched_again(author: Author) ->
     assert files.all() == [ROW]
 
 
+def test_a_folder_that_is_watched_for_other_pages_begins_anew(author: Author) -> None:
+    """Its files were those of pages that do not belong there now: they would go with them."""
+    database = author.store.database
+    folders, files = Folders(database), Files(database, "/notes")
+    folders.add("/notes")
+    files.put(ROW)
+    folders.remove("/notes")
+    folders.add("/notes", "runbooks")
+    assert files.all() == []
+
+
 def test_after_an_erase_nothing_is_remembered_of_folders_that_are_not_watched(author: Author) -> None:
     database = author.store.database
     for folder in ("/notes", "/let-go"):

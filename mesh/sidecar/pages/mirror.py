@@ -55,7 +55,7 @@ class Mirror:
             self._look(now)
         if accord.may_try("", now):
             with accord.guarded("", now):
-                accord.write_moves()
+                accord.write_rows()
                 accord.is_well("")
         Taking(accord, now).lingering()
         if is_look:

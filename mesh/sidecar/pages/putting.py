@@ -3,7 +3,6 @@
 What somebody saves meanwhile is not judged here: a file that is not known to be in step is not touched.
 """
 
-import contextlib
 import os
 import unicodedata
 from typing import TYPE_CHECKING
@@ -32,8 +31,10 @@ class Putting:
         wanted = pages.keys() if is_everything else accord.owed & pages.keys()
         accord.owed = accord.owed & pages.keys()
         for gone in [row for row in accord.rows.values() if row.page not in pages]:
-            with accord.guarded(gone.path, self._now):
-                self._drop(gone)
+            accord.owed.add(gone.page)
+            if accord.may_try(gone.path, self._now):
+                with accord.guarded(gone.path, self._now):
+                    self._drop(gone)
         for page in sorted(wanted, key=lambda page: pages[page].shown):
             row = accord.row_of(page)
             path = accord.target(pages[page]) if row is None else row.path
@@ -52,11 +53,13 @@ class Putting:
             accord.forget(path)
             return
         text = accord.book.read(info).text
-        with contextlib.suppress(FileExistsError):  # it has come back: the next look sees it
-            swap.add(accord.folder.full(path), encoded(text, row.style))
-            accord.remember(row._replace(page_text=text, file_text=None))
+        swap.add(
+            accord.folder.full(path), encoded(text, row.style)
+        )  # if something is in the way, nobody has removed the page
         accord.missing.discard(path)
         accord.to_restore.discard(path)
+        accord.owed.add(row.page)  # its page may have another name by now
+        accord.remember(row._replace(page_text=text, file_text=None))
 
     def _put(self, info: "PageInfo", row: FileRow | None) -> bool:
         """Bring one file in step. False: not now."""
@@ -79,18 +82,22 @@ class Putting:
         accord = self._accord
         if path in accord.rows:
             return False  # of a page that has to move away first
-        text = accord.book.read(info).text
-        # Remembered first: after a crash it is a file that is missing, and is restored; else a stranger with our text.
-        accord.remember(FileRow(path, info.id, text, None, ""))
-        try:
-            swap.add(accord.folder.full(path), encoded(text, ""))
-        except OSError as error:
-            accord.forget(path)
-            if not isinstance(error, FileExistsError):
-                raise
+        full = accord.folder.full(path)
+        if os.path.lexists(full):  # before anything is remembered: killed then, it would be taken for the page's own
             if accord.alone.pop(path, None) is not None:  # looked at again: perhaps it says the same by now
-                accord.say_once(path + "/", "warning", f"{accord.folder.full(path)} is in the way of a page's file")
+                accord.say_once(path + "/", "warning", f"{full} is in the way of a page's file")
             return False
+        os.makedirs(os.path.dirname(full), exist_ok=True)  # if a file is in the way of that, it is said
+        text = accord.book.read(info).text
+        try:
+            # Remembered first: after a crash it is a file that is missing, and is restored; else a stranger with our text.
+            accord.remember(FileRow(path, info.id, text, None, ""))
+            swap.add(full, encoded(text, ""))
+        except BaseException as error:
+            accord.forget(path)  # or its file would be missed, and the page removed
+            if isinstance(error, FileExistsError):
+                return False
+            raise
         return True
 
     def _move(self, row: FileRow, target: str) -> FileRow | None:
@@ -98,12 +105,11 @@ class Putting:
         accord, folder = self._accord, self._accord.folder
         if target in accord.missing:
             return None
+        if any(item.is_other and item.path in (row.path, target) for item in accord.lingering):
+            return None  # what was typed into a file that was replaced is found again by the name it had
         os.makedirs(os.path.dirname(folder.full(target)), exist_ok=True)
         try:
-            if target in accord.rows:
-                accord.trade(row.path, target)
-            else:
-                swap.move(folder.full(row.path), folder.full(target))
+            accord.rename(row.path, target)
         except (FileExistsError, FileNotFoundError):
             return None
         folder.prune(row.path)

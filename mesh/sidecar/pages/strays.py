@@ -46,6 +46,7 @@ def _settle(accord: Accord, stray: str, path: str) -> None:
         if info is not None and row.file_text is None:
             if before.text != row.known:
                 accord.editor.save(info, row.page_text, before.text)
+            swap.remove(stray)  # first: killed in between, the old text must not be taken for an edit of the new one
             if is_new and isinstance(after, Content):
                 accord.remember(row._replace(page_text=after.text))
             return  # a file that was edited since it was put in place is taken like any other, on the old row

@@ -113,15 +113,25 @@ def exchange(one: str, other: str) -> None:
     if not _call(one, other, is_exchange=True):
         between = _beside(one, b"")
         os.rename(one, between)
-        os.rename(other, one)
-        os.rename(between, other)
+        try:
+            os.rename(other, one)
+        except OSError:
+            os.rename(between, one)
+            raise
+        try:
+            os.rename(between, other)
+        except OSError:
+            os.rename(one, other)
+            os.rename(between, one)
+            raise
 
 
 def finish_exchange(one: str, other: str) -> None:
     """Where it takes three steps and a kill came after the second, take the third."""
     between = _beside(one, b"")
     if os.path.lexists(between) and os.path.lexists(one) and not os.path.lexists(other):
-        move(between, other)
+        os.makedirs(os.path.dirname(other), exist_ok=True)
+        os.rename(between, other)
 
 
 def take_away(path: str) -> Displaced:

@@ -109,8 +109,9 @@ class Taking:
             accord.is_well(row.path)
 
     def _save(self, row: FileRow, info: "PageInfo", stamp: Stamp, content: Content) -> None:
+        before = self._accord.book.read(info).text
         saved = self._accord.editor.save(info, self._base(row, content.text), content.text)
-        if saved.changed and saved.text == row.page_text and not saved.findings:
+        if saved.changed and saved.text == before and not saved.findings:
             self._leave(row.path, stamp, _NOT_COUNTED)
         else:
             self._settle(row.path, row.page, saved, stamp, content)
@@ -149,6 +150,10 @@ class Taking:
         info = self._pages.get(found[0].page) if found else None
         if info is None:
             return None
+        if (
+            accord.target(info) == path
+        ):  # it was on its way there, and its page may be shown under a name that nobody could give it
+            return accord.move(found[0].path, path)
         try:
             name = checked(accord.prefix + name_of(path))
         except UsageError:  # the page is not gone: its file has only gone where it cannot follow

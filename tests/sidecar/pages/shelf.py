@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from clan_learnings.redaction import Finding, redact
 from mesh.core.errors import UsageError
 from mesh.core.tuples import NamedTuple
@@ -191,3 +193,29 @@ class Driven:
         """Everything in the folder, hidden things too."""
         found = sorted(path for path in self.folder.rglob("*") if path.is_file())
         return {str(path.relative_to(self.folder)): path.read_bytes().decode() for path in found}
+
+
+class Killed(BaseException):
+    """The process is gone: nobody has a chance to clean up."""
+
+
+def are_in_step(driven: Driven, texts: dict[str, str]) -> None:
+    """Pages and files say this, and nothing else lies about."""
+    assert driven.shelf.by_name() == texts
+    assert driven.files() == {f"{name}.md": text for name, text in texts.items()}
+
+
+def kill_in(driven: Driven, name: str, *, is_after: bool = False, module: Any = Rows) -> None:
+    """Run until something is called, and die there, before or after it was done; then start again."""
+    whole = getattr(module, name)
+
+    def dying(*given: Any, **named: Any) -> None:
+        if is_after:
+            whole(*given, **named)
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, dying)
+        with pytest.raises(Killed):
+            driven.run(3.0)
+    driven.restart()

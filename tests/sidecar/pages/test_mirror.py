@@ -13,7 +13,7 @@ import pytest
 
 from mesh.sidecar.pages import swap, taking
 from mesh.sidecar.pages.saved import Content, LeftAlone, Stamp, read
-from tests.sidecar.pages.shelf import Driven, Rows, Shelf
+from tests.sidecar.pages.shelf import Driven, Killed, Rows, Shelf, are_in_step, kill_in
 
 KEY = "AKIA" + "IOSFODNN7EXAMPL2"  # reads like a key of a cloud, and is none
 
@@ -512,10 +512,6 @@ def test_two_pages_that_take_each_others_names(driven: Driven) -> None:
     assert driven.shelf.log == []
 
 
-class Killed(BaseException):
-    """The process is gone: nobody has a chance to clean up."""
-
-
 def traded(driven: Driven) -> None:
     """Two pages have taken each other's names, and a third has to make room; their files do not know yet."""
     driven.started(a="text of a\nand more\n", b="text of b\n", c="text of c\n")
@@ -525,28 +521,6 @@ def traded(driven: Driven) -> None:
 
 
 AS_TRADED = {"a": "text of b\n", "b": "text of a\nand more\n", "d": "text of c\n"}
-
-
-def are_in_step(driven: Driven, texts: dict[str, str]) -> None:
-    """Pages and files say this, and nothing else lies about."""
-    assert driven.shelf.by_name() == texts
-    assert driven.files() == {f"{name}.md": text for name, text in texts.items()}
-
-
-def kill_in(driven: Driven, name: str, *, is_after: bool = False, module: Any = Rows) -> None:
-    """Run until something is called, and die there, before or after it was done; then start again."""
-    whole = getattr(module, name)
-
-    def dying(*given: Any, **named: Any) -> None:
-        if is_after:
-            whole(*given, **named)
-        raise Killed
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, name, dying)
-        with pytest.raises(Killed):
-            driven.run(3.0)
-    driven.restart()
 
 
 DEATHS = [
