@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from clan_learnings import matching
 from clan_learnings.categories import category_of
-from clan_learnings.patterns import KEY
+from clan_learnings.patterns import counter
 from clan_learnings.recall.likeness import covering, judge, near_notes, telling_words
 from clan_learnings.recall.within import Within
 from clan_learnings.records import (
@@ -93,7 +93,7 @@ def draft_correction(
         "sureness": round(found.sureness, 3),
         "source": source,
     }
-    return [NewRecord(CORRECTIONS, record | about.fields()), Increment(KEY + found.slug)], found
+    return [NewRecord(CORRECTIONS, record | about.fields()), Increment(counter(found.slug))], found
 
 
 def find_pattern(memory: Memory, wrong: str, right: str, repo: str) -> Found:

@@ -9,6 +9,7 @@ from clan_learnings.names import Names, Successions, is_slug
 from clan_learnings.records import CORRECTIONS, OLD_NEWS_MS, PATTERNS, SUPERSESSIONS, Note
 from clan_learnings.tiers import is_hot
 from mesh.core.errors import UnknownId, UsageError
+from mesh.core.ids import named_digest
 from mesh.core.limits import TEXT_CHARS
 
 TYPE_CHECKING = False  # see `mesh`
@@ -18,10 +19,16 @@ if TYPE_CHECKING:
     from clan_learnings.settings import Settings
     from mesh.store.reading import Assigned, Reader
 
-KEY = "pattern:"  # before a slug: the key of its registers and of its counter
+KEY = "pattern:"  # before a slug: the key of its registers
+_LOGGED, _PURPOSE = "logged:", b"clan-mesh logged"  # before a hash of a slug: the key of its counter
 _SUPERSESSIONS = 10_000  # the newest so many are looked at
 _SHOWN = 10
 _SLACK_MS = 86_400_000  # mesh time may lag behind the clock of who writes
+
+
+def counter(slug: str) -> str:
+    """The key of what counts how often a pattern was logged. Counters outlive an erase, and a slug is made of what was said: so, no slug."""
+    return _LOGGED + named_digest(_PURPOSE, slug.encode("utf-8", "surrogatepass")).hex()[:32]
 
 
 class Standing:
@@ -172,7 +179,7 @@ class Patterns:
         own = eldest.pattern if eldest.pattern in names else min(names)
         made = Standing(own, names, corrections, records, self.superseded_by(names))
         made.is_global = any(name in self._global for name in names)
-        made.logged = sum(self._reader.total(KEY + name) for name in sorted(names))
+        made.logged = sum(self._reader.total(counter(name)) for name in sorted(names))
         made.rule = self._latest(self._rules, names) or made.rule
         made.topic = self._latest(self._topics, names) or made.topic
         ended = [said for name in sorted(names) if (said := self._archived.get(name)) is not None and said.value]

@@ -10,7 +10,7 @@ from clan_learnings.harvest.candidates import RULES, Candidate, Signal
 from clan_learnings.matching import Reading
 from clan_learnings.memory import Memory
 from clan_learnings.notebook import Sought, completed, find_pattern, named_pattern
-from clan_learnings.patterns import KEY
+from clan_learnings.patterns import counter
 from clan_learnings.pen import Pen
 from clan_learnings.recall.likeness import LINK, covering, likeness, near_notes
 from clan_learnings.recall.within import Within
@@ -63,7 +63,7 @@ def _draft_correction(
             return Drafted([], note.tag, found.slug)
     record = {"wrong": wrong, "right": right, "pattern": found.slug, "sureness": round(found.sureness, 3)}
     record |= _about(memory, candidate, signal, repo, pen, now_ms)
-    return Drafted([NewRecord(CORRECTIONS, record, signal.at_ms), Increment(KEY + found.slug)], pattern=found.slug)
+    return Drafted([NewRecord(CORRECTIONS, record, signal.at_ms), Increment(counter(found.slug))], pattern=found.slug)
 
 
 def _words(candidate: Candidate, signal: Signal) -> tuple[str, str]:

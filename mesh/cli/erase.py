@@ -3,8 +3,11 @@
 import os
 
 from clan_learnings.documents.beside import documents_beside
+from clan_learnings.matching import slug_of
 from clan_learnings.memory import Memory
+from clan_learnings.patterns import KEY
 from clan_learnings.pen import Pen
+from clan_learnings.records import CORRECTIONS, PATTERNS
 from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
@@ -45,6 +48,9 @@ def main(argv: list[str]) -> int:
     author = home.author(private=private)
     documents, own = _documents(store, tag), _authors(store, tag)
     authors = own | {body: node for document in documents for body, node in _authors(store, document).items()}
+    slug, others = _pattern(store, tag)
+    if slug and not others:  # what was said of the pattern alone is nobody's any more
+        authors |= dict(edits_of(store, KEY + slug))
     done = erase(home, author, authors, given.reason)
     removed = tuple(item for item in (tag, *documents) if item not in done.mine)
     if removed:
@@ -65,6 +71,7 @@ def main(argv: list[str]) -> int:
                 "waits": done.waits,
                 "sessions": sessions,
                 "documents": [text_id(document) for document in documents],
+                "pattern_left": slug if others else "",
             }
         )
     elif not done.waits:
@@ -74,12 +81,17 @@ def main(argv: list[str]) -> int:
             print(f"{what} {text_id(document)[:8]}, the learning that was made beside it, too")
     damaged = [home.file(name) for name in sorted(os.listdir(home.path)) if ".db.damaged-" in name]
     _tell_owed(home, tag, done, sessions, damaged)
+    if others:
+        tell(
+            f"mesh: its words made the name of a pattern, {plain(slug)}, and {number_of(others, 'other record')} still"
+            f" {'has' if others == 1 else 'have'} that name\n  next: if it must go, erase those too: mesh pattern show {plain(slug)}"
+        )
     if not finished:
         tell(
             "mesh: a running reader, or a full disk, is in the way of the last step\n"
             "  next: stop it, or make room; the next write, or mesh up, finishes the erase"
         )
-    return 0 if finished and not (done.left or damaged or done.waits) else EXIT_WAITING
+    return 0 if finished and not (done.left or damaged or done.waits or others) else EXIT_WAITING
 
 
 def _print(tag: bytes, done: Erased, edits: int) -> None:
@@ -132,6 +144,21 @@ def _documents(store: Store, tag: bytes) -> list[bytes]:
         record = provenance(store, tag).record
         memory = Memory(Reader(store.database.connection))
         return [note.tag for note in documents_beside(memory, tag, record if isinstance(record, dict) else None)]
+
+
+def _pattern(store: Store, tag: bytes) -> tuple[str, int]:
+    """The name of a pattern, if it is made of a record's words, and how many other records have it; none if there is no such name."""
+    with store.database.savepoint():
+        reader = Reader(store.database.connection)
+        entry = reader.entry(tag)
+        record = {} if entry is None else entry.record
+        slug = record.get("pattern")
+        if entry is None or type(slug) is not str or not slug:
+            return "", 0
+        wrong, right = record.get("wrong"), record.get("right")
+        if entry.log == CORRECTIONS and type(wrong) is str and type(right) is str and slug_of(wrong, right) != slug:
+            return "", 0
+        return (slug, reader.count_under(slug) - 1) if entry.log in (CORRECTIONS, PATTERNS) else ("", 0)
 
 
 def _authors(store: Store, tag: bytes) -> dict[bytes, bytes]:

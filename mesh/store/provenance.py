@@ -135,8 +135,8 @@ def _erasures(store: Store, tag: bytes) -> list[Event]:
     ]
 
 
-def edits_of(store: Store, tag: bytes) -> list[tuple[bytes, bytes]]:
-    """Tag and author of every unerased `set` on a record: their bodies quote it, so an erase must name them too."""
+def edits_of(store: Store, target: bytes | str) -> list[tuple[bytes, bytes]]:
+    """Tag and author of every unerased `set` on a record or key: their bodies quote it, so an erase must name them too."""
     found = []
     rows = store.database.run(
         "SELECT feeds.node, ops.hlc, ops.body FROM ops JOIN feeds USING(feed) WHERE ops.kind=? AND ops.body IS NOT NULL",
@@ -144,6 +144,6 @@ def edits_of(store: Store, tag: bytes) -> list[tuple[bytes, bytes]]:
     )
     for node, hlc, body in rows:
         parsed = parse(SET, hlc, body)
-        if isinstance(parsed, Set) and parsed.target == tag:
+        if isinstance(parsed, Set) and parsed.target == target:
             found.append((tag_of(node, digest(body)), node))
     return found

@@ -16,6 +16,7 @@ from clan_learnings.notebook import (
     draft_retraction,
     require_slug,
 )
+from clan_learnings.patterns import counter
 from clan_learnings.pen import Pen
 from clan_learnings.records import EDITABLE, About, Note
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
@@ -44,9 +45,9 @@ def live(book: Notebook, tag: bytes) -> Note:
 
 def correction(book: Notebook, wrong: str, right: str, **more: Any) -> dict[str, Any]:
     drafts, _ = draft_correction(book.memory(), wrong, right, About(repo=REPO, session="codex:1"), Pen(), **more)
-    (record, counter) = drafts
+    (record, counted) = drafts
     assert isinstance(record, NewRecord)
-    assert counter == Increment(f"pattern:{record.record['pattern']}")
+    assert counted == Increment(counter(record.record["pattern"]))
     return record.record
 
 

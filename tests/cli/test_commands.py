@@ -183,6 +183,29 @@ def test_an_export_replaces_nothing_but_files(alpha: Shell, tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir() if "part" in path.name) == []
 
 
+def test_an_erased_correction_leaves_no_word_of_it(alpha: Shell, tmp_path: Path) -> None:
+    """Its words made the name of a pattern, under which it was counted, and of which something was said."""
+    told = alpha.json("correct", "--wrong", "guessed it", "--right", "the door code is 482913 for Fleischmann")
+    alpha("pattern", "edit", told["pattern"], "--rule", "ask Fleischmann first", "--topic", "fleischmanns")
+    alpha("pattern", "archive", told["pattern"], "--reason", "482913 is over")
+    alpha("erase", told["id"], "--reason", "a code got in")
+    alpha("export", str(tmp_path / "bundle"))
+    places = [path for path in [*alpha.home.rglob("*"), tmp_path / "bundle"] if path.is_file()]
+    for word in (b"482913", b"fleischmann", b"Fleischmann"):
+        assert [path.name for path in places if word in path.read_bytes()] == []
+
+
+def test_an_erase_says_that_others_have_the_name_that_its_words_made(alpha: Shell) -> None:
+    """Until those are erased as well."""
+    wording = ("--wrong", "guessed it", "--right", "the door code is 482913 for Fleischmann")
+    first = alpha.json("correct", *wording, "--session", "codex:1")
+    second = alpha.json("correct", *wording, "--session", "codex:2")
+    assert first["pattern"] == second["pattern"]
+    alpha("erase", first["id"], "--reason", "a code got in", code=3)
+    assert f"{first['pattern']}, and 1 other record still has that name" in alpha.err
+    assert alpha.json("erase", second["id"], "--reason", "a code got in")["pattern_left"] == ""
+
+
 def test_private_records_leave_only_when_asked(alpha: Shell, beta: Shell, tmp_path: Path) -> None:
     """They are in no bundle, vector or root, and may not be mixed with shared ones."""
     alpha("op", "add", "notes", "shared")
