@@ -120,7 +120,8 @@ def _write(part: Part, old: bytes | None, text: str, new: bytes) -> str:
     try:
         settings_file.write(part.path, new, old)
     except Unusable:
-        settings_file.forget(backup)
+        if settings_file.read(part.path) != new:  # else somebody was faster with the same, and this is their backup
+            settings_file.forget(backup)
         raise
     settings_file.forget_backups(part.path, backup)
     return f"backup: {backup}" if backup else ""

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import select
 import signal
 import sys
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from mesh.sidecar.desk import Desk
 
 _LOG = "mcp.log"
+_HALF = rb"u[dD][89a-fA-F][0-9a-fA-F]{2}"
+_ESCAPES = re.compile(  # a pair, or a half, or any other
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(" + _HALF + rb")|.)", re.DOTALL
+)
 
 
 def main(argv: list[str]) -> int:
@@ -47,6 +52,7 @@ def _serve(home: str | None, agent: str, session: str) -> None:
     # Writes are transactions, so dying at once does no harm.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _start_log(home)  # before the SDK, which would log to stderr
+    _mend_input()
 
     import anyio
 
@@ -65,6 +71,29 @@ def _serve(home: str | None, agent: str, session: str) -> None:
         anyio.run(server.run_stdio_async)
     except* (BrokenPipeError, anyio.BrokenResourceError):
         pass  # the client is gone, and nobody is left to answer
+
+
+def _mend_input() -> None:
+    """What is left of a cut emoji is half a pair of escapes, which the SDK's parser refuses: whoever sent it would wait in vain.
+
+    So the SDK reads from a pipe of ours.
+    """
+    source, (reading, writing) = os.dup(0), os.pipe()
+    os.dup2(reading, 0)
+    os.close(reading)
+
+    def pass_on() -> None:
+        with suppress(BrokenPipeError), open(source, "rb") as lines, open(writing, "wb") as pipe:
+            for line in lines:
+                pipe.write(mended(line))
+                pipe.flush()
+
+    threading.Thread(target=pass_on, daemon=True).start()
+
+
+def mended(line: bytes) -> bytes:
+    """A line of JSON, with a replacement character for every escape that is half a pair."""
+    return _ESCAPES.sub(lambda found: b"\\ufffd" if found[1] else found[0], line) if b"\\u" in line else line
 
 
 def _end_unread(wire: int, at_work: threading.Lock) -> None:

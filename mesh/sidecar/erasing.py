@@ -65,7 +65,8 @@ def wipe_erased(home: Home) -> None:
         return
     try:
         touches = Touches(reader.connection)
-        if type(before) is dict and touches.progress()["erased"] == before.get("erased"):
+        now = touches.progress()
+        if type(before) is dict and all(now[name] == before.get(name) for name in ("erased", "erasures")):
             return
         found = touches.since(before) if type(before) is dict else None
     finally:

@@ -109,14 +109,14 @@ def scrub(database: Database) -> bool:
     from shutil import rmtree  # brings three compressors with it
 
     rmtree(os.path.join(os.path.dirname(database.path), "recall", "words"), ignore_errors=True)
-    for end in ("", "-wal", "-shm"):  # half a repair is a copy too
-        with suppress(FileNotFoundError):
-            os.unlink(f"{database.path}.repairing{end}")
     try:
         # Not while a reader is in the way: each try would leave a WAL as large as the file.
         if not database.checkpoint():
             return False
         with database.writing(durable=False):
+            for end in ("", "-wal", "-shm"):  # half a repair is a copy too; a whole one has the lock
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{database.path}.repairing{end}")
             for table in ("words", "page_words"):
                 # A record of our own makes two segments at least: one alone would not be merged, so not rewritten.
                 database.run(f"INSERT INTO {table}(rowid, text) VALUES(0, 'scrub')")

@@ -131,6 +131,7 @@ def _copy_local(run: Run, store: Store) -> None:
         ("invite_uses", "SELECT invite, node, at_ms FROM invite_uses"),
         ("page_folders", "SELECT folder, prefix FROM page_folders"),
         ("page_files", "SELECT folder, path, page, page_text, file_hash, style FROM page_files"),
+        ("page_wiped", "SELECT id FROM page_wiped"),  # what these still hold of what was erased
         ("meta", "SELECT key, value FROM meta WHERE key='left'"),
     ):
         rows: list[tuple[object, ...]] = []

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mesh.store.database import Run
 
 MOST = 20_000  # operations looked at; who has missed more goes through everything
-_ERASED = 5_000  # as many are remembered by their numbers
+_ERASED = 50_000  # as many are remembered by their numbers
 _WITNESS_CHARS = 16  # of the hash of a feed's last body, in hexadecimal: bodies are salted, so it names the history
 
 
@@ -68,7 +68,8 @@ class Touches:
         feeds = {}
         for number, node, epoch, seq in self._run("SELECT feed, node, epoch, seq FROM feeds WHERE seq>0"):
             feeds[(node + epoch).hex()] = [seq, self._witness(number, seq)]
-        return {"feeds": feeds, "erased": self._erased()}
+        count = int(self._run("SELECT count(*) FROM erased_bodies").get)
+        return {"feeds": feeds, "erased": self._erased(), "erasures": count}
 
     def since(self, before: dict[str, Any]) -> Touched | None:
         """What has changed since then; None if that cannot be said, or is too much."""

@@ -230,6 +230,18 @@ def test_repair_saves_everything_when_nothing_is_damaged(home: Home) -> None:
     assert asked(home.path, "status")["root"] == root
 
 
+def test_repair_keeps_what_is_owed_to_files_of_pages(home: Home) -> None:
+    """What is remembered of them may hold an erased text, until it is cleaned."""
+    store = home.store()
+    with store.database.writing(durable=True):
+        store.database.run("INSERT INTO page_wiped VALUES(?)", (bytes(32),))
+    store.close()
+    done(home.path, "repair")
+    store = home.store()
+    assert store.database.run("SELECT id FROM page_wiped").fetchall() == [(bytes(32),)]
+    store.close()
+
+
 def test_repair_keeps_what_waits(home: Home, tmp_path: Path) -> None:
     """Operations of a node without a certificate wait; a repair does not throw them away."""
     other = create_home(os.fspath(tmp_path / "other"), "other", home.mesh)

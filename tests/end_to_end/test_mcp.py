@@ -346,6 +346,18 @@ def test_a_call_under_way_is_finished_when_the_input_ends(home: Path, process: "
     assert texts(home) == ["said while hanging up"]
 
 
+def test_half_of_an_emoji_is_answered_like_any_text(home: Path, process: "subprocess.Popen[str]") -> None:
+    """Clients that cut texts send such escapes; one that is itself escaped, and a whole pair, stay as they are."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    call = r'{"name":"record_discovery","arguments":{"text":"cut \ud83d here, \\ud800 and \ud83d\ude00 not"}}'
+    process.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    process.stdin.write(f'{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{call}}}\n')
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == 2
+    assert texts(home) == ["cut \ufffd here, \\ud800 and \U0001f600 not"]
+
+
 def test_the_server_ends_when_nobody_reads_its_answers(process: "subprocess.Popen[str]") -> None:
     """Though its input stays open: a half-dead client keeps no server alive."""
     assert process.stdin is not None

@@ -70,6 +70,22 @@ def test_erased_records_are_named_by_their_tags(tmp_path: Path) -> None:
         assert touches.since(before) is None
 
 
+def test_an_erasure_more_is_another_state_also_where_not_all_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who wipes what was erased since must not take it for the same."""
+    monkeypatch.setattr(touched, "_ERASED", 2)
+    with open_author(tmp_path, CLAN, OWN) as author:
+        touches = started(author)
+        tags = author.append([NewRecord("log", {"text": str(number)}) for number in range(4)]).tags
+        author.merge_statements([CLAN.erase(OWN, tag).encode() for tag in tags[:3]])
+        before = touches.progress()
+        author.merge_statements([CLAN.erase(OWN, tags[3]).encode()])
+        assert touches.progress()["erased"] == before["erased"]
+        assert touches.progress() != before
+        assert touches.since(before) is None
+
+
 @pytest.mark.parametrize(
     "before", [{}, {"feeds": 1, "erased": []}, {"feeds": {"zz": [1, "x"]}, "erased": []}, {"feeds": {}}]
 )

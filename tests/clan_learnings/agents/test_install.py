@@ -541,6 +541,27 @@ def test_a_file_that_changes_meanwhile_is_left_alone(home: Path, monkeypatch: py
     assert list(file.parent.glob("*.bak")) == []
 
 
+def test_two_installs_at_once_lose_no_backup(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who comes second finds the file changed, by the same bytes: the backup is that of the first."""
+    from clan_learnings.agents import settings_file
+
+    file, before = home / ".claude/settings.json", '{\n  "hooks": {\n  },\n  "permissions": {"allow": [ ]}\n}\n'
+    file.write_text(before)
+    back_up, is_second = settings_file.back_up, [False]
+
+    def overtaken(path: str, without_us: bytes, written: bytes) -> str:
+        if path == str(file) and not is_second[0]:
+            is_second[0] = True
+            install(["claude-code"], user(home))
+        return back_up(path, without_us, written)
+
+    monkeypatch.setattr(settings_file, "back_up", overtaken)
+    outcomes = install(["claude-code"], user(home))
+    assert outcomes[0].note == "another program changed it just now"
+    uninstall(["claude-code"], user(home))
+    assert file.read_text() == before
+
+
 def test_a_skill_without_our_mark_is_a_persons(home: Path) -> None:
     """It is neither overwritten nor taken away; one with the mark is written anew."""
     install(["claude-code"], user(home))
