@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from _signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask  # built in; `signal` would be loaded from a file
 
 from mesh.core.errors import AmbiguousId, MeshError, UsageError
 
@@ -185,7 +186,12 @@ def _unexpected(error: Exception) -> MeshError:
 
 
 def _command(name: str) -> Callable[[list[str]], int]:
-    module = __import__(f"mesh.cli.{COMMANDS[name][0]}", fromlist=["main"])
+    """Not interrupted while it is loaded: a library that is half initialised may crash instead of ending."""
+    before = pthread_sigmask(SIG_BLOCK, (SIGINT,))
+    try:
+        module = __import__(f"mesh.cli.{COMMANDS[name][0]}", fromlist=["main"])
+    finally:
+        pthread_sigmask(SIG_SETMASK, before)
     command: Callable[[list[str]], int] = module.main
     return command
 

@@ -37,6 +37,12 @@ def _home(status: dict[str, Any], recovery_key: str | None) -> Iterator[Finding]
             "an erase is not finished: a reader, or a full disk, was in the way",
             "stop long readers or free space; mesh up finishes it",
         )
+    for record in status["erased_edits"]:
+        yield Finding(
+            "edit of what is erased",
+            f"{record[:8]} was erased, and an edit that was made at the same time may still have its text",
+            f"erase it once more: mesh erase {record[:16]} --reason REASON",
+        )
     if not status["certified"]:
         yield Finding(
             "not admitted",

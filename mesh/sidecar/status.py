@@ -1,6 +1,7 @@
 """What a node says about itself: identity, root, feeds, counts, what waits. Reads only."""
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from mesh.core import clock
@@ -80,9 +81,15 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
             "waiting": waiting,
             "damaged_copies": sorted(name for name in os.listdir(home.path) if ".db.damaged-" in name),
             "scrub_owed": count("SELECT 1 FROM meta WHERE key='scrub'").get is not None,
+            "erased_edits": _erased_edits(count("SELECT DISTINCT target FROM registers"), trust.erased_tags()),
             "db_bytes": _size(home.file("mesh.db")),
             "sidecar": running(home),
         }
+
+
+def _erased_edits(targets: Iterable[tuple[object]], erased: frozenset[bytes]) -> list[str]:
+    """Records whose text is erased, but not an edit of it: whoever erased it had not heard of that."""
+    return sorted(text_id(target) for (target,) in targets if isinstance(target, bytes) and target in erased)
 
 
 def _size(path: str) -> int:

@@ -2,12 +2,14 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mesh.cli.main import run
+from mesh import cli
+from mesh.cli.main import COMMANDS, run
 from tests.clan_learnings.redaction_examples import fake
 
 
@@ -204,6 +206,40 @@ def test_an_erase_says_that_others_have_the_name_that_its_words_made(alpha: Shel
     alpha("erase", first["id"], "--reason", "a code got in", code=3)
     assert f"{first['pattern']}, and 1 other record still has that name" in alpha.err
     assert alpha.json("erase", second["id"], "--reason", "a code got in")["pattern_left"] == ""
+
+
+def test_a_command_is_not_interrupted_while_it_is_loaded(
+    alpha: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But right after it."""
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "loaded_slowly.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nmain = lambda argv: 0\n"
+    )
+    monkeypatch.setattr(cli, "__path__", [*cli.__path__, str(folder)])
+    monkeypatch.setitem(COMMANDS, "slow", ("loaded_slowly", "Is interrupted."))
+    with pytest.raises(KeyboardInterrupt):
+        alpha("slow")
+    assert hasattr(sys.modules["mesh.cli.loaded_slowly"], "main")
+
+
+def test_an_edit_that_an_eraser_had_not_heard_of_is_said_and_erased_by_a_second_erase(
+    alpha: Shell, beta: Shell, tmp_path: Path
+) -> None:
+    """Both were written at the same time; the edit repeats the text."""
+    alpha("admit", beta.json("status")["node"])
+    made = alpha.json("discover", "the pin is 4711zebra, aks bob")["id"]
+    carry(alpha, beta, tmp_path)
+    beta("edit", made, "--text", "the pin is 4711zebra, ask bob")
+    alpha("erase", made, "--reason", "a pin got in")
+    assert alpha.json("status")["erased_edits"] == []
+    carry(beta, alpha, tmp_path)
+    assert [item[:8] for item in alpha.json("status")["erased_edits"]] == [made[:8]]
+    assert "edit of what is erased" in alpha("doctor", code=3)
+    alpha("erase", made, "--reason", "a pin got in")
+    assert alpha.json("status")["erased_edits"] == []
+    assert [path.name for path in alpha.home.rglob("*") if path.is_file() and b"4711zebra" in path.read_bytes()] == []
 
 
 def test_private_records_leave_only_when_asked(alpha: Shell, beta: Shell, tmp_path: Path) -> None:

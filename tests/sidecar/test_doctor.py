@@ -19,6 +19,7 @@ STATUS: dict[str, Any] = {
     "can_link": True,
     "damaged_copies": [],
     "scrub_owed": False,
+    "erased_edits": [],
     "waiting": [],
     "counts": {"strays": 0, "held_statements": 0, "ignored": 0},
 }
@@ -59,6 +60,7 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
     [
         ({"damaged_copies": ["mesh.db.damaged-1"]}, "damaged copy"),
         ({"scrub_owed": True}, "unfinished erase"),
+        ({"erased_edits": ["a" * 52]}, "edit of what is erased"),
         ({"certified": False}, "not admitted"),
         ({"can_link": False}, "no certificate"),
         ({"waiting": waiting("no certificate", clipped=False)}, "unknown author"),
