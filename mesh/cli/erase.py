@@ -48,7 +48,7 @@ def main(argv: list[str]) -> int:
     author = home.author(private=private)
     documents, own = _documents(store, tag), _authors(store, tag)
     authors = own | {body: node for document in documents for body, node in _authors(store, document).items()}
-    slug, others = _pattern(store, tag)
+    slug, others = _pattern(store, tag, documents)
     if slug and not others:  # what was said of the pattern alone is nobody's any more
         authors |= dict(edits_of(store, KEY + slug))
     done = erase(home, author, authors, given.reason)
@@ -146,8 +146,8 @@ def _documents(store: Store, tag: bytes) -> list[bytes]:
         return [note.tag for note in documents_beside(memory, tag, record if isinstance(record, dict) else None)]
 
 
-def _pattern(store: Store, tag: bytes) -> tuple[str, int]:
-    """The name of a pattern, if it is made of a record's words, and how many other records have it; none if there is no such name."""
+def _pattern(store: Store, tag: bytes, documents: list[bytes]) -> tuple[str, int]:
+    """The name of a pattern, if it is made of a record's words, and how many records have it that stay; none if there is no such name."""
     with store.database.savepoint():
         reader = Reader(store.database.connection)
         entry = reader.entry(tag)
@@ -158,7 +158,9 @@ def _pattern(store: Store, tag: bytes) -> tuple[str, int]:
         wrong, right = record.get("wrong"), record.get("right")
         if entry.log == CORRECTIONS and type(wrong) is str and type(right) is str and slug_of(wrong, right) != slug:
             return "", 0
-        return (slug, reader.count_under(slug) - 1) if entry.log in (CORRECTIONS, PATTERNS) else ("", 0)
+        if entry.log not in (CORRECTIONS, PATTERNS):
+            return "", 0
+        return slug, len({found.tag for found in reader.of_pattern(slug)} - {tag, *documents})
 
 
 def _authors(store: Store, tag: bytes) -> dict[bytes, bytes]:
