@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from _signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask  # built in; `signal` would be loaded from a file
+
+# Built in; `signal` would be loaded from a file.
+from _signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask  # type: ignore[import-not-found]
 
 from mesh.core.errors import AmbiguousId, MeshError, UsageError
 
