@@ -7,7 +7,7 @@ from clan_learnings.matching import slug_of
 from clan_learnings.memory import Memory
 from clan_learnings.patterns import KEY
 from clan_learnings.pen import Pen
-from clan_learnings.records import CORRECTIONS, PATTERNS
+from clan_learnings.records import CORRECTIONS, PATTERNS, Note
 from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
@@ -151,14 +151,11 @@ def _pattern(store: Store, tag: bytes, documents: list[bytes]) -> tuple[str, int
     with store.database.savepoint():
         reader = Reader(store.database.connection)
         entry = reader.entry(tag)
-        record = {} if entry is None else entry.record
-        slug = record.get("pattern")
-        if entry is None or type(slug) is not str or not slug:
+        if entry is None or entry.log not in (CORRECTIONS, PATTERNS):
             return "", 0
-        wrong, right = record.get("wrong"), record.get("right")
-        if entry.log == CORRECTIONS and type(wrong) is str and type(right) is str and slug_of(wrong, right) != slug:
-            return "", 0
-        if entry.log not in (CORRECTIONS, PATTERNS):
+        note = Note(entry, {})
+        slug = note.pattern
+        if not slug or (entry.log == CORRECTIONS and slug_of(note.word("wrong"), note.word("right")) != slug):
             return "", 0
         return slug, len({found.tag for found in reader.of_pattern(slug)} - {tag, *documents})
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mesh.sidecar.desk import Desk
 
 _LOG = "mcp.log"
-_HALF = rb"u[dD][89a-fA-F][0-9a-fA-F]{2}"
-_ESCAPES = re.compile(  # a pair, or a half, or any other
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(" + _HALF + rb")|.)", re.DOTALL
+# A pair, or half of one, or any other.
+_ESCAPES = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
 
 

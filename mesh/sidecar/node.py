@@ -129,10 +129,11 @@ class Node:
         state = library.everything()
         cards = [card for card in (Card(*kept) for kept in shelf.all()) if is_sound(card)]
         self._notary = Notary(self.home, cards, lambda: library.trust, self._clock.now_ms)
-        for subject in self._notary.forget_ahead():
+        ahead = self._notary.forget_ahead()
+        for subject in ahead:
             log.warning("a certificate of a clock that was ahead is made anew of=%s", text_id(subject)[:8])
             shelf.drop(CERTIFICATE, subject)
-            cards = [card for card in cards if (card.kind, card.subject) != (CERTIFICATE, subject)]
+        cards = [card for card in cards if card.kind != CERTIFICATE or card.subject not in ahead]
         for card in self._notary.due():
             if shelf.keep(*card):  # else a newer one is known, though our clock says otherwise
                 self._notary.keep(card)

@@ -46,6 +46,7 @@ class Notary:
         self._trust = trust
         self._clock = clock
         self._certificates: dict[bytes, bytes] = {}
+        self._chain: list[bytes] = []  # of our own, the last that was whole
         for card in cards:
             self.keep(card)
 
@@ -88,7 +89,8 @@ class Notary:
 
     def credentials(self) -> Credentials | None:
         """What this node shows on a link, if it has been given a certificate."""
-        chain = chain_for(self._home.node, self._certificates)
+        # While one above ours has another name already, and ours is not made anew yet, what we had is what others can follow.
+        chain = self._chain = chain_for(self._home.node, self._certificates) or self._chain
         if not chain:
             return None
         anchors = [self._certificates[key] for key in self._anchors() if key in self._certificates]
@@ -126,14 +128,14 @@ class Notary:
             if card is not None:
                 yield card
 
-    def forget_ahead(self) -> list[bytes]:
+    def forget_ahead(self) -> set[bytes]:
         """Forget what we made while our clock was far ahead and may make anew: nobody takes it, and nothing earlier would replace it.
 
         Returns about whom.
         """
         trust = self._trust()
         found = [key for key, data in self._certificates.items() if self._is_ahead(read(data))]
-        ahead = [key for key in found if self._issuer_for(key, trust) is not None]
+        ahead = {key for key in found if self._issuer_for(key, trust) is not None}
         for key in ahead:
             del self._certificates[key]
         return ahead

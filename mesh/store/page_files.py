@@ -29,7 +29,7 @@ class FileRow(NamedTuple):
         return self.page_text if self.file_text is None else self.file_text
 
 
-class Trade(NamedTuple):
+class Renaming(NamedTuple):
     """A file that is about to get another name, or two that trade theirs, with the numbers that their disk has for them: these go along."""
 
     path: str
@@ -51,7 +51,7 @@ class Files:
         self._run: Run = database.connection.execute
         self._folder = folder
         self._read = read
-        self._trade = f"trade:{folder}"
+        self._renaming = f"renaming:{folder}"
 
     def get(self, path: str) -> FileRow | None:
         """The row of a file."""
@@ -75,7 +75,7 @@ class Files:
             self._run("DELETE FROM page_files WHERE folder=? AND path=?", (self._folder, path))
 
     def move(self, path: str, to: str) -> None:
-        """A file has another name. If that was another file's, that one has the old name now: a trade, which is over.
+        """A file has another name. If that was another file's, that one has the old name now. A renaming is over with that.
 
         All of it is remembered, or nothing.
         """
@@ -85,22 +85,22 @@ class Files:
             self._run("DELETE FROM page_files WHERE folder=? AND path IN (?,?)", (self._folder, path, to))
             for old, *said in found:
                 self._run("INSERT INTO page_files VALUES(?,?,?,?,?,?)", (self._folder, names[old], *said))
-            self._run("DELETE FROM meta WHERE key=?", (self._trade,))
+            self._run("DELETE FROM meta WHERE key=?", (self._renaming,))
 
-    def begin(self, trade: Trade) -> None:
+    def begin(self, renaming: Renaming) -> None:
         """Files are about to get other names. On disk when this returns: the disk may be sooner done with the names than with rows."""
         with self._database.writing(durable=True):
-            self._run("INSERT OR REPLACE INTO meta VALUES(?,?)", (self._trade, pack([*trade])))
+            self._run("INSERT OR REPLACE INTO meta VALUES(?,?)", (self._renaming, pack([*renaming])))
 
-    def begun(self) -> Trade | None:
-        """A trade that is not over."""
-        found = self._run("SELECT value FROM meta WHERE key=?", (self._trade,)).get
-        return None if found is None else Trade(*unpack(found))
+    def begun(self) -> Renaming | None:
+        """A renaming that is not over."""
+        found = self._run("SELECT value FROM meta WHERE key=?", (self._renaming,)).get
+        return None if found is None else Renaming(*unpack(found))
 
     def give_up(self) -> None:
-        """Nothing came of the trade."""
+        """Nothing came of it."""
         with self._database.writing(durable=False):
-            self._run("DELETE FROM meta WHERE key=?", (self._trade,))
+            self._run("DELETE FROM meta WHERE key=?", (self._renaming,))
 
     def _row(self, found: Sequence[Any]) -> FileRow:
         path, page, page_text, known, style = found

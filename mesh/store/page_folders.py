@@ -49,10 +49,8 @@ class Folders:
                     )
             self._run("INSERT INTO page_folders VALUES(?,?)", (folder, prefix))
             before = self._run("DELETE FROM meta WHERE key=? RETURNING value", (f"watched:{folder}",)).get
-            if before not in (
-                None,
-                prefix,
-            ):  # its files were those of other pages: they stay, and become pages like any others
+            # Its files were those of other pages: they stay, and become pages like any others.
+            if before not in (None, prefix):
                 self._run("DELETE FROM page_files WHERE folder=?", (folder,))
             # Of an earlier time it was watched. A page that was removed since does not take its file along.
             self._run("DELETE FROM page_files WHERE folder=? AND page IN (SELECT tag FROM removals)", (folder,))

@@ -7,7 +7,7 @@ import pytest
 
 from mesh.core.draft import NewRecord, Removal
 from mesh.store.author import Author
-from mesh.store.page_files import FileRow, Files, Trade, pay_scrub, wiped
+from mesh.store.page_files import FileRow, Files, Renaming, pay_scrub, wiped
 from mesh.store.page_folders import Folders
 from tests.worlds import Clan, open_author
 
@@ -54,16 +54,16 @@ def test_a_row_is_given_another_path(author: Author) -> None:
     assert elsewhere.all() == [ROW, other]
 
 
-def test_a_trade_is_remembered_until_it_is_over(author: Author) -> None:
+def test_a_renaming_is_remembered_until_it_is_over(author: Author) -> None:
     """For each folder one; rows and the end of it are written together."""
-    trade = Trade("a.md", 2**63 + 5, "b.md", 7)
+    begun = Renaming("a.md", 2**63 + 5, "b.md", 7)
     files, others = Files(author.store.database, "/notes"), Files(author.store.database, "/elsewhere")
     assert files.begun() is None
-    files.begin(trade)
-    others.begin(trade)
-    assert Files(author.store.database, "/notes").begun() == trade
+    files.begin(begun)
+    others.begin(begun)
+    assert Files(author.store.database, "/notes").begun() == begun
     files.move("a.md", "b.md")
-    assert (files.begun(), others.begun()) == (None, trade)
+    assert (files.begun(), others.begun()) == (None, begun)
     others.give_up()
     assert others.begun() is None
 

@@ -4,7 +4,6 @@ Shared by those who take from files and those who write to them; what is done ab
 """
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -13,8 +12,8 @@ from mesh.core.errors import MeshError
 from mesh.pages.names import path_of
 from mesh.sidecar.pages import swap
 from mesh.sidecar.pages.folder import Folder
-from mesh.sidecar.pages.saved import Content, Stamp, read
-from mesh.store.page_files import FileRow, Trade
+from mesh.sidecar.pages.saved import Stamp
+from mesh.store.page_files import FileRow, Renaming
 
 if TYPE_CHECKING:
     from mesh.sidecar.pages.book import Book, PageInfo
@@ -42,16 +41,16 @@ class Remembered(Protocol):
         """Forget a row, if there is one."""
 
     def move(self, path: str, to: str) -> None:
-        """Give a row another path; the one that had it gets the old one. At once; a trade is over with that."""
+        """Give a row another path; the one that had it gets the old one. At once; a renaming is over with that."""
 
-    def begin(self, trade: Trade) -> None:
-        """Two files are about to take each other's names. On disk when this returns."""
+    def begin(self, renaming: Renaming) -> None:
+        """Files are about to get other names. On disk when this returns."""
 
-    def begun(self) -> Trade | None:
-        """A trade that is not over."""
+    def begun(self) -> Renaming | None:
+        """A renaming that is not over."""
 
     def give_up(self) -> None:
-        """Nothing came of the trade."""
+        """Nothing came of it."""
 
     def all(self) -> list[FileRow]:
         """Every row."""
@@ -71,18 +70,6 @@ class Lingering:
         self.is_other = False  # it says what was not known when it was replaced, and has not been saved yet
 
 
-def _text(path: str) -> str:
-    try:
-        _, content = read(path)
-    except OSError:
-        return ""
-    return content.text if isinstance(content, Content) else ""
-
-
-def _shared_lines(one: str, other: str) -> int:
-    return (Counter(one.split("\n")) & Counter(other.split("\n"))).total()
-
-
 class Accord:
     """The state of one mirror."""
 
@@ -94,7 +81,7 @@ class Accord:
         self.editor = editor
         self.prefix = prefix + "/" if prefix else ""
         self.say = say
-        self._remembered = remembered
+        self.remembered = remembered
         self._unwritten: list[Callable[[], None]] = []  # what could not be remembered yet, in its order
         self.rows = {row.path: row for row in remembered.all()}
         self._paths = {row.page: row.path for row in self.rows.values()}
@@ -120,12 +107,12 @@ class Accord:
         self.rows[row.path] = row
         self._paths[row.page] = row.path
         if not any(item.is_other and item.path == row.path for item in self.lingering):
-            self._write(lambda: self._remembered.put(row))
+            self._write(lambda: self.remembered.put(row))
 
     def forget(self, path: str) -> None:
         """A file is no page's any more."""
         self._leave(path)
-        self._write(lambda: self._remembered.drop(path))
+        self._write(lambda: self.remembered.drop(path))
 
     def move(self, path: str, to: str) -> FileRow:
         """A file has another name. If that was another file's, this one has the old name now."""
@@ -143,61 +130,8 @@ class Accord:
         unread = {new for old, new in names.items() if old in self.unseen}
         self.unseen = (self.unseen - names.keys()) | unread
         # Last: the files have these names, whether that can be written or not.
-        self._write(lambda: self._remembered.move(path, to))
+        self._write(lambda: self.remembered.move(path, to))
         return self.rows[to]
-
-    def rename(self, path: str, to: str) -> None:
-        """Give a file another name; if that is another file's, they trade. Rows have yet to follow.
-
-        Said beforehand, so that the next start can tell whether it was done.
-        """
-        is_trade, stamp, other = to in self.rows, self.folder.stamp(path), self.folder.stamp(to)
-        if stamp is None or (is_trade and other is None):
-            raise FileNotFoundError(path if stamp is None else to)
-        self.write_rows()
-        self._remembered.begin(Trade(path, stamp.inode, to, other.inode if is_trade and other is not None else 0))
-        try:
-            (swap.exchange if is_trade else swap.move)(self.folder.full(path), self.folder.full(to))
-        except OSError:
-            self._remembered.give_up()
-            raise
-
-    def end_trade(self) -> None:
-        """For the start: if we were killed while files got other names, their rows follow, or the names stay as they are."""
-        self.write_rows()  # if this was tried before
-        trade = self._remembered.begun()
-        if trade is None:
-            return
-        if self._is_exchanged(trade) if trade.other_inode else self._is_moved(trade):
-            self.move(trade.path, trade.other)
-        else:
-            self._remembered.give_up()
-
-    def _is_exchanged(self, trade: Trade) -> bool:
-        one, other = self.folder.full(trade.path), self.folder.full(trade.other)
-        swap.finish_exchange(one, other)
-        row, other_row = self.rows.get(trade.path), self.rows.get(trade.other)
-        if row is None or other_row is None:
-            return False
-        stamps = self.folder.stamp(trade.path), self.folder.stamp(trade.other)
-        numbers = [0 if stamp is None else stamp.inode for stamp in stamps]
-        if numbers in ([trade.inode, trade.other_inode], [trade.other_inode, trade.inode]):
-            return numbers[0] == trade.other_inode
-        # One was saved since, as a new file, and a disk gives numbers out again: what they say has to tell.
-        there, here = _text(one), _text(other)
-        crossed = _shared_lines(there, other_row.known) + _shared_lines(here, row.known)
-        return crossed > _shared_lines(there, row.known) + _shared_lines(here, other_row.known)
-
-    def _is_moved(self, trade: Trade) -> bool:
-        stamp, other = self.folder.stamp(trade.path), self.folder.stamp(trade.other)
-        if trade.path not in self.rows or trade.other in self.rows or other is None:
-            return False
-        if stamp is not None and stamp.inode == other.inode == trade.inode:
-            # Two names of one file, where it takes two steps: take the second. A disk that knows no case has only one.
-            if os.lstat(self.folder.full(trade.path)).st_nlink > 1:
-                swap.remove(self.folder.full(trade.path))
-            return True
-        return stamp is None or other.inode == trade.inode
 
     def write_rows(self) -> None:
         """What could not be remembered when it happened: rows go by paths, so each is written in its turn, or none."""

@@ -6,7 +6,7 @@ to it and none is lost. So it does not matter how often, how late or after what 
 
 from typing import TYPE_CHECKING
 
-from mesh.sidecar.pages import strays
+from mesh.sidecar.pages import renaming, strays
 from mesh.sidecar.pages.accord import EMPTY_SECONDS, QUIET_SECONDS, Accord, Remembered, Say
 from mesh.sidecar.pages.putting import Putting
 from mesh.sidecar.pages.taking import Taking, candidates
@@ -75,7 +75,7 @@ class Mirror:
     def _look(self, now: float) -> None:
         accord, folder = self._accord, self._accord.folder
         if not self._is_started:
-            accord.end_trade()
+            renaming.finish(accord)
         is_other = folder.look(now)
         if is_other:
             accord.say("warning", f"the folder {folder.path} was gone or replaced; the files of its pages are restored")

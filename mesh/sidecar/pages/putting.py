@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mesh.pages.merging import merge
 from mesh.sidecar.pages import swap
 from mesh.sidecar.pages.accord import QUIET_SECONDS, Accord
+from mesh.sidecar.pages.renaming import rename
 from mesh.sidecar.pages.saved import Content, encoded, same
 from mesh.store.page_files import FileRow
 
@@ -53,9 +54,8 @@ class Putting:
             accord.forget(path)
             return
         text = accord.book.read(info).text
-        swap.add(
-            accord.folder.full(path), encoded(text, row.style)
-        )  # if something is in the way, nobody has removed the page
+        # If something is in the way, that is said: nobody has removed the page.
+        swap.add(accord.folder.full(path), encoded(text, row.style))
         accord.missing.discard(path)
         accord.to_restore.discard(path)
         accord.owed.add(row.page)  # its page may have another name by now
@@ -102,18 +102,15 @@ class Putting:
 
     def _move(self, row: FileRow, target: str) -> FileRow | None:
         """The file follows its page's name, with all that was typed into it. None: something is in the way."""
-        accord, folder = self._accord, self._accord.folder
+        accord = self._accord
         if target in accord.missing:
             return None
         if any(item.is_other and item.path in (row.path, target) for item in accord.lingering):
             return None  # what was typed into a file that was replaced is found again by the name it had
-        os.makedirs(os.path.dirname(folder.full(target)), exist_ok=True)
         try:
-            accord.rename(row.path, target)
+            return rename(accord, row.path, target)
         except (FileExistsError, FileNotFoundError):
             return None
-        folder.prune(row.path)
-        return accord.move(row.path, target)
 
     def _bring(self, row: FileRow, text: str) -> bool:
         """The page says `text` now: make the same change to its file."""

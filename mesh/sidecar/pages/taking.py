@@ -150,9 +150,8 @@ class Taking:
         info = self._pages.get(found[0].page) if found else None
         if info is None:
             return None
-        if (
-            accord.target(info) == path
-        ):  # it was on its way there, and its page may be shown under a name that nobody could give it
+        if accord.target(info) == path:
+            # It was on its way there. Its page may be shown under a name that nobody could give it.
             return accord.move(found[0].path, path)
         try:
             name = checked(accord.prefix + name_of(path))

@@ -11,7 +11,7 @@ from mesh.core.tuples import NamedTuple
 from mesh.pages.merging import merge
 from mesh.pages.names import Named, checked, shown
 from mesh.sidecar.pages.mirror import FileRow, Mirror
-from mesh.store.page_files import Trade
+from mesh.store.page_files import Renaming
 
 
 class Info(NamedTuple):
@@ -112,7 +112,7 @@ class Rows:
 
     def __init__(self) -> None:
         self.rows: dict[str, FileRow] = {}
-        self.trade: Trade | None = None
+        self.renaming: Renaming | None = None
 
     def get(self, path: str) -> FileRow | None:
         return self.rows.get(path)
@@ -127,16 +127,16 @@ class Rows:
         names = {path: to, to: path}
         moved = [self.rows.pop(old)._replace(path=new) for old, new in names.items() if old in self.rows]
         self.rows |= {row.path: row for row in moved}
-        self.trade = None
+        self.renaming = None
 
-    def begin(self, trade: Trade) -> None:
-        self.trade = trade
+    def begin(self, renaming: Renaming) -> None:
+        self.renaming = renaming
 
-    def begun(self) -> Trade | None:
-        return self.trade
+    def begun(self) -> Renaming | None:
+        return self.renaming
 
     def give_up(self) -> None:
-        self.trade = None
+        self.renaming = None
 
     def all(self) -> list[FileRow]:
         return list(self.rows.values())
