@@ -58,7 +58,7 @@ class Standing:
         self.records = records  # the pattern records, oldest first
         self.superseded_by = superseded_by
         self.archived = ""
-        self.further: int | None = None  # sessions since it was archived; None if it was not
+        self.further: int | None = None  # sessions that came to it after it was archived; None if it was not
         self.is_global = False
         self.logged = 0
         newest = corrections[-1] if corrections else None
@@ -186,7 +186,8 @@ class Patterns:
         if ended:
             last = max(ended, key=lambda said: said.at)
             made.archived = last.value if type(last.value) is str else "archived"
-            made.further = len(_sessions(note for note in corrections if note.stamp > last.at))
+            before = _sessions(note for note in corrections if note.stamp <= last.at)
+            made.further = len(_sessions(corrections) - before)
         return made
 
     def eldest(self, slug: str) -> Note | None:
@@ -206,15 +207,29 @@ class Patterns:
         if known is None:
             if not is_slug(slug):
                 known = False
-            elif slug in self._names or slug in self._moved_to or slug in self._left:
+            elif self._is_special(slug):
                 known = self._is_hot_special(slug)
             else:
-                said = self._archived.get(slug)
-                after = said.at if said is not None and said.value else -1
-                enough = self._reader.sessions(slug, CORRECTIONS, after) >= self._settings.hot_at
+                enough = self._reader.sessions(slug, CORRECTIONS, self._archived_at(slug)) >= self._settings.hot_at
                 known = enough and not self.superseded_by((slug,)) and not self._is_old_news(slug)
             self._hot[slug] = known
         return known
+
+    def further(self, slug: str) -> int | None:
+        """How many sessions came to a pattern after it was archived; None if it was not. One that was counted before does not count again."""
+        if self._is_special(slug):
+            standing = self.standing(slug)
+            return None if standing is None else standing.further
+        after = self._archived_at(slug)
+        return None if after < 0 else self._reader.sessions(slug, CORRECTIONS, after)
+
+    def _is_special(self, slug: str) -> bool:
+        return slug in self._names or slug in self._moved_to or slug in self._left
+
+    def _archived_at(self, slug: str) -> int:
+        """The stamp at which somebody archived this very name; -1 if nobody did."""
+        said = self._archived.get(slug)
+        return said.at if said is not None and said.value else -1
 
     def _is_old_news(self, slug: str) -> bool:
         """Whether all that is counted under a name was harvested long after it happened. Few patterns have to be read for it."""

@@ -38,7 +38,7 @@ def has_decayed(left: float, accesses: int) -> bool:
 
 
 def is_hot(sessions: int, further: int | None, hot_at: int, *, superseded: bool) -> bool:
-    """Whether a pattern is HOT. `further`: the sessions since it was archived; None if it was not."""
+    """Whether a pattern is HOT. `further`: the sessions that came to it after it was archived; None if it was not."""
     counted = sessions if further is None else further
     return counted >= hot_at and not superseded
 

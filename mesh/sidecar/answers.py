@@ -110,13 +110,15 @@ def counted(memory: Memory, found: Found, before: tuple[int, bool]) -> dict[str,
         return told | {"pattern": found.slug} | dict.fromkeys(("sessions", "nodes", "repos", "tier", "says"))
     hot = memory.is_hot(found.slug)
     ended = not hot and not found.founded and memory.patterns.has_ended(found.slug)
+    further = memory.patterns.further(found.slug) if ended else None
+    superseded = ended and bool(memory.patterns.superseded_by(memory.patterns.names(found.slug)))
     return told | {
         "pattern": weighed.slug,
         "sessions": weighed.sessions,
         "nodes": weighed.nodes,
         "repos": list(weighed.repos),
         "tier": "HOT" if hot else "ARCHIVE" if ended else "WARM",  # what was just written is of the last two days
-        "says": _promotion(weighed.sessions, before, memory.settings.hot_at, hot=hot, ended=ended),
+        "says": _promotion(weighed.sessions, further, before, memory.settings.hot_at, hot=hot, superseded=superseded),
     }
 
 
@@ -126,18 +128,24 @@ def count(memory: Memory, slug: str) -> tuple[int, bool]:
     return (0, False) if weighed is None else (weighed.sessions, memory.is_hot(slug))
 
 
-def _promotion(sessions: int, before: tuple[int, bool], hot_at: int, *, hot: bool, ended: bool) -> str:
+def _promotion(
+    sessions: int, further: int | None, before: tuple[int, bool], hot_at: int, *, hot: bool, superseded: bool
+) -> str:
+    """What the last correction has brought about. `further`: as of `Patterns.further`, if the pattern is not HOT."""
     had, was_hot = before
     if hot and not was_hot:
         return f"{ordinal(sessions)} session: HOT from now on, on every node"
-    if sessions == had:
-        return f"this session was counted already, {sessions} so far" + (": HOT" if hot else "")
+    is_again = sessions == had
+    said = f"this session was counted already, {sessions} so far" if is_again else f"{ordinal(sessions)} session"
     if hot:
-        return f"{ordinal(sessions)} session: HOT as before"
-    if ended:
-        return f"{ordinal(sessions)} session, but the pattern is archived or superseded"
-    more = hot_at - sessions
-    return f"{ordinal(sessions)} session: {more} more {'makes' if more == 1 else 'make'} it HOT"
+        return f"{said}: HOT" if is_again else f"{said}: HOT as before"
+    if superseded:
+        return f"{said}, but another pattern took its place"
+    if is_again and further is None:
+        return said
+    since = "" if further is None else f", {further} since it was archived"
+    more = hot_at - (sessions if further is None else further)
+    return f"{said}{since}: {more} more {'makes' if more == 1 else 'make'} it HOT"
 
 
 def iso(milliseconds: int) -> str:

@@ -138,11 +138,12 @@ class Reader(Searching):
         return found[0] if found else None
 
     def sessions(self, slug: str, log: str, after: int = -1) -> int:
-        """In how many sessions a log names a pattern; `after`: by records with a later stamp only."""
+        """In how many sessions a log names a pattern; `after`: only those whose first record under it has a later stamp."""
         if after < 0:
             return self._tallied("sessions", slug, log)
-        later = "SELECT count(DISTINCT session) FROM elements WHERE pattern=? AND log=? AND at>?"
-        return int(self._run(later, (self._number("pattern", slug), self._number("log", log), after)).get)
+        later = "SELECT 1 FROM elements WHERE pattern=? AND log=? GROUP BY session HAVING min(at)>?"
+        numbers = self._number("pattern", slug), self._number("log", log)
+        return int(self._run(f"SELECT count(*) FROM ({later})", (*numbers, after)).get)
 
     def last(self, slug: str, log: str) -> int:
         """The stamp of the newest record that names a pattern in a log; 0 if none does."""

@@ -165,12 +165,36 @@ def test_an_archived_pattern_is_hot_again_after_three_further_sessions(book: Not
     assert book.hot() == ["use-pnpm"]
 
 
-def test_a_session_from_before_the_archive_that_goes_on_is_a_further_one(book: Notebook) -> None:
-    """It was needed again."""
+def test_a_session_from_before_the_archive_that_goes_on_is_no_further_one(book: Notebook) -> None:
+    """A session counts once, so three that were counted before the archive cannot bring the pattern back."""
     book.sessions("use-pnpm", 3)
     book.archive("use-pnpm")
-    book.sessions("use-pnpm", 3)
-    assert book.hot() == ["use-pnpm"]
+    book.sessions("use-pnpm", 5)
+    assert (book.hot(), book.standing("use-pnpm").further) == ([], 2)
+    book.sessions("use-pnpm", 1, first=6)
+    assert (book.hot(), book.standing("use-pnpm").further) == (["use-pnpm"], 3)
+
+
+def test_a_session_counted_under_another_name_before_the_archive_is_no_further_one(book: Notebook) -> None:
+    """Whichever of its names a session met first, and whichever was archived."""
+    book.sessions("a", 3)
+    book.sessions("b", 1, first=4)
+    book.alias("a", "b")
+    book.archive("b")
+    book.sessions("b", 5)
+    assert (book.hot(), book.standing("a").further) == ([], 1)
+    book.sessions("a", 2, first=6)
+    assert (book.hot(), book.standing("a").further) == (["a"], 3)
+
+
+def test_a_session_whose_early_correction_was_retracted_is_a_further_one(book: Notebook) -> None:
+    """A retraction takes back what was counted, also that the session came before the archive."""
+    early, _ = book.sessions("use-pnpm", 2)
+    book.archive("use-pnpm")
+    book.sessions("use-pnpm", 2)
+    assert book.standing("use-pnpm").further == 0
+    book.retract(early)
+    assert book.standing("use-pnpm").further == 1
 
 
 def test_an_archive_can_be_undone(book: Notebook) -> None:

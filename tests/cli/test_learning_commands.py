@@ -129,6 +129,38 @@ def test_a_correction_answers_with_its_pattern_and_what_that_makes_of_it(alpha: 
     assert "4th session: HOT as before" in alpha(*NPM, "--session", "s4")
 
 
+def test_a_correction_under_an_archived_pattern_says_how_many_further_sessions_it_takes(alpha: Shell) -> None:
+    """A session that was counted before the archive is said to be counted already, and brings nothing closer."""
+    promoted(alpha)
+    (slug,) = hot(alpha)
+    alpha("pattern", "archive", slug)
+    again = alpha.json(*NPM, "--session", "s1")
+    assert (again["says"], again["tier"]) == (
+        "this session was counted already, 3 so far, 0 since it was archived: 3 more make it HOT",
+        "ARCHIVE",
+    )
+    told = [alpha.json(*NPM, "--session", f"s{number}")["says"] for number in (4, 2, 5, 6)]
+    assert told == [
+        "4th session, 1 since it was archived: 2 more make it HOT",
+        "this session was counted already, 4 so far, 1 since it was archived: 2 more make it HOT",
+        "5th session, 2 since it was archived: 1 more makes it HOT",
+        "6th session: HOT from now on, on every node",
+    ]
+    assert "sessions since then: 3" in alpha("pattern", "show", slug)
+
+
+def test_a_correction_under_a_superseded_pattern_says_that_another_took_its_place(alpha: Shell) -> None:
+    """However many sessions it has, it is not HOT."""
+    promoted(alpha)
+    (slug,) = hot(alpha)
+    alpha("correct", "--wrong", "npm", "--right", "bun", "--pattern", "bun", "--session", "s9")
+    alpha("pattern", "supersede", slug, "bun")
+    answer = alpha.json(*NPM, "--session", "s4")
+    assert (answer["says"], answer["tier"]) == ("4th session, but another pattern took its place", "ARCHIVE")
+    again = alpha.json(*NPM, "--session", "s4")
+    assert again["says"] == "this session was counted already, 4 so far, but another pattern took its place"
+
+
 def test_ten_calls_of_one_shell_count_once(alpha: Shell) -> None:
     """Without a session they are the day's work of one agent in one repository."""
     for _ in range(10):

@@ -391,6 +391,13 @@ class Clever:
         """The stamp of the last archive that stands; 0 if there is none."""
         return max((at for value, at in self.register(slug, "archived") if value), default=0)
 
+    def further(self, slug: str) -> set[str | bytes]:
+        """The sessions that met it for the first time after that archive, under whichever name."""
+        first: dict[str | bytes, int] = {}
+        for one in self.notes(slug, "corrections"):
+            first[one.session] = min(one.at, first.get(one.session, one.at))
+        return {session for session, at in first.items() if at > self.ended(slug)}
+
     def new_names(self, slug: str) -> list[str]:
         names = self.names(slug)
         return sorted({new for old, new in self.superseded if old in names} - names)
@@ -400,7 +407,7 @@ class Clever:
 
     def _find_hot(self, slug: str) -> bool:
         notes = self.notes(slug, "corrections")
-        counted = {one.session for one in notes if one.at > self.ended(slug)}
+        counted = self.further(slug) if self.ended(slug) else {one.session for one in notes}
         stale = all(one.is_old_news and one.at < (self.now_ms - 89 * DAY_MS) << 16 for one in notes)
         return len(counted) >= self.hot_at and not self.new_names(slug) and not stale
 
@@ -500,6 +507,8 @@ def test_tiers_and_counts_are_those_of_the_design(number: int) -> None:
                 assert (made.slug, made.names) == (clever.title(slug), frozenset(clever.names(slug)))
                 assert made.superseded_by == clever.new_names(slug)
                 assert bool(made.archived) == bool(clever.ended(slug))
+                further = len(clever.further(slug)) if clever.ended(slug) else None
+                assert made.further == memory.patterns.further(slug) == further
                 assert memory.patterns.is_hot(made) == memory.is_hot(slug) == clever.is_hot(slug)
         for repo in (None, *REPOS):
             found = [
@@ -619,9 +628,11 @@ def test_an_archive_ends_what_has_its_very_stamp(tmp_path: Path) -> None:
         store.merge(chain.encoded())
         assert memory_of(store).hot("") == []
         assert memory_of(store).tier_of(memory_of(store).read(memory_of(store).reader.of_pattern("p")[0])) == "ARCHIVE"
-        record = {"right": "x", "pattern": "p", "session": "codex:0", "repo": ""}
-        chain.add(Add(at + 1, "corrections", record), at + 21)
-        store.merge(chain.encoded(7))
+        for seq, session in ((7, "codex:0"), (8, "codex:5")):  # one that was counted before, and a further one
+            assert memory_of(store).hot("") == []
+            record = {"right": "x", "pattern": "p", "session": session, "repo": ""}
+            chain.add(Add(at + 1, "corrections", record), at + 14 + seq)
+            store.merge(chain.encoded(seq))
         assert [item.slug for item in memory_of(store).hot("")] == ["p"]
 
 
