@@ -16,12 +16,12 @@ from mesh.cli.telling import number_of
 from mesh.core.draft import Removal
 from mesh.core.errors import MeshError, UsageError
 from mesh.core.ids import text_id
-from mesh.core.limits import TEXT_CHARS
 from mesh.core.operation import KIND_NAMES, LASTING, PAGE
 from mesh.sidecar.erasing import Erased, erase
 from mesh.sidecar.harvesting.erased import forget_erased
 from mesh.sidecar.history import locate
 from mesh.sidecar.renderer import FOLDER, render
+from mesh.store.erase_requests import REASON_CHARS, as_request
 from mesh.store.home import Home, open_home
 from mesh.store.pages import Shelf
 from mesh.store.provenance import edits_of, provenance
@@ -35,10 +35,10 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("id", metavar="ID", help="a record's id, or its beginning")
     arguments.add_argument("--reason", required=True, help="why, without repeating the secret: the reason stays")
     given = arguments.parse_args(argv)
-    if len(given.reason) > TEXT_CHARS:
-        raise UsageError(f"a reason has at most {TEXT_CHARS} characters", "say it shorter")
+    if len(given.reason) > REASON_CHARS:
+        raise UsageError(f"a reason has at most {REASON_CHARS} characters", "say it shorter")
     pen = Pen()
-    given.reason = pen.clean(given.reason)[:TEXT_CHARS]
+    given.reason = pen.clean(given.reason)[:REASON_CHARS]
     if pen.found:
         tell(f"mesh: taken out of the reason: {pen.found}")
     home = open_home(given.home)
@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
     done = erase(home, author, authors, given.reason)
     removed = tuple(item for item in (tag, *documents) if item not in done.mine)
     if removed:
-        author.append([Removal(removed, given.reason)])
+        author.append([Removal(removed, as_request(given.reason))])
     finished = author.store.scrub()
     sessions: list[str] = []
     if not private:
@@ -115,7 +115,7 @@ def _tell_owed(home: Home, tag: bytes, done: Erased, sessions: list[str], damage
     if done.left:
         tell(
             f"mesh: {done.left} bodies were written by others, and only their authors, an admin or the root key may erase them;"
-            f"{' the record was removed from the views' if tag not in done.mine else ''}\n"
+            f"{' the record was removed from the views, and the author is told by mesh status and mesh doctor' if tag not in done.mine else ''}\n"
             f"  next: where the root key is: mesh erase {text_id(tag)[:16]} --reason REASON"
         )
     for session in sessions:

@@ -6,6 +6,7 @@ from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
 from mesh.cli.output import plain, print_json, when
 from mesh.core.errors import MeshError
+from mesh.sidecar.doctor import request_sentence, request_step
 from mesh.sidecar.status import node_status
 from mesh.store.home import open_home
 
@@ -66,6 +67,10 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
         lines.append(
             "erase     not finished: a reader, or a full disk, was in the way; mesh up, or the next write, finishes it"
         )
+    lines += [
+        f"asked     {plain(request_sentence(request), 1000)}; {request_step(request)}"
+        for request in status["erase_requests"]
+    ]
     lines += [
         f"kept      {name}: the damaged file of a repair; delete it once you no longer need it"
         for name in status["damaged_copies"]

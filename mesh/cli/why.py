@@ -52,3 +52,8 @@ def _print(story: dict[str, Any]) -> None:
         print(f"  copies    {story['copies']}: written again after a feed was lost or forked")
     for event in story["events"]:
         print(f"  {event['what']:<9} {event['at']} by {event['name']}: {plain(event['detail'])}")
+    if story["erase_requests"]:
+        from mesh.sidecar.doctor import request_sentence, request_step
+
+        for request in story["erase_requests"]:
+            print(f"  asked     {plain(request_sentence(request), 1000)}\n            next: {request_step(request)}")

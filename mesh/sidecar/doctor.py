@@ -15,6 +15,20 @@ class Finding(NamedTuple):
     next_step: str
 
 
+def request_sentence(request: dict[str, Any]) -> str:
+    """Who asked the author to erase a record, why, and why the text is still there."""
+    return (
+        f"{request['name']} asked to erase {request['id'][:8]}, which this node wrote (reason: {request['reason']}); it is in no"
+        " view any more, but its text is still in this database and in those of the others, because only its author, an admin"
+        " or the root key can erase it"
+    )
+
+
+def request_step(request: dict[str, Any]) -> str:
+    """What the author can do about it."""
+    return f"erase it: mesh erase {request['id'][:16]} --reason REASON; or leave it as it is"
+
+
 def examine(status: dict[str, Any], peers: dict[str, Any] | None, *, recovery_key: str | None) -> Iterator[Finding]:
     """Findings, the gravest first. `peers`: what the sidecar says, if one runs. `recovery_key`: its file, if it lies here."""
     yield from _home(status, recovery_key)
@@ -43,6 +57,8 @@ def _home(status: dict[str, Any], recovery_key: str | None) -> Iterator[Finding]
             f"{record[:8]} was erased, and an edit that was made at the same time may still have its text",
             f"erase it once more: mesh erase {record[:16]} --reason REASON",
         )
+    for request in status["erase_requests"]:
+        yield Finding("erase asked", request_sentence(request), request_step(request))
     if not status["certified"]:
         yield Finding(
             "not admitted",

@@ -7,6 +7,8 @@ from clan_learnings.records import CORRECTIONS, HARVESTED, Note
 from mesh.core.errors import UnknownId
 from mesh.core.ids import display_name, text_id
 from mesh.sidecar.answers import iso, pattern
+from mesh.sidecar.status import told_request
+from mesh.store.erase_requests import requests
 from mesh.store.home import Home, open_home
 from mesh.store.provenance import Provenance, provenance
 from mesh.store.reading import Reader
@@ -27,10 +29,12 @@ def locate(home: Home, text: str) -> tuple[Store, bytes]:
 
 def history(home: str, text: str) -> dict[str, Any]:
     """Everything known here about an id."""
-    store, tag = locate(open_home(home), text)
+    opened = open_home(home)
+    store, tag = locate(opened, text)
     try:
         with store.database.savepoint():  # one state: it may be erased meanwhile
-            return _history(store, tag)
+            asked = [told_request(store.trust(), request) for request in requests(store, opened.node, tag)]
+            return _history(store, tag) | {"erase_requests": asked}
     finally:
         store.close()
 

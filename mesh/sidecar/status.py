@@ -6,9 +6,12 @@ from typing import Any
 
 from mesh.core import clock
 from mesh.core.ids import display_name, text_id
+from mesh.core.trust import Trust
+from mesh.sidecar.answers import iso
 from mesh.sidecar.lock import running
 from mesh.store.acceptance import CLIPPING
 from mesh.store.database import Run
+from mesh.store.erase_requests import Request, requests
 from mesh.store.fold import FOLD_VERSION
 from mesh.store.home import Home
 from mesh.store.reading import Reader
@@ -82,9 +85,22 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
             "damaged_copies": sorted(name for name in os.listdir(home.path) if ".db.damaged-" in name),
             "scrub_owed": count("SELECT 1 FROM meta WHERE key='scrub'").get is not None,
             "erased_edits": _erased_edits(count("SELECT DISTINCT target FROM registers"), trust.erased_tags()),
+            "erase_requests": [told_request(trust, request) for request in requests(store, home.node)],
             "db_bytes": _size(home.file("mesh.db")),
             "sidecar": running(home),
         }
+
+
+def told_request(trust: Trust, request: Request) -> dict[str, Any]:
+    """What another member asked to erase of what this node wrote."""
+    member = trust.members.get(request.node)
+    return {
+        "id": text_id(request.tag),
+        "by": text_id(request.node),
+        "name": display_name(member.name if member else "", request.node),
+        "at": iso(request.at_ms),
+        "reason": request.reason,
+    }
 
 
 def _erased_edits(targets: Iterable[tuple[object]], erased: frozenset[bytes]) -> list[str]:

@@ -68,6 +68,58 @@ def test_a_node_that_is_not_admitted_cannot_be_an_admin(alpha: Shell, beta: Shel
     assert f"mesh admit {node(beta)}" in alpha.err
 
 
+def test_the_author_is_told_that_a_third_member_asked_to_erase_its_record(
+    alpha: Shell, beta: Shell, gamma: Shell, tmp_path: Path
+) -> None:
+    """Who asked, why, that the text is still there and for what reason, and what to do; until the author erases it."""
+    admit(alpha, beta, gamma)
+    for shell in (beta, gamma):
+        carry(alpha, shell, tmp_path)
+    record = beta.json("discover", "the horse on staging is swordfish9")["id"]
+    carry(beta, gamma, tmp_path)
+    gamma("erase", record, "--reason", "a name\x1b[2J got in", code=3)
+    assert "the author is told by mesh status and mesh doctor" in gamma.err
+    assert [request["id"] for shell in (alpha, gamma) for request in shell.json("status")["erase_requests"]] == []
+    carry(gamma, beta, tmp_path)
+
+    (asked,) = beta.json("status")["erase_requests"]
+    assert (asked["id"][:8], asked["by"], asked["name"]) == (record[:8], node(gamma), f"gamma·{node(gamma)[:5]}")
+    told = (
+        f"gamma·{node(gamma)[:5]} asked to erase {record[:8]}, which this node wrote",
+        "a name",
+        "its text is still in this database",
+        "only its author, an admin or the root key can erase it",
+        f"mesh erase {asked['id'][:16]} --reason REASON",
+        "leave it",
+    )
+    for said in (beta("status"), beta("doctor", code=3), beta("why", record)):
+        assert [part for part in told if part not in said] == []
+        assert "\x1b" not in said
+    assert b"swordfish9" in (beta.home / "mesh.db").read_bytes() + (beta.home / "mesh.db-wal").read_bytes()
+    assert "erase asked" in [finding["sort"] for finding in beta.json("doctor", code=3)]
+    assert [one["name"] for one in beta.json("why", record)["erase_requests"]] == [asked["name"]]
+    assert gamma.json("why", record)["erase_requests"] == []
+
+    beta("erase", record, "--reason", "yes")
+    assert beta.json("status")["erase_requests"] == []
+    assert "asked to erase" not in beta("status")
+    assert "erase asked" not in beta("doctor", code=3)
+
+
+def test_a_retraction_by_another_member_is_no_request_to_erase(alpha: Shell, beta: Shell, tmp_path: Path) -> None:
+    """Asking twice is asking once, with the last reason."""
+    admit(alpha, beta)
+    carry(alpha, beta, tmp_path)
+    first, second = (alpha.json("discover", text)["id"] for text in ("red", "blue"))
+    carry(alpha, beta, tmp_path)
+    beta("retract", first, "--reason", "it is green")
+    for reason in ("please", "pretty please"):
+        beta("erase", second, "--reason", reason, code=3)
+    carry(beta, alpha, tmp_path)
+    asked = alpha.json("status")["erase_requests"]
+    assert [(one["id"][:8], one["reason"]) for one in asked] == [(second[:8], "pretty please")]
+
+
 def test_a_revoked_node_writes_in_vain_and_keeps_what_it_wrote(alpha: Shell, beta: Shell, tmp_path: Path) -> None:
     """What was accepted before counts on; what comes later does not, on any node."""
     admit(alpha, beta)

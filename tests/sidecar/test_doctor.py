@@ -20,6 +20,7 @@ STATUS: dict[str, Any] = {
     "damaged_copies": [],
     "scrub_owed": False,
     "erased_edits": [],
+    "erase_requests": [],
     "waiting": [],
     "counts": {"strays": 0, "held_statements": 0, "ignored": 0},
 }
@@ -61,6 +62,7 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
         ({"damaged_copies": ["mesh.db.damaged-1"]}, "damaged copy"),
         ({"scrub_owed": True}, "unfinished erase"),
         ({"erased_edits": ["a" * 52]}, "edit of what is erased"),
+        ({"erase_requests": [{"id": "a" * 52, "name": "ci·abcde", "reason": "a password"}]}, "erase asked"),
         ({"certified": False}, "not admitted"),
         ({"can_link": False}, "no certificate"),
         ({"waiting": waiting("no certificate", clipped=False)}, "unknown author"),
