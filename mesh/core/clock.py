@@ -6,6 +6,7 @@ from mesh.core.limits import FUTURE_SECONDS, HLC_MAX
 
 COUNTER_BITS = 16
 HOUR_MS = 3_600_000
+EARLIEST_MS = 1_735_689_600_000  # 2025-01-01, before any release: a clock that says less was never set
 
 
 def pack(milliseconds: int, counter: int = 0) -> int:

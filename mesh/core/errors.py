@@ -17,7 +17,8 @@ MeshError                    has a `next_step`: the command or action that helps
     ├── HomeDamaged          the database cannot be read
     ├── HomePermissions      too open, or not ours to write
     ├── DiskFull
-    └── HomeBusy             another process holds it
+    ├── HomeBusy             another process holds it
+    └── ClockInDoubt         the clock is behind what was written, and nobody can tell which is wrong
 """
 
 
@@ -87,3 +88,7 @@ class DiskFull(HomeError):
 
 class HomeBusy(HomeError):
     """Another process holds the home."""
+
+
+class ClockInDoubt(HomeError):
+    """The clock is more than five minutes behind the last stamp: one of the two is wrong, so nothing is written."""

@@ -17,6 +17,7 @@ from mesh.core.errors import DiskFull, HomeBusy, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.sidecar.api import serving
 from mesh.sidecar.capturing.watcher import Capturing
+from mesh.sidecar.corrected_clock import ClockCheck, CorrectedClock
 from mesh.sidecar.door import FrontDoor
 from mesh.sidecar.gossip import Gossip
 from mesh.sidecar.librarian import Librarian
@@ -48,6 +49,7 @@ from peers.transport.websocket import WebSocketTransport
 from peers.trust.tls import Credentials, peer_leaf, peer_node
 
 DUE_SECONDS = 30  # how often what waits for the clock, for a reader to go away, or for a certificate, is looked at
+_CLOCK_SECONDS = 1  # how often the clock is looked at while writes are refused because of it
 _PARTING_SECONDS = 0.8  # how long one that leaves waits for a neighbour to have everything
 _NEW_OBJECTS = 700  # between two looks for rings, as Python has it: unlike a command, we stay
 _LEAVING_SECONDS = 10.0  # how long `mesh leave` looks for someone to tell
@@ -59,21 +61,6 @@ class _Hasty(ThreadPoolExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
         super().shutdown(wait=False, cancel_futures=True)
-
-
-class _Clock:
-    """The wall clock, corrected by what most peers say. Read by the store's thread, set by gossip's."""
-
-    offset_ms = 0
-    is_known = False  # until peers were asked
-
-    def now_ms(self) -> int:
-        return wall_clock() + self.offset_ms
-
-    def correct(self, offset_ms: int) -> None:
-        if abs(offset_ms - self.offset_ms) > 1000:
-            log.warning("this machine's clock is off by about %+.1f s, by the median of its peers", -offset_ms / 1000)
-        self.offset_ms, self.is_known = offset_ms, True
 
 
 async def run_node(home: Home, settings: Settings, ready: Callable[["Node"], None]) -> None:
@@ -100,7 +87,9 @@ class Node:
         self._left = settings.leave
         self._is_stuck = False
         self.told = False  # whether some neighbour had everything when we left
-        self._clock = _Clock()
+        self._clock = CorrectedClock()
+        self._checks = (ClockCheck(), ClockCheck())  # of the shared database, and of the private one
+        self._rung = asyncio.Event()  # a command says that anything may have changed
         self._tally = Tally()
         self._transport: WebSocketTransport | None = None
         self._engine: Engine | None = None
@@ -149,7 +138,7 @@ class Node:
                     routes(self, self._door),
                     {"GET /events": Stream(self.home.path).handle},
                     self.metrics,
-                    self._librarian.refresh,
+                    self._heard,
                 )
             )
             stack.enter_context(self.recall)
@@ -206,6 +195,7 @@ class Node:
             broken,
             asyncio.create_task(self._stop.wait()),
             asyncio.create_task(self._look_after(author)),
+            asyncio.create_task(self._watch_clock(author)),
             asyncio.create_task(self._door.run()),
         ]
         if self._settings.leave:
@@ -231,6 +221,24 @@ class Node:
             self._notice_move()
             await asyncio.sleep(DUE_SECONDS)
 
+    async def _watch_clock(self, author: Author) -> None:
+        """Which of clock and stamps is right can be told only once a peer is linked: while that is open, look every second."""
+        while True:
+            peers = self._peer_clocks()
+            self._rung.clear()
+            waits = await asyncio.wrap_future(self._librarian.call(partial(self._check_clock, author, peers)))
+            await asyncio.sleep(_CLOCK_SECONDS)
+            if not waits:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(DUE_SECONDS):
+                        await self._rung.wait()
+
+    def _heard(self, everywhere: bool) -> None:  # noqa: FBT001 (what the doorbell says)
+        """A command has written something, or was refused because of the clock."""
+        self._librarian.refresh(everywhere)
+        if everywhere:
+            self._rung.set()
+
     def _notice_move(self) -> None:
         """A laptop that listens everywhere has other addresses in another network."""
         if self._transport is None:
@@ -243,6 +251,27 @@ class Node:
 
     def _pay(self, store: Store) -> None:
         _due(store, self._clock)
+
+    def _peer_clocks(self) -> list[int]:
+        """What the clocks of linked peers say, in milliseconds."""
+        now = wall_clock()
+        return [now + peer.offset_ms for peer in self.engine.peers() if peer.linked and peer.offset_ms is not None]
+
+    def _check_clock(self, author: Author, peers: list[int]) -> bool:
+        """True while something cannot be written because the clock is in doubt."""
+        shared, private = self._checks
+        try:
+            waits = shared.look(author, peers)
+            if self.home.has_private:
+                own = self.home.author(private=True, clock=self._clock.now_ms)
+                try:
+                    waits = private.look(own, peers) or waits
+                finally:
+                    own.store.close()
+        except (HomeBusy, DiskFull) as error:
+            log.warning("%s; trying again", error)
+            return True
+        return waits
 
     async def _tell_goodbye(self) -> None:
         await self._parted(_LEAVING_SECONDS)
@@ -367,7 +396,7 @@ class Node:
             )
 
 
-def _due(store: Store, clock: _Clock | None = None) -> None:
+def _due(store: Store, clock: CorrectedClock | None = None) -> None:
     try:
         if clock is not None and clock.is_known:
             store.remember_offset(clock.offset_ms, wall_clock())

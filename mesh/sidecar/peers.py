@@ -47,6 +47,7 @@ def _peer(tally: Tally, peer: PeerView) -> dict[str, Any]:
         "in_step": peer.in_step,
         "they_lack": peer.they_lack,
         "we_lack": peer.we_lack,
+        "holds_back": peer.holds_back,
         "lag_seconds": None if peer.differs_seconds is None else round(peer.differs_seconds, 2),
         "clock_offset_ms": peer.offset_ms,
         "version": peer.version or None,

@@ -10,25 +10,29 @@ from collections.abc import Callable, Sequence
 
 from mesh.core import clock
 from mesh.core.draft import Draft
-from mesh.core.errors import UsageError
+from mesh.core.errors import ClockInDoubt, UsageError
 from mesh.core.feed import Link, batches, sign_range
 from mesh.core.identity import Identity, new_epoch
 from mesh.core.ids import Feed, signed_prefix, tag_of
-from mesh.core.operation import PAGE
+from mesh.core.limits import HLC_MAX, TAGS_PER_BODY
+from mesh.core.operation import ADD, PAGE
+from mesh.core.statement import Erase, sign
 from mesh.core.trust import Trust
 from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
 from mesh.store.doorbell import ANYTHING, OWN_FEED
 from mesh.store.feeds import FeedRow
 from mesh.store.marker import Marker
-from mesh.store.outcome import Outcome
+from mesh.store.outcome import Merged, Outcome
 from mesh.store.pen import Pen
 from mesh.store.republish import Losses, own_total
-from mesh.store.store import Store
+from mesh.store.store import BEHIND, RIGHT, Store
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
+
+    from mesh.store.restamping import Restamped
 
 
 class Receipt(NamedTuple):
@@ -76,6 +80,9 @@ class Author:
                     self._pay_republication()
                     results = self._append_each(batches)
                 self._mark(descriptor)
+        except ClockInDoubt:
+            self._tell(ANYTHING)  # a sidecar may know by now which is right, and put it in order
+            raise
         finally:
             os.close(descriptor)
         self._tell(OWN_FEED)
@@ -109,6 +116,8 @@ class Author:
     def merge_statements(self, encoded: Sequence[bytes]) -> list[Outcome]:
         """Merge statements, and write again what they show we lost."""
         outcomes = self.store.merge_statements(encoded)
+        if any(isinstance(outcome, Merged) for outcome in outcomes):
+            self._erase_counterparts()
         self.republish()
         self._tell(ANYTHING)
         return outcomes
@@ -117,6 +126,70 @@ class Author:
         """Write again, in a new epoch, what a fork of our own feed took out of both its branches."""
         if self._run("SELECT 1 FROM meta WHERE key='republish'").get is not None:
             self.append_each([])
+
+    def restamp(self) -> Restamped | None:
+        """Write again, with the time it is, what we wrote while our clock was ahead. None if there is nothing of that sort.
+
+        For who knows that the clock is right now. What others wrote ahead of it is theirs to mend.
+        """
+        descriptor = self._marker.open()
+        try:
+            with self.store.database.locked():
+                with self.store.database.transaction(durable=True):
+                    done = self._restamp()
+                self._mark(descriptor)
+        finally:
+            os.close(descriptor)
+        if done is not None:
+            self._tell(ANYTHING)
+        return done
+
+    def _restamp(self) -> Restamped | None:
+        from mesh.store import restamping
+
+        store, node, now = self.store, self._identity.public, self.store.clock()
+        horizon = clock.horizon(now)
+        ahead = restamping.feeds_ahead(store, node, horizon)
+        if not ahead or node in store.trust().revoked:
+            return None
+        last = max(item.row.held_hlc for item in ahead)
+        if now < clock.EARLIEST_MS:
+            raise restamping.doubt(last, now)
+        before = self._get("restamped_ms")
+        if before is not None and abs(now - before) < restamping.DAY_MS:
+            raise restamping.too_soon(before, now)
+        proofs = [restamping.ending(store, self._identity, item) for item in ahead]
+        if not all(map(store.trust().entitled, proofs)):
+            raise restamping.not_admitted(last, now)
+        store.take(proofs)
+        trust, ended = store.trust(), [item.row.feed for item in ahead]
+        lost = self._losses.collect(trust, node, ended)
+        known, _ = self._known_feed(trust)
+        stamp = self._last_stamp(known, clock_is_right=True)
+        row = known or self._open_feed()
+        pen = Pen(self, row, stamp)
+        names, left = restamping.write_again(pen, lost, ended, horizon)
+        for old, new in names.items():  # a file of a page stays the file of the same page
+            self._run("UPDATE page_files SET page=? WHERE page=?", (new, old))
+        self._commit(row, pen.links, trust)
+        self._put("restamped_ms", now)
+        return restamping.Restamped(len(lost) - left, len(ahead), left)
+
+    def _erase_counterparts(self) -> None:
+        """What was written again is one record under two tags: erased under one of them, it goes under both."""
+        from mesh.store.restamping import replacements, with_counterparts
+
+        store, node = self.store, self._identity.public
+        names = replacements(store.database.connection, node)
+        if not names:
+            return
+        trust = store.trust()
+        gone = {tag for pair in names.items() for tag in pair if trust.is_erased(tag, node, ADD)}
+        due = sorted(with_counterparts(store.database.connection, dict.fromkeys(gone, node)).keys() - gone)
+        for start in range(0, len(due), TAGS_PER_BODY):
+            tags = tuple(due[start : start + TAGS_PER_BODY])
+            fact = Erase(node, store.clock(), tags, "it was written under another id too, which was erased")
+            store.merge_statements([sign(store.mesh, self._identity, fact).encode()])
 
     def _append_each(self, batches: Sequence[Sequence[Draft]]) -> list[Receipt | UsageError]:
         if not batches:
@@ -127,8 +200,10 @@ class Author:
                 "this node was revoked: what it writes counts nowhere",
                 "join anew with another home: mesh init --home DIR",
             )
-        row, why = self._own_feed(trust)
-        pen = Pen(self, row)
+        known, why = self._known_feed(trust)
+        stamp = self._last_stamp(known)  # may refuse, so before a feed is opened
+        row = known or self._open_feed()
+        pen = Pen(self, row, stamp)
         places: list[tuple[int, int] | UsageError] = []
         for drafts in batches:
             before = len(pen.links)
@@ -158,19 +233,22 @@ class Author:
         self._put("own_seq", row.held.seq)
         return row
 
-    def _own_feed(self, trust: Trust) -> tuple[FeedRow, str]:
-        """The feed to go on in, or a new one if this home may have lost part of the old."""
+    def _known_feed(self, trust: Trust) -> tuple[FeedRow | None, str]:
+        """The feed to go on in. None if there is none yet, or if this home may have lost part of it: then, why."""
         epoch = self._get("epoch")
-        why = ""
-        if epoch is not None:
-            row = self.store.feeds.open(Feed(self._identity.public, int.from_bytes(epoch, "big")))
-            why = self._doubt(row, trust)
-            if not why:
-                return row, ""
+        row = (
+            None if epoch is None else self.store.feeds.find(Feed(self._identity.public, int.from_bytes(epoch, "big")))
+        )
+        if row is None:
+            return None, ""
+        why = self._doubt(row, trust)
+        return (None if why else row), why
+
+    def _open_feed(self) -> FeedRow:
         upcoming, self._upcoming = self._upcoming, None
         feed = Feed(self._identity.public, new_epoch(os.urandom(32)) if upcoming is None else upcoming)
         self._put("epoch", feed.epoch.to_bytes(8, "big"))
-        return self.store.feeds.open(feed), why
+        return self.store.feeds.open(feed)
 
     def _doubt(self, row: FeedRow, trust: Trust) -> str:
         """Why it is not safe to write on in a feed, if so."""
@@ -187,9 +265,27 @@ class Author:
             return "another copy of this node wrote to the same feed"
         return ""
 
-    def last_stamp(self, row: FeedRow) -> int:
-        """The greatest stamp seen, by which ours must be greater."""
-        return max(row.held_hlc, int(self._run("SELECT coalesce(max(hlc), 0) FROM feeds").get))
+    def _last_stamp(self, row: FeedRow | None, *, clock_is_right: bool = False) -> int:
+        """The greatest stamp seen, by which ours must be greater. Refuses while it is ahead of a clock that may be wrong."""
+        now = self.store.clock()
+        horizon = clock.horizon(now)
+        held = 0 if row is None else row.held_hlc
+        last = max(held, self._greatest_stamp(HLC_MAX))
+        if last <= horizon:
+            return last
+        from mesh.store import restamping
+
+        verdict = self.store.peers_on_clock()
+        if verdict == BEHIND:
+            return last  # a peer's clock is where the stamps are: others let in what goes on from there
+        if not clock_is_right and (
+            verdict != RIGHT or restamping.feeds_ahead(self.store, self._identity.public, horizon)
+        ):
+            raise restamping.doubt(last, now)
+        return max(held, self._greatest_stamp(horizon))  # what is ahead is somebody else's, and wrong
+
+    def _greatest_stamp(self, most: int) -> int:
+        return int(self._run("SELECT coalesce(max(hlc), 0) FROM feeds WHERE hlc<=?", (most,)).get)
 
     def total(self, row: FeedRow, key: str) -> int:
         """Our feed's running total for a key."""
@@ -213,8 +309,11 @@ class Author:
         # What a copy with a fast clock wrote keeps its time, so it can stand in no operation before that time comes.
         now = clock.horizon(self.store.clock())
         due = [draft for draft in lost if draft.at <= now]
-        if due:
-            self._append_each([due])
+        try:
+            if due:
+                self._append_each([due])
+        except ClockInDoubt:
+            return  # still owed; merging goes on meanwhile
         if len(due) == len(lost):
             self._run("DELETE FROM meta WHERE key='republish'")
 

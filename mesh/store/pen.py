@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 class Pen:
     """Turns drafts into links of one feed, one after the other: stamps and totals go on from draft to draft."""
 
-    def __init__(self, author: Author, row: FeedRow) -> None:
+    def __init__(self, author: Author, row: FeedRow, stamp: int) -> None:
+        """`stamp`: by which those given here are greater."""
         self._author = author
         self._row = row
         self._now = author.store.clock()
-        self._stamp = author.last_stamp(row)
+        self._stamp = stamp
         self._totals: dict[str, int] = {}
         self._pages: set[bytes] = set()  # written to by earlier batches of this transaction
         self.links: list[Link] = []

@@ -7,13 +7,13 @@ goes out as what its operation had added, in a slot named by that operation's ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import apsw
 
 from mesh.core.draft import Republished
 from mesh.core.feed import Link, chain, decode_range
-from mesh.core.ids import digest, tag_of
+from mesh.core.ids import Feed, digest, tag_of
 from mesh.core.limits import SALT_BYTES
 from mesh.core.operation import COUNT, Add, Count, Set, counter_key, encode, parse
 from mesh.core.statement import Fork
@@ -41,17 +41,23 @@ class Losses:
         self._feeds = feeds
         self._quarantine = quarantine
 
-    def collect(self, trust: Trust, node: bytes) -> list[Republished]:
-        """Everything of ours behind a fork that counts nowhere yet. Nothing if we are revoked."""
+    def collect(self, trust: Trust, node: bytes, only: Container[Feed] | None = None) -> list[Republished]:
+        """Everything of ours behind a fork that counts nowhere yet. Nothing if we are revoked. `only`: of these feeds."""
         if node in trust.revoked:
             return []
+        from mesh.store import restamping  # only here: most homes never lose anything
+
+        replaced = restamping.replacements(self._connection, node)
+        told = restamping.ended_feeds(self._connection, node)
         drafts: dict[bytes, Republished] = {}
         for feed, fork in trust.forks.items():
             row = self._feeds.find(feed)
-            if feed.node == node and row is not None:
+            if only is None and restamping.is_of_a_clock(fork) and feed.encode() not in told:
+                continue  # another copy of us has ended it, and what it has written again is on its way
+            if feed.node == node and row is not None and (only is None or feed in only):
                 for draft in self._lost(row, fork):
                     drafts[tag_of(node, digest(draft.body))] = draft
-        return [draft for tag, draft in drafts.items() if not self._feeds.is_accepted(tag)]
+        return [draft for tag, draft in drafts.items() if tag not in replaced and not self._feeds.is_accepted(tag)]
 
     def _lost(self, row: FeedRow, fork: Fork) -> Iterator[Republished]:
         steps = self._steps(row, fork)

@@ -7,6 +7,7 @@ sidecar and any number of commands can work on one home.
 import time
 from collections.abc import Callable, Sequence
 
+from mesh.core.clock import HOUR_MS
 from mesh.core.errors import Forged, RemoteError
 from mesh.core.ids import mesh_id
 from mesh.core.statement import ADMIN, Erase, Fact, Fork, Member, Recover, Statement, decode_statement
@@ -21,6 +22,7 @@ from mesh.store.placement import Placement
 from mesh.store.quarantine import Quarantine, Room
 from mesh.store.statements import Statements, speaker
 
+RIGHT, BEHIND = "right", "behind"  # what peers' clocks say of ours
 Clock = Callable[[], int]  # milliseconds since 1970, corrected where someone knows better
 
 
@@ -136,6 +138,16 @@ class Store:
         if self._run("SELECT value FROM meta WHERE key='clock_offset'").get is not None or abs(offset_ms) > 1000:
             with self.database.writing(durable=False):
                 self._run("INSERT OR REPLACE INTO meta VALUES('clock_offset', ?)", (f"{offset_ms} {wall_ms}",))
+
+    def remember_peers_on_clock(self, verdict: str) -> None:
+        """Keep what linked peers' clocks say of ours while our stamps are ahead of it, for commands: RIGHT, BEHIND, or nothing."""
+        with self.database.writing(durable=False):
+            self._run("INSERT OR REPLACE INTO meta VALUES('clock_peers', ?)", (f"{verdict} {self.clock()}",))
+
+    def peers_on_clock(self) -> str:
+        """What linked peers' clocks said of ours within the hour; empty if nothing."""
+        verdict, _, at = str(self._run("SELECT value FROM meta WHERE key='clock_peers'").get or "").partition(" ")
+        return verdict if at.isdigit() and 0 <= self.clock() - int(at) <= HOUR_MS else ""
 
     def scrub(self) -> bool:
         """Finish an erase: False while a reader or a full disk is in the way; the next try will come."""

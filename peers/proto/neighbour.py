@@ -34,6 +34,7 @@ class Neighbour:
         self.goodbye = ""  # why they are closing it
         # What the other side has
         self.has: dict[Feed, int] = {}
+        self.holds_back: dict[Feed, int] = {}  # of our own feeds: operations it has and does not count
         self.root = b""
         self.statements = b""
         self.cards = b""

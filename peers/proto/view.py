@@ -23,6 +23,7 @@ class PeerView(NamedTuple):
     in_step: bool | None
     they_lack: int | None
     we_lack: int | None
+    holds_back: int | None  # operations of ours that it has and does not count
     differs_seconds: float | None
     offset_ms: int | None
     queued: int
@@ -52,6 +53,7 @@ def view(station: Station, membership: Membership) -> Iterator[PeerView]:
             None if link is None or not link.root else link.root == station.mirror.root,
             they,
             we,
+            None if link is None else sum(link.holds_back.values()),
             None if link is None or link.differs_since is None else station.now - link.differs_since,
             None if link is None else link.offset_ms,
             0 if link is None else link.queued,

@@ -220,6 +220,7 @@ PEER_FIELDS = {
     "in_step": bool,
     "they_lack": int,
     "we_lack": int,
+    "holds_back": int,
     "queued_bytes": int,
     "bytes": int,
     "bytes_per_second": int,

@@ -32,6 +32,7 @@ PEER = {
     "lag_seconds": None,
     "they_lack": 0,
     "we_lack": 0,
+    "holds_back": 0,
     "clock_offset_ms": 3,
 }
 PEERS: dict[str, Any] = {"links": 1, "peers": [PEER]}

@@ -22,6 +22,7 @@ def peer(name: str, number: int = 1, **known: float | None) -> PeerView:
         in_step=None,
         they_lack=None,
         we_lack=None,
+        holds_back=None,
         differs_seconds=None,
         offset_ms=None,
         queued=0,

@@ -1,0 +1,250 @@
+"""What this node wrote while its clock was ahead: which operations, the end of their feed, and their replacements.
+
+Everyone else holds such operations back until their time comes, and all that follows them in the feed. So the feed ends
+before the first of them, by a fork that its author makes on purpose: an end that every node knows and that never goes
+away. What was behind it is written again in a new feed with the time it is, beside a record of which operation replaces
+which. Nothing is signed into a feed here: that is `author`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import apsw
+
+from mesh.core import clock
+from mesh.core.clock import EARLIEST_MS, milliseconds
+from mesh.core.draft import Assignment, Draft, NewRecord, Removal, Republished
+from mesh.core.errors import ClockInDoubt, UsageError
+from mesh.core.feed import Link, sign_range
+from mesh.core.identity import Identity
+from mesh.core.ids import HASH_BYTES, Feed, digest, tag_of, text_id
+from mesh.core.limits import SALT_BYTES
+from mesh.core.operation import ADD, Add, Remove, Set, parse
+from mesh.core.statement import Fork, Statement, fork_between
+from mesh.core.tuples import NamedTuple
+from mesh.store.database import Run
+from mesh.store.feeds import FeedRow
+from mesh.store.pen import Pen
+from mesh.store.store import Store
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+LOG = "restamped"  # its records: {"feeds": [ended feed, …], "pairs": [hash of the old body ‖ hash of the new body, …]}
+DAY_MS = 86_400_000  # a feed that is ended costs every node a statement for ever: one a day at most
+_PAIRS_PER_RECORD = 500  # 33 KB, where a body may have 64
+_NO_KIND = 0  # the fold passes over it
+
+
+class Restamped(NamedTuple):
+    """What was written again."""
+
+    operations: int
+    feeds: int  # that were ended for it
+    left: int  # that could not be written again: they count once their time comes
+
+
+class Ahead(NamedTuple):
+    """A feed of ours that goes on beyond the clock, and where it begins to."""
+
+    row: FeedRow
+    first: int
+
+
+def feeds_ahead(store: Store, node: bytes, horizon: int) -> list[Ahead]:
+    """The feeds of a node that count, or would, beyond a stamp."""
+    run = store.database.run
+    found = []
+    for row in store.feeds.of_node(node):
+        if row.held_hlc <= horizon:
+            continue
+        cut = store.trust().cut(row.feed)
+        last = row.held.seq if cut is None else min(cut.seq, row.held.seq)
+        if _stamp_of(run, row, last) > horizon:  # stamps increase along a feed
+            first = run("SELECT min(seq) FROM ops WHERE feed=? AND hlc>?", (row.number, horizon)).get
+            found.append(Ahead(row, first))
+    return found
+
+
+def stamp_ahead(store: Store) -> int:
+    """The greatest stamp here, if it is more than five minutes ahead of the clock; else 0."""
+    horizon = clock.horizon(store.clock())
+    greatest = int(store.database.run("SELECT coalesce(max(hlc), 0) FROM feeds").get)
+    own = [] if store.own is None else feeds_ahead(store, store.own, horizon)
+    last = max([greatest, *(item.row.held_hlc for item in own)])
+    return last if last > horizon else 0
+
+
+def ending(store: Store, identity: Identity, ahead: Ahead) -> Statement:
+    """The proof that ends a feed: we have signed a second operation for the place of the first that is ahead."""
+    row, first = ahead
+    prev = store.feeds.hash_at(row, first - 1)
+    body = os.urandom(SALT_BYTES)
+    link = Link(_stamp_of(store.database.run, row, first - 1) + 1, _NO_KIND, body, digest(body))
+    second = sign_range(store.mesh, identity, row.feed, first, prev, [link])
+    return fork_between(store.feeds.next_range(row, first - 1, prev, shortest=True), second, first)
+
+
+def is_of_a_clock(fork: Fork) -> bool:
+    """Whether a feed was ended because a clock had been ahead: what is behind is written again by whoever ended it."""
+    return any(side.links[0][1] == _NO_KIND for side in (fork.one, fork.other))
+
+
+def write_again(
+    pen: Pen, lost: Sequence[Republished], ended: Sequence[Feed], horizon: int
+) -> tuple[dict[bytes, bytes], int]:
+    """Write what was lost through the pen, with the pen's stamps where its own are ahead, and which replaces which.
+
+    Returns the new tag of each old one, and how many could not be written. Records come first: edits and removals name them.
+    """
+    node = ended[0].node
+    names: dict[bytes, bytes] = {}
+    pairs: list[bytes] = []
+    left = 0
+    for draft in sorted(lost, key=lambda item: item.kind != ADD):
+        renewed = _renewed(draft, horizon, names)
+        try:
+            pen.write([renewed])
+        except UsageError:  # by rules that were others when it was written
+            left += 1
+            continue
+        if renewed is not draft:
+            old, new = digest(draft.body), pen.links[-1].body_hash
+            names[tag_of(node, old)] = tag_of(node, new)
+            pairs.append(old + new)
+    feeds = [feed.encode() for feed in ended]
+    for start in range(0, len(pairs) or 1, _PAIRS_PER_RECORD):
+        pen.write([NewRecord(LOG, {"feeds": feeds, "pairs": pairs[start : start + _PAIRS_PER_RECORD]})])
+    return names, left
+
+
+def restamped(connection: apsw.Connection) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Author, old tag and new tag of everything that was written again. Hashes of bodies: nobody can name another's records."""
+    for node, record in _records(connection):
+        for pair in _bins(record, "pairs", 2 * HASH_BYTES):
+            yield node, tag_of(node, pair[:HASH_BYTES]), tag_of(node, pair[HASH_BYTES:])
+
+
+def ended_feeds(connection: apsw.Connection, node: bytes) -> set[bytes]:
+    """The feeds, encoded, of which a node says that it has written again what was behind their end."""
+    return {feed for author, record in _records(connection) if author == node for feed in _bins(record, "feeds", 40)}
+
+
+def _records(connection: apsw.Connection) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    run: Run = connection.execute
+    rows = run(
+        "SELECT feeds.node, ops.hlc, ops.body FROM logs JOIN elements USING(log) JOIN ops USING(op)"
+        " JOIN feeds ON feeds.feed=ops.feed WHERE logs.name=?",
+        (LOG,),
+    )
+    for node, hlc, body in rows:
+        added = parse(ADD, hlc, body)
+        if isinstance(added, Add):
+            yield node, added.record
+
+
+def _bins(record: dict[str, Any], field: str, length: int) -> Iterator[bytes]:
+    values = record.get(field)
+    for value in values if isinstance(values, list) else ():
+        if type(value) is bytes and len(value) == length:
+            yield value
+
+
+def replacements(connection: apsw.Connection, node: bytes) -> dict[bytes, bytes]:
+    """Old tag to new tag of what one node has written again."""
+    return {old: new for author, old, new in restamped(connection) if author == node}
+
+
+def with_counterparts(connection: apsw.Connection, authors: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    """Tags and their authors, and with each tag the one it was written again as, or replaces."""
+    found = dict(authors)
+    beside: dict[bytes, list[bytes]] = {}
+    known: dict[bytes, bytes] = {}
+    for node, old, new in restamped(connection):
+        beside.setdefault(old, []).append(new)
+        beside.setdefault(new, []).append(old)
+        known[old] = known[new] = node
+    due = list(authors)
+    while due:
+        for tag in beside.get(due.pop(), ()):
+            if tag not in found:
+                found[tag] = known[tag]
+                due.append(tag)
+    return found
+
+
+def doubt(last: int, now_ms: int) -> ClockInDoubt:
+    """Why nothing is written."""
+    if now_ms < EARLIEST_MS:
+        return ClockInDoubt(
+            f"the clock says {shown(now_ms)}, so it was never set; the last operation here is stamped"
+            f" {shown(milliseconds(last))}. Nothing was written",
+            "set the clock, or wait until the network has set it, and repeat the command",
+        )
+    return ClockInDoubt(
+        f"the last operation here is stamped {shown(milliseconds(last))}, but the clock says {shown(now_ms)}:"
+        " one of them is wrong, so nothing was written",
+        "set the clock if it is wrong. If it is right, a linked peer settles it (mesh up --detach), or you do: mesh repair --clock",
+    )
+
+
+def not_admitted(last: int, now_ms: int) -> ClockInDoubt:
+    """Why nothing is written again yet: the word of who is no member ends no feed."""
+    return ClockInDoubt(
+        f"{doubt(last, now_ms)}; and this node is not admitted yet, so it cannot mend that",
+        "join the mesh first: mesh join TOKEN",
+    )
+
+
+def too_soon(last_ms: int, now_ms: int) -> ClockInDoubt:
+    """Why nothing is written again today."""
+    return ClockInDoubt(
+        f"the clock was ahead once more, and what it did was mended at {shown(last_ms)} already: that is done once a day at most."
+        f" The clock says {shown(now_ms)}",
+        f"keep the clock right (a time service does); writing goes on after {shown(last_ms + DAY_MS)}",
+    )
+
+
+def shown(at_ms: int) -> str:
+    """A time as it stands in messages."""
+    from time import gmtime, strftime
+
+    return strftime("%Y-%m-%d %H:%M:%S UTC", gmtime(at_ms // 1000))
+
+
+def _renewed(draft: Republished, horizon: int, names: dict[bytes, bytes]) -> Draft:
+    """A lost operation as it is written now; as it was, if its own time is not ahead and it names nothing that has a new name."""
+    body = parse(draft.kind, max(draft.at, 1), draft.body)
+    match body:
+        case Add(log=log, record=record) if draft.at > horizon:
+            return NewRecord(log, _renamed(record, names))
+        case Set(target=target, field=field, value=value) if draft.at > horizon:
+            known = names.get(target, target) if isinstance(target, bytes) else target
+            return Assignment(known, field, _renamed(value, names))
+        case Remove(tags=tags, reason=reason) if names.keys() & tags:
+            return Removal(tuple(names.get(tag, tag) for tag in tags), reason)
+        case _:
+            return draft
+
+
+def _renamed(value: Any, names: dict[bytes, bytes]) -> Any:
+    """A value in which records that are written again go by their new ids."""
+    ids = {text_id(old): text_id(new) for old, new in names.items()}
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, str):
+            return ids.get(value, value)
+        if isinstance(value, dict):
+            return {key: walk(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [walk(item) for item in value]
+        return value
+
+    return walk(value) if ids else value
+
+
+def _stamp_of(run: Run, row: FeedRow, seq: int) -> int:
+    return int(run("SELECT hlc FROM ops WHERE feed=? AND seq=?", (row.number, seq)).get or 0)
