@@ -1,18 +1,55 @@
-"""`mesh repair`: a new database out of what can still be read."""
+"""`mesh repair`: a new database out of what can still be read, or a feed that a wrong clock ran away with."""
 
 import os
 
 from mesh.cli.arguments import parser
 from mesh.cli.output import Progress, print_json
+from mesh.cli.telling import number_of
 from mesh.sidecar.lock import only_sidecar
-from mesh.store.home import open_home
+from mesh.store.home import Home, open_home
 from mesh.store.repair import repair
+from mesh.store.restamping import Restamped, shown
+from mesh.store.store import RIGHT
 
 
 def main(argv: list[str]) -> int:
     """Salvage, and say how to get the rest."""
-    given = parser("repair", "mesh repair").parse_args(argv)
+    arguments = parser("repair", "mesh repair")
+    arguments.add_argument(
+        "--clock",
+        action="store_true",
+        help="instead: this machine's clock is right now; write again what was written while it was ahead",
+    )
+    given = arguments.parse_args(argv)
     home = open_home(given.home)
+    return _repair_clock(home, as_json=given.json) if given.clock else _repair(home, as_json=given.json)
+
+
+def _repair_clock(home: Home, *, as_json: bool) -> int:
+    """The user vouches for the clock, where no peer can. A running sidecar need not stop for it."""
+    for private in (False, True) if home.has_private else (False,):
+        author = home.author(private=private)
+        try:
+            done = author.restamp()
+            author.store.remember_peers_on_clock(RIGHT)  # also where only others' stamps are ahead
+            now = shown(author.store.clock())
+        finally:
+            author.store.close()
+        if as_json:
+            print_json({"private": private, "clock": now} | (Restamped(0, 0, 0) if done is None else done)._asdict())
+            continue
+        word = "private" if private else "shared"
+        if done is None:
+            print(f"{word}: nothing of this node is ahead of the clock, which says {now}")
+            continue
+        print(f"{word}: wrote {number_of(done.operations, 'operation')} again, with the time it is: {now}")
+        print("  records have new ids; mesh why OLD names them")
+        if done.left:
+            print(f"  {number_of(done.left, 'operation')} could not be written again, and count once their time comes")
+    return 0
+
+
+def _repair(home: Home, *, as_json: bool) -> int:
     with only_sidecar(home):
         for private in (False, True):
             if private and not (home.has_private or os.path.exists(home.file("private.db.repaired"))):
@@ -20,7 +57,7 @@ def main(argv: list[str]) -> int:
             progress = Progress("operations")
             salvage = repair(home, private=private, progress=progress)
             progress.done()
-            if given.json:
+            if as_json:
                 print_json({"private": private} | salvage._asdict())
                 continue
             word = "private" if private else "shared"
@@ -32,6 +69,6 @@ def main(argv: list[str]) -> int:
                 print(f"  the old file is kept as {salvage.kept_as}; delete it once you no longer need it")
             if salvage.lost_ranges:
                 print(f"  {salvage.lost_ranges} parts of feeds could not be read; what follows them waits for them")
-    if not given.json:
+    if not as_json:
         print("next: mesh verify; what is missing comes back with a bundle of another node: mesh import FILE")
     return 0

@@ -6,7 +6,8 @@ from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
 from mesh.cli.output import plain, print_json, when
 from mesh.core.errors import MeshError
-from mesh.sidecar.doctor import request_sentence, request_step
+from mesh.sidecar.client import ask
+from mesh.sidecar.doctor import clock_sentence, held_back_sentence, request_sentence, request_step
 from mesh.sidecar.status import node_status
 from mesh.store.home import open_home
 
@@ -19,6 +20,7 @@ def main(argv: list[str]) -> int:
     home = open_home(given.home)
     status = node_status(home, home.store())
     status["search"] = _search(home.path)
+    status["held_back"] = _held_back(home.path) if status["sidecar"] else []
     if given.json:
         print_json(status)
     else:
@@ -32,6 +34,15 @@ def _search(home: str) -> str:
         return str(state_of(home)["says"])
     except (MeshError, KeyError) as error:
         return f"not to be used: {error}"
+
+
+def _held_back(home: str) -> list[dict[str, Any]]:
+    """Neighbours that have operations of ours and do not count them, as the sidecar knows."""
+    try:
+        peers = ask(home, "GET", "/peers")["peers"]
+    except MeshError:
+        return []  # it does not answer: mesh doctor has more to say of that
+    return [{name: peer[name] for name in ("node", "name", "holds_back")} for peer in peers if peer.get("holds_back")]
 
 
 def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
@@ -52,11 +63,17 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
     if not status["certified"]:
         lines.append(f"waiting   this node is not admitted yet; where the root key is: mesh admit {status['node']}")
     lines += [
+        f"clock     {what}{'; '.join(clock_sentence(status[name]))}"
+        for name, what in (("clock", ""), ("private_clock", "private records: "))
+        if status[name] is not None
+    ]
+    lines += [f"held back {plain(held_back_sentence(peer))}" for peer in status["held_back"]]
+    lines += [
         f"{'clipped' if item['clipped'] else 'waiting':<9} {item['operations']} operations of {item['feed']}: {item['why']}{_cure(item)}"
         for item in status["waiting"]
     ]
     for word, text in (
-        ("forks", "feeds ended by a fork: another copy of that node wrote too"),
+        ("forks", "feeds ended by a fork: another copy of that node wrote too, or its clock had been ahead"),
         ("ignored", "operations whose content breaks a rule; they change nothing"),
         ("held_statements", "statements of signers without the right"),
         ("strays", "ranges kept until what is missing before them arrives"),
@@ -84,4 +101,6 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
 
 
 def _cure(item: dict[str, Any]) -> str:
+    if item["written_again"]:
+        return "; its clock had been ahead, and they are written again"
     return f"; mesh admit {item['node']}" if item["why"] == "no certificate" else ""

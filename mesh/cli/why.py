@@ -50,6 +50,10 @@ def _print(story: dict[str, Any]) -> None:
     )
     if story["copies"] > 1:
         print(f"  copies    {story['copies']}: written again after a feed was lost or forked")
+    if story["replaced_by"]:
+        print(f"  replaced  by {story['replaced_by']}: written again, because the clock had been ahead")
+    if story["replaces"]:
+        print(f"  replaces  {story['replaces']}, which was written while the clock was ahead")
     for event in story["events"]:
         print(f"  {event['what']:<9} {event['at']} by {event['name']}: {plain(event['detail'])}")
     if story["erase_requests"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from mesh.core.clock import milliseconds
+from mesh.core.clock import EARLIEST_MS, milliseconds
 from mesh.core.errors import ClockInDoubt
 from mesh.core.limits import FUTURE_SECONDS
 from mesh.store.author import Author
@@ -77,6 +77,6 @@ _WITHOUT_DIGITS = {ord(digit): None for digit in "0123456789"}
 def verdict(last_ms: int, now_ms: int, peers: Sequence[int]) -> str:
     """Whether our clock is right (a peer's agrees with it), behind (a peer's has reached our last stamp), or neither is known."""
     margin = FUTURE_SECONDS * 1000
-    if any(abs(peer - now_ms) <= margin for peer in peers):
+    if now_ms >= EARLIEST_MS and any(abs(peer - now_ms) <= margin for peer in peers):
         return RIGHT
     return BEHIND if any(last_ms <= peer + margin for peer in peers) else ""

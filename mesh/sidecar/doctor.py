@@ -32,6 +32,7 @@ def request_step(request: dict[str, Any]) -> str:
 def examine(status: dict[str, Any], peers: dict[str, Any] | None, *, recovery_key: str | None) -> Iterator[Finding]:
     """Findings, the gravest first. `peers`: what the sidecar says, if one runs. `recovery_key`: its file, if it lies here."""
     yield from _home(status, recovery_key)
+    yield from _clock(status)
     yield from _waiting(status)
     if peers is None:
         yield Finding("no sidecar", "no sidecar is running: nothing comes in or goes out", "mesh up --detach")
@@ -79,14 +80,47 @@ def _home(status: dict[str, Any], recovery_key: str | None) -> Iterator[Finding]
         )
 
 
+CLOCK_STEP = (
+    "set the clock if it is wrong; if it is right, a linked peer settles it (mesh up), or you do: mesh repair --clock"
+)
+
+
+def clock_sentence(found: dict[str, Any]) -> tuple[str, str]:
+    """What is known of a clock that is behind the stamps here, and what to do."""
+    times = f"the last stamp here is {found['last_stamp']}, and the clock says {found['clock']}"
+    if found["peers_say"] == "behind":
+        return f"{times}; by the clocks of peers this machine's is behind", "set this machine's clock"
+    return f"{times}: nothing is written until it is known which is right", CLOCK_STEP
+
+
+def held_back_sentence(peer: dict[str, Any]) -> str:
+    """That a peer has operations of ours and does not count them."""
+    return (
+        f"{peer['name']} holds back {peer['holds_back']} operations of this node: by its clock their time has not come,"
+        " or it lacks what they rest on"
+    )
+
+
+def _clock(status: dict[str, Any]) -> Iterator[Finding]:
+    for name, what in (("clock", ""), ("private_clock", "private records: ")):
+        if status[name] is not None:
+            sentence, step = clock_sentence(status[name])
+            yield Finding("clock in doubt", what + sentence, step)
+
+
 def _waiting(status: dict[str, Any]) -> Iterator[Finding]:
     steps = {
         "no certificate": ("unknown author", "if that node belongs here: mesh admit NODE"),
         "ahead of the clock": ("clock ahead", "check the clock of that machine; it counts once its time has come"),
-        "fork": ("fork", "another copy of that node wrote too; what it lost is written again by itself"),
+        "fork": (
+            "fork",
+            "another copy of that node wrote too, or its clock had been ahead; what it lost is written again by itself",
+        ),
         "revoked": ("revoked", "nothing: this is what the revocation was for"),
     }
     for item in status["waiting"]:
+        if item.get("written_again"):
+            continue  # its clock had been ahead: that is in order again
         sort, step = steps.get(item["why"], ("waiting", "mesh status"))
         verb = "do not count" if item["clipped"] else "wait"
         yield Finding(sort, f"{item['operations']} operations of {item['feed']} {verb}: {item['why']}", step)
@@ -125,6 +159,12 @@ def _peers(report: dict[str, Any]) -> Iterator[Finding]:
                 "behind",
                 f"{peer['name']} has differed for {peer['lag_seconds']:.0f} s: it lacks {peer['they_lack']} operations, we lack {peer['we_lack']}",
                 "if clocks are wrong it waits for time to pass; else see the log of both nodes",
+            )
+        if peer.get("holds_back"):
+            yield Finding(
+                "held back",
+                held_back_sentence(peer),
+                "compare the clocks of both machines, and see what waits there: mesh status",
             )
         if peer["state"] == "dead":
             yield Finding(

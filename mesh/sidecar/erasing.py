@@ -11,6 +11,7 @@ from mesh.core.statement import Erase, sign
 from mesh.core.tuples import NamedTuple
 from mesh.sidecar.indexes import FOLDER, VECTORS
 from mesh.store.outcome import Waiting
+from mesh.store.restamping import with_counterparts
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Erased(NamedTuple):
 def erase(home: Home, author: Author, authors: Mapping[bytes, bytes], reason: str) -> Erased:
     """Erase the bodies with these tags (to their authors), as far as some key here may."""
     store = author.store
+    authors = with_counterparts(store.database.connection, dict(authors))
     trust = store.trust()
     signer = _signer(home, author, set(authors.values()))
     mine = sorted(item for item, node in authors.items() if trust.may_erase(signer.public, node))

@@ -58,6 +58,8 @@ def _history(store: Store, tag: bytes) -> dict[str, Any]:
         "state": story.state,
         "copies": story.copies,
         "record": story.record,
+        "replaces": None if story.replaces is None else text_id(story.replaces),
+        "replaced_by": None if story.replaced_by is None else text_id(story.replaced_by),
         "tier": None if note is None else memory.tier_of(note),
         "session": None if note is None else note.word("session") or None,
         "counts_for": None

@@ -15,6 +15,7 @@ from mesh.store.erase_requests import Request, requests
 from mesh.store.fold import FOLD_VERSION
 from mesh.store.home import Home
 from mesh.store.reading import Reader
+from mesh.store.restamping import ended_feeds, shown, stamp_ahead
 from mesh.store.store import Store
 
 
@@ -45,12 +46,14 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
         for row in rows:
             if row.held.seq > row.accepted.seq:
                 _, why = acceptance.allowed(row)
+                is_mended = why == "fork" and row.feed.encode() in ended_feeds(connection, row.feed.node)
                 waiting.append(
                     {
                         "feed": str(row.feed),
                         "operations": row.held.seq - row.accepted.seq,
                         "why": why or "ahead of the clock",
                         "clipped": why in CLIPPING,
+                        "written_again": is_mended,
                         "node": text_id(row.feed.node),
                     }
                 )
@@ -82,6 +85,8 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
                 "clipped": sum(item["operations"] for item in waiting if item["clipped"]),
             },
             "waiting": waiting,
+            "clock": _clock(store),
+            "private_clock": _private_clock(home),
             "damaged_copies": sorted(name for name in os.listdir(home.path) if ".db.damaged-" in name),
             "scrub_owed": count("SELECT 1 FROM meta WHERE key='scrub'").get is not None,
             "erased_edits": _erased_edits(count("SELECT DISTINCT target FROM registers"), trust.erased_tags()),
@@ -89,6 +94,26 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
             "db_bytes": _size(home.file("mesh.db")),
             "sidecar": running(home),
         }
+
+
+def _clock(store: Store) -> dict[str, Any] | None:
+    """How far stamps are ahead of the clock, where that is more than it may be: then nothing is written."""
+    last = stamp_ahead(store)
+    if not last:
+        return None
+    times = {"last_stamp": shown(clock.milliseconds(last)), "clock": shown(store.clock())}
+    return times | {"peers_say": store.peers_on_clock()}
+
+
+def _private_clock(home: Home) -> dict[str, Any] | None:
+    """The same of the private records, which nobody else has."""
+    if not home.has_private:
+        return None
+    private = home.store(private=True)
+    try:
+        return _clock(private)
+    finally:
+        private.close()
 
 
 def told_request(trust: Trust, request: Request) -> dict[str, Any]:

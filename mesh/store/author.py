@@ -149,12 +149,12 @@ class Author:
 
         store, node, now = self.store, self._identity.public, self.store.clock()
         horizon = clock.horizon(now)
+        last = restamping.stamp_ahead(store)
+        if last and now < clock.EARLIEST_MS:
+            raise restamping.doubt(last, now)
         ahead = restamping.feeds_ahead(store, node, horizon)
         if not ahead or node in store.trust().revoked:
             return None
-        last = max(item.row.held_hlc for item in ahead)
-        if now < clock.EARLIEST_MS:
-            raise restamping.doubt(last, now)
         before = self._get("restamped_ms")
         if before is not None and abs(now - before) < restamping.DAY_MS:
             raise restamping.too_soon(before, now)

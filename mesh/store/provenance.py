@@ -10,6 +10,7 @@ from mesh.core.operation import ADD, KIND_NAMES, REMOVE, SET, Add, Remove, Set, 
 from mesh.core.statement import Erase
 from mesh.store.acceptance import CLIPPING
 from mesh.store.feeds import FeedRow, OpRow
+from mesh.store.restamping import replacements
 from mesh.store.store import Store
 
 
@@ -39,6 +40,8 @@ class Provenance:
     state: str  # live, removed, erased, waiting, clipped, ignored
     copies: int
     record: object
+    replaces: bytes | None  # what it was written as before, by a clock that was ahead
+    replaced_by: bytes | None
     events: list[Event] = field(default_factory=list)
 
 
@@ -52,6 +55,7 @@ def provenance(store: Store, tag: bytes) -> Provenance:
     item = store.feeds.next_range(feed, row.seq - 1, store.feeds.hash_at(feed, row.seq - 1), shortest=True)
     message = point_message(store.mesh, feed.feed, item.last, item.head)
     parsed = None if row.body is None else parse(row.kind, row.hlc, row.body)
+    again = replacements(store.database.connection, feed.feed.node)
     return Provenance(
         tag=tag,
         kind=KIND_NAMES.get(row.kind, f"kind {row.kind}"),
@@ -65,6 +69,8 @@ def provenance(store: Store, tag: bytes) -> Provenance:
         state=_state(store, feed, row, tag),
         copies=len(copies),
         record=parsed.record if isinstance(parsed, Add) else (parsed._asdict() if parsed is not None else None),
+        replaces=next((old for old, new in again.items() if new == tag), None),
+        replaced_by=again.get(tag),
         events=sorted(
             [*_edits(store, tag), *_removals(store, tag), *_erasures(store, tag)], key=lambda item: item.at_ms
         ),

@@ -76,6 +76,7 @@ class Pulse:
                 station.close(neighbour, "compared")
             elif neighbour.dialed and neighbour.next_ping <= station.now:
                 self.ping(neighbour)
+        self._repair.tell_authors()
         self._correct()
 
     def _is_silent(self, neighbour: Neighbour) -> bool:

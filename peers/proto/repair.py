@@ -27,6 +27,7 @@ class Repair:
         self._station = station
         self._fetching = fetching
         self._clipped: dict[Feed, float] = {}  # feeds that hold more than counts: since when that is known
+        self._untold: set[bytes] = set()  # nodes of whose feeds we hold more than counts, as they may not know
 
     def heard(self, neighbour: Neighbour, message: Ping | Pong) -> None:
         """Note what the other side's state is called. A pong that differs from ours begins a comparison."""
@@ -117,6 +118,14 @@ class Repair:
         for state in states:
             if state.held.seq > state.accepted.seq:
                 self._clipped.setdefault(state.feed, self._station.now)
+                self._untold.add(state.feed.node)
+
+    def tell_authors(self) -> None:
+        """Tell neighbours which of their own operations we hold and do not count. Once a beat: they may write many."""
+        for neighbour in self._station.ready():
+            if neighbour.node in self._untold:
+                self.tell_own_feeds(neighbour)
+        self._untold.clear()
 
     def authors_to_tell(self) -> list[bytes]:
         """Nodes that may lack, of their own, what we hold: only they can write it again so that it counts."""

@@ -110,7 +110,8 @@ class Sidecar:
         """Every live record, from its disk, read without a process: conditions ask often."""
         store = open_home(self.home).store()
         try:
-            return {entry.record["text"] for entry in Reader(store.database.connection).tail(2**31)}
+            entries = Reader(store.database.connection).tail(2**31)
+            return {entry.record["text"] for entry in entries if "text" in entry.record}
         finally:
             store.close()
 

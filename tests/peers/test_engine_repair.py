@@ -212,6 +212,31 @@ def test_a_node_is_told_what_we_hold_of_its_own_feeds() -> None:
     assert (have.covers, have.answer) == (b"", False)
 
 
+def test_a_neighbour_says_how_much_of_our_own_it_holds_back() -> None:
+    """It has all four of our operations and counts one; once it counts as much as we do, it holds back nothing."""
+    desk = Desk()
+    chain = chain_of(0, 4)
+    desk.hold(chain)
+    desk.link(1, 1)
+    for counted, held_back in ((1, 3), (4, 0)):
+        entry = FeedEntry(chain.feed, Head(counted, chain.hash_at(counted)), Head(4, chain.hash_at(4)))
+        desk.receive(1, Have(FEEDS, b"", answer=False, entries=[entry]))
+        (peer,) = [item for item in desk.engine.peers() if item.linked]
+        assert peer.holds_back == held_back
+
+
+def test_an_author_is_told_that_its_new_operations_wait_here() -> None:
+    """They are ahead of our clock, and count nowhere yet: nothing else would tell it."""
+    desk = Desk()
+    desk.link(1, 1)
+    ahead = chain_of(1, 1, ahead_ms=7_200_000)
+    desk.receive(1, Push([ahead.encoded()]))
+    desk.forget()
+    desk.wait(2.0)
+    told = [entry for have in desk.sent(1, Have) for entry in have.entries if isinstance(entry, FeedEntry)]
+    assert [(entry.feed, entry.accepted.seq, entry.held.seq) for entry in told] == [(ahead.feed, 0, 1)]
+
+
 def test_what_we_hold_of_our_own_is_taken_back() -> None:
     """Our disk has less of our own feed than a neighbour: the rest is pulled."""
     chain = chain_of(0, 5)

@@ -22,6 +22,8 @@ STATUS: dict[str, Any] = {
     "erased_edits": [],
     "erase_requests": [],
     "waiting": [],
+    "clock": None,
+    "private_clock": None,
     "counts": {"strays": 0, "held_statements": 0, "ignored": 0},
 }
 PEER = {
@@ -42,6 +44,25 @@ def sorts(status: dict[str, Any], peers: dict[str, Any] | None = PEERS, recovery
     found = list(examine(status, peers, recovery_key=recovery_key))
     assert all(item.sentence and item.next_step for item in found)
     return [item.sort for item in found]
+
+
+def test_a_clock_that_is_behind_the_stamps_is_a_finding_of_its_own() -> None:
+    """It is why nothing is written; by the word of peers, it is only to be set."""
+    times = {"last_stamp": "2027-11-18 10:00:00 UTC", "clock": "2026-11-18 10:00:00 UTC"}
+    (doubt,) = examine(changed(STATUS, clock=times | {"peers_say": ""}), PEERS, recovery_key=None)
+    assert doubt.sort == "clock in doubt"
+    assert times["last_stamp"] in doubt.sentence
+    assert "mesh repair --clock" in doubt.next_step
+    (behind,) = examine(changed(STATUS, private_clock=times | {"peers_say": "behind"}), PEERS, recovery_key=None)
+    assert behind.next_step == "set this machine's clock"
+
+
+def test_what_a_peer_holds_back_is_told_and_what_was_written_again_is_not() -> None:
+    """The first needs somebody; the second is in order again."""
+    assert sorts(STATUS, changed(PEERS, peers=[changed(PEER, holds_back=3)])) == ["held back"]
+    ended = {"feed": "abcde/1", "operations": 2, "why": "fork", "clipped": True, "written_again": True}
+    assert sorts(changed(STATUS, waiting=[ended])) == []
+    assert sorts(changed(STATUS, waiting=[changed(ended, written_again=False)])) == ["fork"]
 
 
 def changed(base: dict[str, Any], **fields: Any) -> dict[str, Any]:
