@@ -13,7 +13,7 @@ from typing import Any
 
 # `<private key>` holds the place of a key: only what has an equals sign is an attribute.
 _MARK = re.compile(
-    r"<\s{0,8}+(/?)\s{0,8}+private(?:\s{1,8}+[\w:.-]{1,64}+\s{0,8}+=[^>]{0,1000}+)?+\s{0,8}+>", re.IGNORECASE
+    r"<\s{0,8}+(/?)\s{0,8}+private(?:\s{1,8}+[\w:.-]{1,64}+\s{0,8}+=[^>]{0,1000}+)?\s{0,8}+>", re.IGNORECASE
 )
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?$)')  # the last one of a line may be cut off
 _BETWEEN = re.compile(r"[\s,]*+$")

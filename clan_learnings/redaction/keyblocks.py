@@ -21,20 +21,23 @@ _CLOSES = r"-{4,5} ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}|Privat
 
 # Between two lines of a key: line breaks real or escaped, quotes, commas, the marks of a diff or of a quoted mail.
 _GAP = r"(?:[\s\"',>|#*\0]|\\+[nrt]?|(?<=\s)[-+](?=\s))"
-_HEADER_LINES = rf"(?:{_GAP}{{1,16}}+[A-Z][A-Za-z-]{{2,20}}: ?[^\n\\]{{0,120}}){{0,9}}+"
-_LINES = rf"(?:{_GAP}{{0,16}}+=?[A-Za-z0-9+/]{{16,}}+={{0,2}})++"
-_LAST_LINE = rf"(?:{_GAP}{{1,16}}+=?[A-Za-z0-9+/]{{1,15}}+={{0,2}}(?![A-Za-z0-9 ]))?+"
+_HEADER_LINES = rf"(?>(?:(?>{_GAP}{{1,16}})[A-Z][A-Za-z-]{{2,20}}: ?[^\n\\]{{0,120}}){{0,9}})"
+_LINES = rf"(?>(?:(?>{_GAP}{{0,16}})=?[A-Za-z0-9+/]{{16,}}+={{0,2}})+)"
+_LAST_LINE = rf"(?>(?:(?>{_GAP}{{1,16}})=?[A-Za-z0-9+/]{{1,15}}+={{0,2}}(?![A-Za-z0-9 ]))?)"
 _BODY = _HEADER_LINES + _LINES + _LAST_LINE
 
 # A key that was shortened by hand: lines and nothing else between the marks, or how all such keys begin.
 _BREAKS = r"(?:[\s\"',]|\\+[nrt])"
-_SHORT = rf"{_BREAKS}{{0,16}}+(?:[A-Za-z0-9+/=]{{4,}}+(?:\\+[nrt]|[\r\n])*+)++"
+_SHORT = rf"(?>{_BREAKS}{{0,16}})(?>(?:[A-Za-z0-9+/=]{{4,}}+(?>(?:\\+[nrt]|[\r\n])*))+)"
 _SHORT_CHARS = 1024
-_BEGINNING = rf"{_BREAKS}{{1,16}}+(?:MI|MC4|b3Bl)[A-Za-z0-9+/=]{{2,}}+"
+_BEGINNING = rf"(?>{_BREAKS}{{1,16}})(?:MI|MC4|b3Bl)[A-Za-z0-9+/=]{{2,}}+"
 
 # The same lines read from their end, for a block whose beginning is missing. Escaped line breaks are turned round, too.
 _GAP_BACK = r"(?:[\s\"',>|#*\0]|[nrt]?\\+)"
-_LINES_BACK = rf"(?:{_GAP_BACK}{{0,16}}+={{0,2}}[A-Za-z0-9+/]{{1,15}}+(?={_GAP_BACK}))?+(?:{_GAP_BACK}{{0,16}}+={{0,2}}[A-Za-z0-9+/]{{16,}}+)++"
+_LINES_BACK = (
+    rf"(?>(?:(?>{_GAP_BACK}{{0,16}})={{0,2}}[A-Za-z0-9+/]{{1,15}}+(?={_GAP_BACK}))?)"
+    rf"(?>(?:(?>{_GAP_BACK}{{0,16}})={{0,2}}[A-Za-z0-9+/]{{16,}}+)+)"
+)
 
 
 def find(text: str) -> "list[Span]":

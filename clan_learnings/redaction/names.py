@@ -44,8 +44,8 @@ _ASSIGNMENT = rf"{_WORD}{_SUFFIX}([\\\"'`*\])]{{0,6}}){_OWNER}{_ANNOTATION}{_SEP
 
 # Between a name and its value in a sentence.
 _FILLER = (
-    r"(?i:(?:[ \t]+(?:ist|is|was|are|be|set|to|as|value|now|the|a|an|new|of|named|equals|=|here|currently|still|"
-    r"war|lautet|hei(?:ß|ss)t)){0,4}+)"
+    r"(?i:(?>(?:[ \t]+(?:ist|is|was|are|be|set|to|as|value|now|the|a|an|new|of|named|equals|=|here|currently|still|"
+    r"war|lautet|hei(?:ß|ss)t)){0,4}))"
 )
 _SENTENCE = rf"(?i:(password|passwort|passwd|passphrase|secret|token|credential|key)){_FILLER}[:=]?[ \t]+(\(?[\"'`]?)(?=[^\s\"'`(])"
 # Only after one of these can a word in a sentence be somebody's password.

@@ -44,7 +44,7 @@ _MODEL = (
     r"(?i)(?:(?:us\.)?(?:anthropic|meta|mistral)\.)?"
     rf"(?:(?:(?:chat)?gpt|claude|gemini|gemma|(?:code)?llama|mi[sx]tral|codestral|qwen|deepseek|grok|phi|text-embedding)-{_MODEL_PART}|"
     r"(?:o|gpt|qwen|llama|gemma|phi|deepseek-[rv])\d(?:\.\d)?)(?=[-@:]|$)"
-    rf"(?:[-@](?:{_MODEL_DATE}|{_MODEL_PART})(?=[-@:]|$)){{0,8}}+(?::\d)?$"
+    rf"(?>(?:[-@](?:{_MODEL_DATE}|{_MODEL_PART})(?=[-@:]|$)){{0,8}})(?::\d)?$"
 )
 _PLACEHOLDER = (
     r"(?i)(?:your|my|the|some|any|new|old|insert|enter|change|replace|put|add|use|set|paste)[-_ ]?(?:own[-_ ])?\w*[-_ ]?"

@@ -56,6 +56,7 @@ WORDS = [
     "authorization: bearer",
     "cookie",
 ]
+OPENS, CLOSES = "-----BEGIN PRIVATE" + " KEY-----", "-----END PRIVATE" + " KEY-----"
 # Pieces that rules look for, to be put together into texts that no person would write.
 PIECES = st.sampled_from(
     [
@@ -100,10 +101,10 @@ HOSTILE = [
     "{",
     "${",
     'passphrase="a ',
-    "-----BEGIN PRIVATE" + " KEY-----",
-    "-----END PRIVATE" + " KEY-----",
-    "-----BEGIN PRIVATE" + " KEY-----\nAaa: ",
-    "-----BEGIN PRIVATE" + " KEY-----\\n" + "A" * 20,
+    OPENS,
+    CLOSES,
+    OPENS + "\nAaa: ",
+    OPENS + "\\n" + "A" * 20,
     "the token is ",
     "cookie: a=",
     "cookie: a=b; ",
@@ -123,6 +124,33 @@ HOSTILE = [
     "a1B2c3D4e5",
     "x@y.com,",
     "İkey=",
+    OPENS + "\\" * 15,
+    OPENS + "\n" * 16 + "x",
+    OPENS + "\nMI",
+    OPENS + "\nMIIE\n" + CLOSES,
+    CLOSES + "\n" + "A" * 20 + "\n",
+    "password is the new ",
+    "key is ",
+    "password\t",
+    "token: gpt-4-4-4-4-4-4-4-4-4-4x ",
+    "token=claude-3-20240229-20240229-20240229-x ",
+]
+# What stands once before and after a bad shape that goes on and on.
+HOSTILE_INSIDE = [
+    *(
+        (OPENS, unit, "")
+        for unit in (
+            *("\\", "\n", "\\n", "\n=", "\nAaa: ", " - ", "\n+ ", "A", "\n" + "A" * 15, "\n" + "A" * 16 + "=="),
+            *("\n" + "A" * 20, "\\\\n" + "A" * 20, "\nAaa: " + "x" * 120),
+        )
+    ),
+    *(
+        ("", unit, CLOSES)
+        for unit in ("\\", "\\n", "n\\", "A\n", "==\n", "= ", "A", "n", "\n" + "A" * 20, "\\n" + "A" * 16)
+    ),
+    *(("password", unit, "") for unit in (" ", " is", " a", " =", " the new", " ist lautet")),
+    ("token: gpt-4", "-4", ""),
+    ("token: o1", "-01-2024", "x"),
 ]
 
 
@@ -195,6 +223,28 @@ def test_a_secret_does_not_hide_behind_what_is_not_shown(hidden: str) -> None:
     done = redact(f"push with {token} \u2014 or pass{hidden}word=Hx7!hunter2 as op{hidden}s@acme.exam{hidden}ple")
     assert done.text.startswith("push with [redacted: github token] \u2014 or pass")
     assert one_line(done.text).endswith("password=[redacted: password] as [redacted: e-mail address]")
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("the root password is hunter2, do not tell", "the root password is [redacted: password], do not tell"),
+        ('token = "gpt-4-1106-preview"', 'token = "gpt-4-1106-preview"'),
+        ('token = "gpt-4-1106-"', 'token = "[redacted: secret]"'),
+        (f"cut:\n{'Zz9/' * 5}\n{CLOSES}", "cut:\n[redacted: private key]"),
+        (f"cut: {'Zz9/' * 4}\\n{CLOSES}", "cut: [redacted: private key]"),
+        (f"cut:\n{'Zz9/' * 5}\n{'Zz9/' * 5}\nAb=\n{CLOSES}", "cut:\n[redacted: private key]"),
+        (f"{OPENS}\n> {'Zz9/' * 5}", "[redacted: private key]"),
+        (f"{OPENS}\nProc-Type: 4\n\n{'Zz9/' * 9}\nAb=", "[redacted: private key]"),
+        (f"{OPENS}\\nAbCd\\n{CLOSES}", "[redacted: private key]"),
+        (f"{OPENS}\\abcd{CLOSES}", f"{OPENS}\\abcd{CLOSES}"),
+        (f"{OPENS}\n\\MIabc", f"{OPENS}\n\\MIabc"),
+        (f"{OPENS}\n-{'Zz9/' * 5} is not one", f"{OPENS}\n-{'Zz9/' * 5} is not one"),
+    ],
+)
+def test_a_repetition_takes_what_it_should_and_no_more(text: str, clean: str) -> None:
+    """Where a rule reads a row of words, parts or lines, half of one more is not taken along: some Pythons did that."""
+    assert redact(text).text == clean
 
 
 def test_findings_are_sorted_counted_and_described() -> None:
@@ -327,6 +377,14 @@ def test_a_session_cookie_goes_as_a_whole_however_long_it_is() -> None:
 def test_work_grows_with_the_length_only(unit: str) -> None:
     """A quarter of a megabyte of a bad shape ends. Work that grew with the square would not, within the time a test has."""
     text = (unit * (_LONG // len(unit)))[:_LONG]
+    clean = redact(text)
+    assert clean.findings or clean.text == text
+
+
+@pytest.mark.parametrize(("before", "unit", "after"), HOSTILE_INSIDE)
+def test_work_grows_with_the_length_only_after_one_name_or_mark(before: str, unit: str, after: str) -> None:
+    """The same where a rule begins once and reads on, or reads back from its end."""
+    text = before + unit * (_LONG // len(unit)) + after
     clean = redact(text)
     assert clean.findings or clean.text == text
 

@@ -127,6 +127,20 @@ def test_a_secret_where_a_long_text_is_parted_is_found() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "unit", "after"),
+    [
+        *((b"", unit, b"") for unit in (b"true", b"1e5,", b"e+", b"nulltru", b'"', b'\\"', b'"a":', b'"a":true,')),
+        *((b"[", unit, after) for unit in (b"true,", b"1E-7 ", b"null") for after in (b"]", b"x", b"e")),
+        *((b'"', unit, after) for unit in (b"\\n", b"\\", b"\\u00") for after in (b'"', b"")),
+    ],
+)
+def test_work_grows_with_the_length_only(before: bytes, unit: bytes, after: bytes) -> None:
+    """A quarter of a megabyte of a bad shape ends, and its line stays a line."""
+    line = before + unit * (250_000 // len(unit)) + after
+    assert Cleaner().clean(line).decode().count("\n") == 0
+
+
+@pytest.mark.parametrize(
     "data", [b"\xff\xfe\0\0", b'"\\', b'{"a": "\\ud800"}', b'"' * 9999, b"\\" * 9999, b'{"a":"\\u00']
 )
 def test_damaged_bytes_are_no_reason_to_fail(data: bytes) -> None:

@@ -33,6 +33,7 @@ RECORD = {
         ('a <private reason="x > y">x</private> b', "a  b"),
         ("a <private\nreason='x'>x</private\n> b", "a  b"),
         ("ssh -i <private key> and <privates> stay", "ssh -i <private key> and <privates> stay"),
+        ("<private a b=c> and <private a =b>x</private>y", "<private a b=c> and y"),
         ("nothing </private> here", "nothing </private> here"),
         ("a private matter <p>", "a private matter <p>"),
         ("", ""),
@@ -117,6 +118,8 @@ def test_many_marks_take_no_longer_than_their_length() -> None:
     assert without_private("<private a=" * 50_000) == "<private a=" * 50_000
     assert without_private("<private>" * 100_000) == ""
     assert without_private("<        " * 50_000 + "private") == "<        " * 50_000 + "private"
+    for unit in ("<private ", "<private\ta ", "<private a" + " " * 9, "</private a=x", "<private" + " " * 8 + "a b"):
+        assert without_private(unit * 50_000) == unit * 50_000
 
 
 def test_values_nested_too_deep_are_dropped() -> None:
