@@ -266,13 +266,17 @@ class Gossip:
                     await self._room.wait()
         except links.LinkClosed as error:
             reason = error.reason
+        except Exception as error:  # nobody awaits this task: it is said here
+            log.exception("the conversation with %s failed", talk.link.address)
+            reason = str(error)
         finally:
             sending.cancel()
-            with suppress(asyncio.CancelledError):
-                await sending
-            await talk.link.close()
-            self._conversations.pop(talk.number, None)
-            self.handle(LinkDown(talk.number, reason))
+            try:
+                await asyncio.gather(sending, return_exceptions=True)
+                await talk.link.close()
+            finally:  # whatever failed: the engine must not take a link that ended for one that is up
+                self._conversations.pop(talk.number, None)
+                self.handle(LinkDown(talk.number, reason))
 
     def _end(self, talk: _Conversation, reason: str) -> None:
         """Close a link now: of what is queued only the last words still go out, if the other side reads them soon."""
@@ -296,3 +300,6 @@ class Gossip:
                     return
         except links.LinkClosed:
             return  # the reading side says so
+        except Exception as error:  # a link that only receives is none
+            log.exception("sending to %s failed", talk.link.address)
+            await talk.link.close(f"sending failed: {error}")

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, Self
 
 from aiohttp import web
 
+from peers.connection import Connection
 from peers.transport.address import format_address
 from peers.transport.links import LinkConfig, ListenFailed
 from peers.transport.websocket_link import ServerSocket, WebSocketLink
@@ -209,7 +210,7 @@ class _Visit(web.RequestHandler):
             lingering_time=0,
         )
         self._gate = gate
-        self.wire: asyncio.Transport | None = None
+        self.wire: Connection | None = None
         self.peer = b""
         self.address = ""
         self.expired = False
@@ -220,7 +221,7 @@ class _Visit(web.RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """TLS is through: the key is proved. Now whether it is a member's."""
         assert isinstance(transport, asyncio.Transport)
-        self.wire = transport
+        self.wire = Connection(transport)
         self._gate.visits.add(self)
         self.address = format_address(*(transport.get_extra_info("peername") or ("?", 0))[:2])
         admission, proof = self._gate.admission, transport.get_extra_info("ssl_object")
@@ -252,9 +253,9 @@ class _Visit(web.RequestHandler):
 
     def abort(self) -> None:
         """Drop the connection without a word."""
-        self.force_close()  # what is on its way in is not looked at
         if self.wire is not None:
             self.wire.abort()
+        self.force_close()  # what is on its way in is not looked at
 
     def handle_error(self, *args: Any, **_kwargs: Any) -> NoReturn:
         """No answer to what is not a node's request: nobody learns what listens here."""

@@ -124,15 +124,15 @@ class WebSocketTransport:
 
     def _met(self, socket: ClientSocket, node: bytes, address: str) -> WebSocketLink:
         socket.close_seconds = self._config.close_seconds
-        proof = socket.wire.get_extra_info("ssl_object")
         try:
+            proof = socket.wire.transport.get_extra_info("ssl_object")
             peer = self._admission.peer_of(proof)
             expired = self._admission.is_expired(proof)
         except Exception as error:
-            socket.drop()
+            socket.finish()
             raise NoWay(f"its certificate cannot be read: {error}") from error
         if peer != node:  # TLS has checked the name already; this is what counts as identity here
-            socket.drop()
+            socket.finish()
             raise NoWay("another node answers there")
         link = WebSocketLink(
             socket,

@@ -1,23 +1,26 @@
 """A link over one WebSocket of aiohttp, whichever side opened it. No TLS and no listening here."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from aiohttp import ClientError, ClientResponse, ClientWebSocketResponse, WebSocketError, WSCloseCode, WSMsgType, web
 
+from peers.connection import Connection
 from peers.proto.config import FRAME_BYTES
 from peers.transport.links import LinkClosed, short_reason, too_large
 
 # aiohttp refuses what is as large as its limit, as soon as it has read the length.
 _MAX_MESSAGE_BYTES = FRAME_BYTES + 1
 _LOST = "the connection was lost"
+log = logging.getLogger("mesh.peers")
 
 
 class ServerSocket(web.WebSocketResponse):
     """The accepting side of a WebSocket. Its `close`, which aiohttp also calls on its own, never takes long."""
 
-    def __init__(self, wire: asyncio.Transport, close_seconds: float) -> None:
+    def __init__(self, wire: Connection, close_seconds: float) -> None:
         super().__init__(timeout=close_seconds, autoping=False, compress=False, max_msg_size=_MAX_MESSAGE_BYTES)
         self.wire = wire
         self.close_seconds = close_seconds
@@ -30,6 +33,10 @@ class ServerSocket(web.WebSocketResponse):
         except TimeoutError:
             self.wire.abort()
             return True
+
+    def finish(self) -> None:
+        """Let the last bytes out; TLS itself gives up after `close_seconds`."""
+        self.wire.transport.close()
 
 
 class ClientSocket(ClientWebSocketResponse):
@@ -45,7 +52,7 @@ class ClientSocket(ClientWebSocketResponse):
 
     def __init__(self, reader: Any, writer: Any, protocol: Any, response: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(reader, writer, protocol, response, *args, **kwargs)
-        self.wire: asyncio.Transport = writer.transport
+        self.wire = Connection(writer.transport)
         self._answer: ClientResponse = response
 
     async def close(self, *, code: int = WSCloseCode.OK, message: bytes = b"") -> bool:
@@ -54,13 +61,15 @@ class ClientSocket(ClientWebSocketResponse):
             async with asyncio.timeout(self.close_seconds):
                 return await super().close(code=code, message=message)
         except TimeoutError:
-            self.drop()
+            self.finish()
             return True
 
-    def drop(self) -> None:
-        """End the connection at once, and give it back to aiohttp."""
-        self._answer.close()
-        self.wire.abort()
+    def finish(self) -> None:
+        """End the connection at once, and give it back to aiohttp: goodbyes were said, or there was time enough for them."""
+        try:
+            self.wire.abort()
+        finally:
+            self._answer.close()
 
 
 class WebSocketLink:
@@ -142,12 +151,13 @@ class WebSocketLink:
             return
         self._reason = reason
         try:
-            await self._socket.close(code=code, message=short_reason(reason if said is None else said).encode())
+            try:
+                await self._socket.close(code=code, message=short_reason(reason if said is None else said).encode())
+            finally:
+                self._socket.finish()
+        except Exception:  # the link is at its end all the same, and nobody may wait for it any longer
+            log.exception("the connection with %s did not end as it should", self.address)
         finally:
-            if isinstance(self._socket, ClientSocket):
-                self._socket.drop()  # both sides have said goodbye, or there was time enough for it
-            else:
-                self._socket.wire.close()  # lets the last bytes out; TLS itself gives up after close_seconds
             self.gone.set()
             self._ended(self)
 

@@ -18,6 +18,7 @@ from typing import Protocol, Self
 
 from mesh.core.errors import RemoteError
 from mesh.core.identity import Identity
+from peers.connection import Connection
 from peers.trust.joining import HEAD_BYTES, NONCE_BYTES, REQUEST_BYTES, Refusal, Request, encode
 from peers.trust.reception import Admission, Reception, Standing
 
@@ -163,7 +164,7 @@ class JoinListener:
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=REQUEST_BYTES)
         protocol = asyncio.StreamReaderProtocol(reader)
-        transport: asyncio.Transport | None = None
+        wire: Connection | None = None
         try:
             async with asyncio.timeout(self._limits.seconds):
                 transport, _ = await loop.connect_accepted_socket(
@@ -173,10 +174,11 @@ class JoinListener:
                     ssl_handshake_timeout=self._limits.seconds,
                     ssl_shutdown_timeout=_CLOSING_SECONDS,
                 )
+                wire = Connection(transport)
                 writer = asyncio.StreamWriter(transport, protocol, reader, loop)
                 if not await self._converse(reader, writer):
                     self._tries.note(address, loop.time())
-                    transport.abort()  # without a word
+                    wire.abort()  # without a word
                 writer.close()
                 with suppress(OSError):  # it has its answer: how it hangs up is its own business
                     await writer.wait_closed()
@@ -185,8 +187,8 @@ class JoinListener:
         except Exception:  # of our own, a full disk for one: nobody else's conversation ends by it
             log.exception("a newcomer could not be answered")
         finally:
-            if transport is not None:
-                transport.abort()
+            if wire is not None:
+                wire.abort()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Greet, hear, answer. False if the other side was not invited."""

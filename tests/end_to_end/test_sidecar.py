@@ -146,6 +146,34 @@ def test_a_detached_sidecar_runs_until_mesh_down(node: Sidecar, detached: Any) -
     wait_until(lambda: not exists(process))
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+def test_three_nodes_in_the_background_are_all_stopped_by_mesh_down(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """Whoever dialled whom, and whoever goes first: each is gone, and no neighbour that stays calls it alive."""
+    fleet = [Sidecar(tmp_path / name) for name in ("laptop", "builder", "tester")]
+    running: dict[Sidecar, int] = {}
+    try:
+        for node in fleet:
+            if running:
+                node.join_quickly(fleet[0].invite(), "another")
+            else:
+                node.init()
+            running[node] = asked(node.home, "up", "--detach", "--listen", LOOPBACK)["pid"]
+        wait_until_linked(fleet)
+        wait_until_in_step(fleet)
+        for index in order:
+            node = fleet[index]
+            assert asked(node.home, "down") == {"stopped": running[node]}
+            wait_until(lambda process=running[node]: not exists(process))  # type: ignore[misc]
+            del running[node]
+            for other in running:
+                wait_until(lambda node=node, other=other: other.state_of(node) != "alive")  # type: ignore[misc]
+                (seen,) = [peer for peer in asked(other.home, "peers")["peers"] if peer["node"] == node.node]
+                assert (seen["linked"], seen["in_step"]) == (False, None)
+    finally:
+        for process in running.values():
+            os.kill(process, signal.SIGKILL)
+
+
 def test_stopping_what_does_not_run_is_no_error(node: Sidecar, detached: Any) -> None:
     """The second `mesh down` has nothing to do and says so."""
     assert "stopped process" in done(node.home, "down")

@@ -8,12 +8,13 @@ import socket
 import ssl
 import struct
 import tracemalloc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 
 from mesh.core.ids import text_id
+from peers.connection import Connection
 from peers.proto.config import FRAME_BYTES
 from peers.transport.address import parse_address
 from peers.transport.links import DialFailed, Link, LinkClosed, LinkConfig, ListenFailed
@@ -77,7 +78,7 @@ async def stuck_sends(stream: Stream, link: Link) -> list[asyncio.Future[None]]:
     """Sends that cannot end: the other side reads nothing, and there is no room on the way."""
     stream[0]._transport.pause_reading()  # type: ignore[attr-defined]
     assert isinstance(link, WebSocketLink)
-    link._socket.wire.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    link._socket.wire.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     sending: list[asyncio.Future[None]] = [asyncio.ensure_future(link.send(bytes(FRAME_BYTES))) for _ in range(4)]
     await standstill(lambda: link.bytes_out)
     assert link.bytes_out <= 2 * FRAME_BYTES  # one for TLS, one for the socket below it
@@ -330,6 +331,86 @@ async def test_an_oversized_frame_of_one_that_does_not_read_ends_the_link_too(wo
             await soon(link.receive())
         outcomes = await soon(asyncio.gather(*sending, return_exceptions=True))
         assert isinstance(outcomes[-1], LinkClosed)
+
+
+class Unending(Connection):
+    """A connection that cannot be ended: whatever is tried fails."""
+
+    __slots__ = ()
+
+    def __init__(self, real: Connection) -> None:
+        super().__init__(real.transport)
+        self.transport = self  # type: ignore[assignment]  # of a transport, no more than `close` is wanted
+
+    def abort(self) -> None:
+        raise RuntimeError("it does not end")
+
+    def close(self) -> None:
+        raise RuntimeError("it does not close")
+
+
+@pytest.mark.parametrize("side", ["dialled", "accepted"])
+@pytest.mark.parametrize("end", ["close", "receive", "send"])
+async def test_a_connection_that_cannot_be_ended_ends_its_link_all_the_same(
+    world: WebSocketWorld, side: str, end: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Closed here, closed there or by a frame too large: whoever waits is told, and the transport knows it no more."""
+    async with world.start() as one, world.start() as two:
+        near, far = await joined(one, two)
+        link, other = (near, far) if side == "dialled" else (far, near)
+        assert isinstance(link, WebSocketLink)
+        link._socket.wire = Unending(link._socket.wire)
+        waiting = [asyncio.ensure_future(each.receive()) for each in (link, other)]
+        ways: dict[str, Callable[[], Awaitable[None]]] = {
+            "close": lambda: link.close("bye"),
+            "receive": lambda: other.close("bye"),
+            "send": lambda: link.send(bytes(FRAME_BYTES + 1)),
+        }
+        await soon(asyncio.gather(ways[end](), link.close(), return_exceptions=True))
+        for outcome in await soon(asyncio.gather(*waiting, return_exceptions=True)):
+            assert isinstance(outcome, LinkClosed)
+        assert link.gone.is_set()
+        assert one.transport.links == two.transport.links == frozenset()
+    assert "did not end as it should" in caplog.text
+
+
+class Watcher(asyncio.Protocol):
+    """Knows its transport, and when the connection has ended."""
+
+    def __init__(self) -> None:
+        self.made: asyncio.Future[asyncio.Transport] = asyncio.get_running_loop().create_future()
+        self.lost = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.made.set_result(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost.set()
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2, 3])
+async def test_a_tls_connection_is_aborted_however_often_it_was_closed(world: WebSocketWorld, closed: int) -> None:
+    """The other side reads nothing, and TLS would wait for its goodbye for an hour."""
+    loop = asyncio.get_running_loop()
+    node, server_end, client_end = world.authority.node(), Watcher(), Watcher()
+    server = await loop.create_server(
+        lambda: server_end, "127.0.0.1", 0, ssl=node.server(), ssl_shutdown_timeout=3600, start_serving=True
+    )
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        silent, _ = await loop.create_connection(
+            lambda: client_end, "127.0.0.1", port, ssl=node.client(), server_hostname=text_id(node.id)
+        )
+        connection = Connection(await soon(server_end.made))
+        silent.pause_reading()
+        for _ in range(closed):
+            connection.transport.close()
+        connection.abort()
+        connection.abort()
+        await soon(server_end.lost.wait())
+        silent.abort()
+        await soon(client_end.lost.wait())
 
 
 async def test_a_server_that_talks_on_after_the_goodbye_is_dropped(world: WebSocketWorld) -> None:
