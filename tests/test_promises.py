@@ -1,0 +1,24 @@
+"""The README's promises: each names the tests that watch it, and those are there."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_WATCHED = re.compile(r"\[`(test_\w+)`\]\((tests/[\w/]+\.py)\)")
+
+
+def promises() -> list[str]:
+    """The numbered list, item by item."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.split("## What it promises", 1)[1].split("\n## ", 1)[0]
+    return re.split(r"(?m)^(?=\d+\. \*\*)", section)[1:]
+
+
+def test_each_of_the_twelve_promises_names_a_test_that_exists() -> None:
+    """A promise that nothing watches is advertising."""
+    assert len(promises()) == 12
+    for promise in promises():
+        watched = _WATCHED.findall(promise)
+        assert watched, promise
+        for name, path in watched:
+            assert re.search(rf"(?m)^(?:async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8")), name
