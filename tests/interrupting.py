@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from mesh.core.draft import Draft
-from mesh.store.author import Author, Receipt
+from mesh.core.request import Request
+from mesh.store.author import Author
+from mesh.store.receipts import Receipt
 
 _ABOUT_NOTHING = ("[]",)
 
@@ -31,9 +33,9 @@ def interrupted_author(author: Author, before: str, act: Callable[[], object]) -
     asked = interrupted(connection, before, act)
     trace = connection.exec_trace
 
-    def quietly(drafts: Sequence[Draft]) -> Receipt:
+    def quietly(drafts: Sequence[Draft], request: Request | None = None) -> Receipt:
         connection.exec_trace = None
-        receipt = append(drafts)
+        receipt = append(drafts, request)
         connection.exec_trace = trace
         return receipt
 

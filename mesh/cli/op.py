@@ -13,9 +13,10 @@ from mesh.core.clock import milliseconds
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
-from mesh.store.author import Author, Receipt
+from mesh.store.author import Author
 from mesh.store.home import open_home
 from mesh.store.reading import Reader
+from mesh.store.receipts import Receipt
 
 # name: sentence, example
 MEMBERS = {

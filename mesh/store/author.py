@@ -16,15 +16,16 @@ from mesh.core.identity import Identity, new_epoch
 from mesh.core.ids import Feed, signed_prefix, tag_of
 from mesh.core.limits import HLC_MAX, TAGS_PER_BODY
 from mesh.core.operation import ADD, PAGE
+from mesh.core.request import Request
 from mesh.core.statement import Erase, sign
 from mesh.core.trust import Trust
-from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
 from mesh.store.doorbell import ANYTHING, OWN_FEED
 from mesh.store.feeds import FeedRow
 from mesh.store.marker import Marker
 from mesh.store.outcome import Merged, Outcome
 from mesh.store.pen import Pen
+from mesh.store.receipts import Receipt, Receipts
 from mesh.store.republish import Losses, own_total
 from mesh.store.store import BEHIND, RIGHT, Store
 
@@ -33,16 +34,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mesh.store.restamping import Restamped
-
-
-class Receipt(NamedTuple):
-    """What an append has made durable."""
-
-    feed: Feed
-    first: int
-    tags: tuple[bytes, ...]  # one a draft
-    counts: bool  # False while this node has no certificate: kept, but counting nowhere yet
-    new_epoch: str = ""  # why a new feed was opened, if one was
 
 
 class Author:
@@ -60,25 +51,32 @@ class Author:
         self._left: int | None = None  # the epoch of a feed that we do not go on in
         self._run: Run = store.database.connection.execute
         self._losses = Losses(store.database.connection, store.mesh, store.feeds, store.quarantine)
+        self._receipts = Receipts(store.database.connection, store.clock)
 
-    def append(self, drafts: Sequence[Draft]) -> Receipt:
-        """Write one batch: all of it or nothing, on disk when this returns."""
-        (result,) = self.append_each([drafts])
+    def earlier(self, request: Request) -> Receipt | None:
+        """What a request has written already, if it has. An error if that was something else."""
+        return self._receipts.find(request)
+
+    def append(self, drafts: Sequence[Draft], request: Request | None = None) -> Receipt:
+        """Write one batch: all of it or nothing, on disk when this returns. What the request has written before is not written again."""
+        (result,) = self.append_each([drafts], [request])
         if isinstance(result, UsageError):
             raise result
         return result
 
-    def append_each(self, batches: Sequence[Sequence[Draft]]) -> list[Receipt | UsageError]:
+    def append_each(
+        self, batches: Sequence[Sequence[Draft]], requests: Sequence[Request | None] = ()
+    ) -> list[Receipt | UsageError]:
         """Several writers' batches in one transaction with one sync and one signature.
 
-        One that cannot be written spoils no other.
+        One that cannot be written spoils no other. `requests`: one a batch, or none at all.
         """
         descriptor = self._marker.open()
         try:
             with self.store.database.locked():
                 with self.store.database.transaction(durable=True):
                     self._pay_republication()
-                    results = self._append_each(batches)
+                    results = self._receipts.once(batches, requests or [None] * len(batches), self._append_each)
                 self._mark(descriptor)
         except ClockInDoubt:
             self._tell(ANYTHING)  # a sidecar may know by now which is right, and put it in order

@@ -123,7 +123,7 @@ def _copy(old: str, store: Store, progress: _Progress) -> tuple[int, int, int]:
 def _copy_local(run: Run, store: Store) -> None:
     """What is only known here: contacts and certificates, which the sidecar reads with care, invitations, the files of pages
 
-    as they were last in step, and whether we left.
+    as they were last in step, what was written for which request, and whether we left.
     """
     for table, query in (
         ("cards", "SELECT kind, subject, at, data FROM cards"),
@@ -132,6 +132,7 @@ def _copy_local(run: Run, store: Store) -> None:
         ("page_folders", "SELECT folder, prefix FROM page_folders"),
         ("page_files", "SELECT folder, path, page, page_text, file_hash, style FROM page_files"),
         ("page_wiped", "SELECT id FROM page_wiped"),  # what these still hold of what was erased
+        ("requests", "SELECT id, content, until_ms, receipt FROM requests WHERE typeof(until_ms)='integer'"),
         ("meta", "SELECT key, value FROM meta WHERE key='left'"),
     ):
         rows: list[tuple[object, ...]] = []

@@ -1,7 +1,7 @@
 """The tables, as a plain list of migrations. Add to the end; never change one that was released.
 
 Truth: feeds, ops, points, erased_bodies, statements, strays, held_statements. Of this node alone, outside root and bundles:
-invites, invite_uses, cards, page_folders, page_files, page_carried, page_wiped. All else is derived from the truth.
+invites, invite_uses, cards, page_folders, page_files, page_carried, page_wiped, requests. All else is derived from the truth.
 """
 
 from collections.abc import Callable
@@ -197,6 +197,14 @@ def _index_anew(connection: apsw.Connection) -> None:
     fill(connection)
 
 
+# What each request has written: see `receipts`.
+_REQUESTS = """
+CREATE TABLE requests(
+    id BLOB PRIMARY KEY, content BLOB NOT NULL, until_ms INTEGER NOT NULL, receipt BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX requests_by_end ON requests(until_ms);
+"""
+
+
 # SQL, or what SQL cannot do. All that are due run in one transaction.
 MIGRATIONS: list[str | Callable[[apsw.Connection], None]] = [
     _TRUTH + _views_1("main") + _WORDS,
@@ -204,6 +212,7 @@ MIGRATIONS: list[str | Callable[[apsw.Connection], None]] = [
     _index_fields,
     _take_pages,
     _index_anew,
+    _REQUESTS,
 ]
 VERSION = len(MIGRATIONS)
 PAGE_BYTES = 8192

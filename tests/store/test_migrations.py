@@ -9,6 +9,7 @@ import pytest
 from mesh.core.draft import NewRecord, Removal
 from mesh.core.errors import HomeError, NewerHome
 from mesh.core.operation import Add
+from mesh.core.request import Request
 from mesh.store import facets, schema
 from mesh.store.database import Database, open_reader
 from mesh.store.reading import Reader
@@ -125,6 +126,19 @@ def test_records_of_an_older_version_are_indexed_by_what_they_were_written_with(
         assert store.root() == root
         assert verify_store(store).problems == []
     assert version_in_file(old) == schema.VERSION
+
+
+def test_a_home_of_the_version_before_gets_a_table_for_receipts(folder: Path) -> None:
+    """Requests are written once from then on."""
+    with open_store(folder, CLAN, OWN) as store:
+        store.database.run("DROP TABLE requests")
+        store.database.run("PRAGMA user_version=5")
+    request = Request("request-1", b"")
+    with open_author(folder, CLAN, OWN) as author:
+        receipts = [author.append([NewRecord("notes", {"text": "once"})], request) for _ in range(2)]
+        assert [receipt.repeated for receipt in receipts] == [False, True]
+        assert verify_store(author.store).problems == []
+    assert version_in_file(folder) == schema.VERSION
 
 
 def test_the_first_command_after_an_upgrade_may_be_one_that_reads(folder: Path, tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ import pytest
 from mesh.core.draft import Draft, Increment, NewRecord, Removal
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.limits import OPERATION_BYTES
+from mesh.core.request import Request
 from mesh.store import writer as writing
-from mesh.store.author import Author, Receipt
+from mesh.store.author import Author
 from mesh.store.reading import Reader
+from mesh.store.receipts import Receipt
 from mesh.store.verify import verify_store
 from mesh.store.writer import Writer
 from tests.worlds import Clan, open_author, open_store
@@ -52,11 +54,13 @@ class Gate:
     def open(self) -> None:
         self._open.set()
 
-    def _append_each(self, batches: Sequence[Sequence[Draft]]) -> list[Receipt | UsageError]:
+    def _append_each(
+        self, batches: Sequence[Sequence[Draft]], requests: Sequence[Request | None] = ()
+    ) -> list[Receipt | UsageError]:
         self.groups.append(len(batches))
         self.reached.set()
         assert self._open.wait(WAIT_SECONDS)
-        return self._real(batches)
+        return self._real(batches, requests)
 
 
 def test_a_receipt_is_given_only_when_others_can_see_the_batch(author: Author, tmp_path: Path) -> None:
@@ -180,7 +184,7 @@ def test_a_disk_that_fails_fails_the_group_and_nothing_after_it(
     """Everyone in the group is told; the next group is written."""
     real = author.append_each
 
-    def fail(_batches: Sequence[Sequence[Draft]]) -> list[Receipt | UsageError]:
+    def fail(_batches: Sequence[Sequence[Draft]], _requests: object) -> list[Receipt | UsageError]:
         monkeypatch.setattr(author, "append_each", real)
         raise OSError(28, "No space left on device")
 
@@ -291,3 +295,20 @@ def test_someone_who_no_longer_waits_keeps_nobody_else_waiting(author: Author, m
         gate.open()
         writer.submit([note("next")]).result(5)
     assert "next" in said(author)
+
+
+def test_writers_of_one_request_share_one_record(author: Author, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether they meet in one transaction or come one after the other, each gets the receipt of the first."""
+    gate = Gate(author, monkeypatch)
+    request = Request("one-request", b"content")
+    with Writer(author) as writer:
+        futures = [writer.submit([note("first of all")])]
+        assert gate.reached.wait(WAIT_SECONDS)
+        futures += [writer.submit([note("once")], request) for _ in range(5)]
+        gate.open()
+        receipts = [future.result(WAIT_SECONDS) for future in futures][1:]
+        receipts.append(writer.submit([note("once")], request).result(WAIT_SECONDS))
+    assert gate.groups == [1, 5, 1]
+    assert said(author) == ["first of all", "once"]
+    assert [receipt.repeated for receipt in receipts] == [False, True, True, True, True, True]
+    assert {receipt._replace(repeated=False) for receipt in receipts} == {receipts[0]}
