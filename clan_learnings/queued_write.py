@@ -24,6 +24,8 @@ _COMMON = {
     "minutes_lost": "whole",
     "private": "flag",
     "repo": "text",
+    "request_id": "id",
+    "request_seconds": "whole",
     "session": "text",
     "severity": "text",
     "tags": "list",
@@ -41,8 +43,10 @@ def encode(kind: str, arguments: Mapping[str, Any]) -> bytes:
     from clan_learnings.redaction import redact_value
 
     kinds = KINDS[kind]
-    said = {name: _written(value, kinds[name]) for name, value in arguments.items()}
-    kept, _ = redact_value({name: _public(text) for name, text in said.items() if text is not None})
+    written = {name: _written(value, kinds[name]) for name, value in arguments.items()}
+    said = {name: text for name, text in written.items() if text is not None}
+    kept, _ = redact_value({name: _public(text) for name, text in said.items() if kinds[name] != "id"})
+    kept |= {name: text for name, text in said.items() if kinds[name] == "id"}  # looks like a secret, and is none
     return f'{{"kind": "{kind}", "arguments": {flat(kept)}}}'.encode()
 
 
@@ -94,7 +98,7 @@ def _read(text: object, kind: str) -> Any:
     try:
         text.encode()  # half a surrogate pair is no text
         match kind:
-            case "text":
+            case "text" | "id":
                 return text
             case "flag":
                 return True if text == "yes" else None

@@ -5,7 +5,18 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain
-from mesh.cli.telling import ABOUT, PRIVATE, answered, by_sidecar, desk_of, from_stdin, occurrences, said
+from mesh.cli.telling import (
+    ABOUT,
+    PRIVATE,
+    REQUEST_ID,
+    answered,
+    by_sidecar,
+    desk_of,
+    from_stdin,
+    occurrences,
+    request_id,
+    said,
+)
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -21,6 +32,7 @@ SHAPE = Shape(
         Option("--source", "WHO", "who corrected: human, agent, build or self (default: agent)"),
         *ABOUT,
         PRIVATE,
+        REQUEST_ID,
         Option("--move", "ID", "instead of recording: count the correction ID under --pattern"),
     ),
     'mesh correct --wrong "npm install" --right "pnpm install" --source human',
@@ -42,7 +54,11 @@ def _correct(given: Given) -> int:
             raise Wrong(f"--{name} is missing: both --wrong and --right are needed")
     about = said(given)
     wrong, right = from_stdin(given.text("wrong"), given.text("right"))
-    how = {"pattern": given.text("pattern"), "source": given.text("source") or "agent"}
+    how = {
+        "pattern": given.text("pattern"),
+        "source": given.text("source") or "agent",
+        "request_id": request_id(given),
+    }
     answer = by_sidecar(given, "correct", {"wrong": wrong, "right": right} | how, about)
     if answer is None:
         answer = desk_of(given).correct(wrong, right, private=given.has("private"), **how, **about)
@@ -54,11 +70,16 @@ def _move(given: Given) -> int:
         raise Wrong("--move needs --pattern: the pattern to count it under")
     if given.has("wrong") or given.has("right"):
         raise Wrong("--move takes a correction that is there: leave --wrong and --right out")
+    if given.has("request_id"):
+        raise Wrong("--request-id is for new corrections: to move one twice is to move it once")
     return answered(given, desk_of(given).move(given.text("move"), given.text("pattern")), _show) or EXIT_OK
 
 
 def _show(answer: dict[str, Any]) -> None:
     pattern, identity = plain(answer["pattern"], 100), answer["id"]
+    if not pattern:
+        print(f"{identity}  was recorded before, and is erased")
+        return
     where = "new pattern" if answer["founded"] else "counted under"
     if "from" in answer:
         where = f"moved from {plain(answer['from'], 100)} to {'the new pattern' if answer['founded'] else ''}".rstrip()

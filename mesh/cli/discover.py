@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from mesh.cli.options import Given, Option, Shape, run
 from mesh.cli.output import plain
-from mesh.cli.telling import ABOUT, PRIVATE, answered, by_sidecar, desk_of, from_stdin, place_name, said
+from mesh.cli.telling import (
+    ABOUT,
+    PRIVATE,
+    REQUEST_ID,
+    answered,
+    by_sidecar,
+    desk_of,
+    from_stdin,
+    place_name,
+    request_id,
+    said,
+)
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -13,7 +24,7 @@ if TYPE_CHECKING:
 SHAPE = Shape(
     "discover",
     "TEXT|-",
-    (*ABOUT, PRIVATE, Option("--anyway", "", "record it also if a record covers it already")),
+    (*ABOUT, PRIVATE, Option("--anyway", "", "record it also if a record covers it already"), REQUEST_ID),
     'mesh discover "HTTP 405 on push means branch protection" --topic git',
     words=(1, 1),
     more="TEXT is one sentence in quotes; - reads it from stdin.",
@@ -28,9 +39,10 @@ def main(argv: list[str]) -> int:
 def _discover(given: Given) -> int:
     about = said(given)
     (text,) = from_stdin(given.words[0])
-    answer = by_sidecar(given, "discover", {"text": text, "anyway": given.has("anyway")}, about)
+    words: dict[str, Any] = {"anyway": given.has("anyway"), "request_id": request_id(given)}
+    answer = by_sidecar(given, "discover", {"text": text} | words, about)
     if answer is None:
-        answer = desk_of(given).discover(text, private=given.has("private"), anyway=given.has("anyway"), **about)
+        answer = desk_of(given).discover(text, private=given.has("private"), **words, **about)
     return answered(given, answer, _show)
 
 

@@ -34,6 +34,7 @@ ABOUT = (
     Option("--minutes-lost", "N", "what it has cost"),
 )
 PRIVATE = Option("--private", "", "keep it on this machine; it counts for nothing that others see")
+REQUEST_ID = Option("--request-id", "ID", "for scripts that retry: what was recorded under it is not recorded again")
 
 
 def said(given: Given) -> dict[str, Any]:
@@ -48,6 +49,13 @@ def said(given: Given) -> dict[str, Any]:
         "confidence": given.fraction("confidence"),
         "minutes_lost": given.number("minutes_lost", None, 0, 100_000),
     }
+
+
+def request_id(given: Given) -> str:
+    """What makes this command one, whoever writes for it: the id that was given, else a new one."""
+    from mesh.core.request import ID_BYTES, checked_id
+
+    return checked_id(given.text("request_id")) if given.has("request_id") else os.urandom(ID_BYTES).hex()
 
 
 def by_sidecar(given: Given, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:

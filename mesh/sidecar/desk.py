@@ -9,7 +9,6 @@ import os
 
 from mesh.core.blocks import block
 from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId, UsageError
-from mesh.core.ids import text_id
 from mesh.sidecar import answers
 from mesh.sidecar.place import Place
 from mesh.sidecar.snapshot import has_private, memory_of, memory_with, private_of
@@ -25,8 +24,10 @@ if TYPE_CHECKING:
     from clan_learnings.records import About, Note
     from mesh.core.draft import Draft
     from mesh.core.errors import HomeError
+    from mesh.core.request import Request
     from mesh.sidecar.recall import Recall
     from mesh.store.author import Author
+    from mesh.store.receipts import Receipt
 
     Reading = Callable[[], AbstractContextManager[Memory]]
     Finding = Callable[[], AbstractContextManager[tuple[Memory, Note]]]
@@ -46,48 +47,72 @@ class Desk:
         agent: str = "",
         session: str = "",
         recall: Recall | None = None,
+        retry_seconds: int = 0,
     ) -> None:
-        """`folder`: where the caller is. `agent`, `session`: who it is, if that was said. `recall`: the indexes of a sidecar."""
+        """`folder`: where the caller is. `agent`, `session`: who it is, if that was said. `recall`: the indexes of a sidecar.
+
+        `retry_seconds`: for so long a telling without a request id that says the same again is the same one.
+        """
         self.home = home
         self._recall = recall
+        self._retry_seconds = retry_seconds
         self.place = Place(home, environ, folder, agent=agent, session=session)
 
     # Telling
 
     def discover(self, text: str, *, private: bool = False, anyway: bool = False, **said: Any) -> dict[str, Any]:
-        """Record a discovery, unless a record covers it. `said`: what is known of it, as the options of the command."""
-        from clan_learnings.notebook import draft_discovery
+        """Record a discovery, unless a record covers it. `said`: what is known of it, as the options of the command.
 
-        def write(author: Author, reading: Reading, about: About, pen: Pen) -> dict[str, Any]:
+        `request_id` among that: whoever says the same again under the same id is answered, and nothing is added.
+        """
+        from clan_learnings.notebook import draft_discovery
+        from mesh.sidecar.receipt_answers import recorded
+
+        def write(author: Author, reading: Reading, about: About, pen: Pen, request: Request) -> dict[str, Any]:
             with reading() as memory:
                 drafts, hit = draft_discovery(memory, text, about, pen)
                 if hit is not None and not anyway:
+                    earlier = author.earlier(request)  # another process may have been quicker, and be what covers it
+                    if earlier is not None:
+                        return answer(author, earlier)
                     known = answers.shown(memory, hit.note)
                     return {"state": "known", "id": known["id"], "covered_by": known, "sureness": round(hit.score, 2)}
-            return _append(author, drafts) | {"covered_by": None}
+            return answer(author, author.append(drafts, request))
+
+        def answer(author: Author, receipt: Receipt) -> dict[str, Any]:
+            return recorded(author, receipt) | {"covered_by": None, "repeated": receipt.repeated}
 
         kept = self._kept_here(private=private)
         told = {"text": text, "anyway": anyway} | said
-        return self._tell("discover", write, told, private=private or bool(kept)) | kept
+        return self._tell_once("discover", write, answer, told, private=private or bool(kept)) | kept
 
     def correct(
         self, wrong: str, right: str, *, pattern: str = "", source: str = "agent", private: bool = False, **said: Any
     ) -> dict[str, Any]:
-        """Record a correction, and say what it was counted under and what that makes of it."""
+        """Record a correction, and say what it was counted under and what that makes of it. `said`: as in `discover`."""
         from clan_learnings.notebook import draft_correction
+        from mesh.sidecar.receipt_answers import counted_before, recorded
 
-        def write(author: Author, reading: Reading, about: About, pen: Pen) -> dict[str, Any]:
+        def write(author: Author, reading: Reading, about: About, pen: Pen, request: Request) -> dict[str, Any]:
             with reading() as memory:
                 drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
                 before = answers.count(memory, found.slug)
-            answer = _append(author, drafts)
+            receipt = author.append(drafts, request)
+            if receipt.repeated:
+                return repeated(author, receipt)
+            return counted(author, receipt, lambda memory: answers.counted(memory, found, before))
+
+        def repeated(author: Author, receipt: Receipt) -> dict[str, Any]:
+            return counted(author, receipt, lambda memory: counted_before(author, memory, receipt.tags[0]))
+
+        def counted(author: Author, receipt: Receipt, count: Callable[[Memory], dict[str, Any]]) -> dict[str, Any]:
             with self._reading(author) as memory:
-                answer |= answers.counted(memory, found, before)
+                answer = recorded(author, receipt) | count(memory) | {"repeated": receipt.repeated}
             return answer | answers.PRIVATE if private or kept else answer
 
         kept = self._kept_here(private=private)
         told = {"wrong": wrong, "right": right, "pattern": pattern, "source": source} | said
-        return self._tell("correct", write, told, private=private or bool(kept)) | kept
+        return self._tell_once("correct", write, repeated, told, private=private or bool(kept)) | kept
 
     def move(self, text: str, slug: str) -> dict[str, Any]:
         """Count a correction under another pattern."""
@@ -150,7 +175,7 @@ class Desk:
             return (_append(author, drafts) if drafts else {"state": "known"}) | answer
 
         kept = {} if is_change else self._kept_here(private=private)
-        return self._tell("", write, said, private=private or bool(kept)) | kept
+        return self._tell(write, said, private=private or bool(kept)) | kept
 
     def change(
         self, text: str, make: Callable[[Memory, Note, Pen], tuple[Sequence[Draft], dict[str, Any]]]
@@ -275,41 +300,64 @@ class Desk:
         return {"kept_here": why} if why else {}
 
     def _tell(
+        self, write: Callable[[Author, Reading, About, Pen], dict[str, Any]], said: dict[str, Any], *, private: bool
+    ) -> dict[str, Any]:
+        """Open what is written to, and find out who writes."""
+        from clan_learnings.pen import Pen
+
+        pen = Pen(lambda: self.place.categories)
+        author = self._author(private=private)
+        try:
+            about = self.place.about(author.store.own or b"", said)
+            recall = None if private else self._recall
+            return write(author, lambda: self._reading(author, recall), about, pen) | {"redacted": pen.found}
+        finally:
+            author.store.close()
+
+    def _tell_once(
         self,
         kind: str,
-        write: Callable[[Author, Reading, About, Pen], dict[str, Any]],
+        write: Callable[[Author, Reading, About, Pen, Request], dict[str, Any]],
+        repeated: Callable[[Author, Receipt], dict[str, Any]],
         told: dict[str, Any],
         *,
         private: bool,
     ) -> dict[str, Any]:
-        """The store, else the sidecar, else a queue: an agent in a sandbox may reach only the last."""
-        from clan_learnings.pen import Pen
+        """The store, else the sidecar, else a queue: an agent in a sandbox may reach only the last. Once, whichever way it goes.
 
-        pen = Pen(lambda: self.place.categories)
+        Looked up before anything is drafted, too: what this very request has written covers it.
+        """
+        from mesh.sidecar.request_words import identified, request_of, words_of
+
+        told = identified(told, self._retry_seconds)
+
+        def write_once(author: Author, reading: Reading, about: About, pen: Pen) -> dict[str, Any]:
+            request = request_of(kind, told, about, self._retry_seconds)
+            earlier = author.earlier(request)
+            if earlier is None:
+                return write(author, reading, about, pen, request)
+            words_of(told, pen)
+            pen.about(about)  # what was taken out then is said again
+            return repeated(author, earlier)
+
         try:
-            author = self._author(private=private)
-            try:
-                about = self.place.about(author.store.own or b"", told)
-                recall = None if private else self._recall
-                return write(author, lambda: self._reading(author, recall), about, pen) | {"redacted": pen.found}
-            finally:
-                author.store.close()
+            return self._tell(write_once, told, private=private)
         except (HomePermissions, HomeBusy) as error:
-            if private or not kind:
+            if private:
                 raise
-            return self._hand_over(kind, told, error, pen) | {"redacted": pen.found}
+            return self._hand_over(kind, told, error)
 
-    def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError, pen: Pen) -> dict[str, Any]:
-        from clan_learnings.notebook import REQUIRED
+    def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError) -> dict[str, Any]:
+        from clan_learnings.pen import Pen
         from mesh.sidecar.elsewhere import hand_over
+        from mesh.sidecar.request_words import fields_of, request_of, words_of
 
-        about = pen.about(self.place.about(_node_of(self.home), told))
-        facts = about.fields() | {"is_global": not about.repo}
-        words = {name: told[name] for name in ("text", "anyway", "wrong", "right", "pattern", "source") if name in told}
-        for name, (what, example) in REQUIRED.items():
-            if name in words:
-                words[name] = pen.sentence(words[name], what, example)
-        return hand_over(self.home, kind, words | facts, error)
+        pen = Pen()
+        about = self.place.about(_node_of(self.home), told)
+        request = request_of(kind, told, about, self._retry_seconds)
+        facts = pen.about(about).fields() | {"is_global": not about.repo}
+        arguments = words_of(told, pen) | facts | fields_of(request)
+        return hand_over(self.home, kind, arguments, error) | {"redacted": pen.found}
 
     def _change(self, text: str, write: Callable[[Author, Finding, Pen], dict[str, Any]]) -> dict[str, Any]:
         """Change a record that is there, among the shared ones or the private ones."""
@@ -362,16 +410,9 @@ def _node_of(home: str) -> bytes:
 
 
 def _append(author: Author, drafts: Sequence[Draft]) -> dict[str, Any]:
-    from mesh.store.reading import Reader
+    from mesh.sidecar.receipt_answers import recorded
 
-    receipt = author.append(drafts)
-    return {
-        "state": "recorded",
-        "id": Reader(author.store.database.connection).short_id(receipt.tags[0]),
-        "counts": receipt.counts,
-        "node": text_id(receipt.feed.node),
-        "new_epoch": receipt.new_epoch or None,
-    }
+    return recorded(author, author.append(drafts))
 
 
 def _live(memory: Memory, tag: bytes, text: str) -> Note:

@@ -6,6 +6,7 @@ An agent's shell may be in a sandbox that reaches neither the home nor any socke
 from __future__ import annotations
 
 from mesh.core.errors import HomePermissions, MeshError, UsageError
+from mesh.sidecar.errand import is_older
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -16,14 +17,17 @@ if TYPE_CHECKING:
 
 
 def hand_over(home: str, kind: str, arguments: Mapping[str, Any], error: HomeError) -> dict[str, Any]:
-    """Another way for a write. `arguments`: complete, because whoever writes it will be somewhere else."""
+    """Another way for a write. `arguments`: complete, because whoever writes it will be somewhere else.
+
+    The request id among them: if the sidecar does not answer in time, it may write what is then queued, too.
+    """
     from mesh.sidecar.client import ask
 
     try:
         answer: dict[str, Any] = ask(home, "POST", f"/{kind}", dict(arguments))
-    except UsageError:
-        raise  # the sidecar has read it, and says what is wrong with it
-    except MeshError:
+    except MeshError as problem:
+        if isinstance(problem, UsageError) and not is_older(str(problem)):
+            raise  # the sidecar has read it, and says what is wrong with it
         return _queue(home, kind, arguments, error)
     return answer
 

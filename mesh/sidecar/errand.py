@@ -1,7 +1,7 @@
 """What a running sidecar does for a command, a write or a question: it has loaded everything that the command would have to load first.
 
-Imports next to nothing: one raw request over the socket. Whatever goes wrong on the way, the command does it by itself; a
-correction counts once a session and a discovery that is there is not added again, so twice does no harm.
+Imports next to nothing: one raw request over the socket. Whatever goes wrong on the way, the command does it by itself. The
+sidecar may do it all the same, later: a write has a request id, and whoever comes second finds it done.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ def search_errand(
 
 
 def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:
-    """The sidecar's answer; None if there is none. What it says is wrong with the request is raised as it would be here."""
+    """The sidecar's answer; None if there is none. What it says is wrong with the request is raised as it would be here.
+
+    `words`: the request id among them. Without an answer, repeat it all under the same one.
+    """
     path = _socket_of(home)
     is_long = any(_is_long(value) for value in (*words.values(), *about.values()))
     if not os.path.exists(path) or about.get(_HERE_ONLY) or is_long:
@@ -80,9 +83,14 @@ def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any
         return None
     if status == 200 and isinstance(answer, dict):
         return answer
-    if status == 400 and isinstance(answer, dict):
+    if status == 400 and isinstance(answer, dict) and not is_older(str(answer.get("error"))):
         raise UsageError(str(answer.get("error")), str(answer.get("next") or ""))
     return None
+
+
+def is_older(error: str) -> bool:
+    """Whether a sidecar of an earlier version says so, which knows of no request ids. It has done nothing then."""
+    return error.startswith("there is no field 'request_")
 
 
 def _socket_of(home: str) -> str:

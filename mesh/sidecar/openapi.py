@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from clan_learnings.records import SEVERITIES, SOURCES
+from mesh.core.request import KEPT_SECONDS
 
 
 class Field(NamedTuple):
@@ -41,6 +42,10 @@ _ABOUT = {
     "agent": Field("string", "who says it: claude-code, codex, gemini, ..."),
     "session": Field("string", "flavour:id; without it all of one agent's day in one repository is one session"),
     "private": Field("boolean", "it never leaves this home"),
+    "request_id": Field(
+        "string", "made up by the caller: who repeats the request under it adds nothing to what it did"
+    ),
+    "request_seconds": Field("integer", "for how long (default: 30 days)", least=1, most=KEPT_SECONDS),
 }
 _SCOPE = {
     "repo": Field("string", "only records of this repository and global ones; empty: global ones"),

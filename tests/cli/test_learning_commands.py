@@ -105,6 +105,31 @@ def test_a_text_from_stdin(alpha: Shell, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "only one text can be -" in alpha.err
 
 
+def test_a_script_that_retries_records_once(alpha: Shell) -> None:
+    """Under one request id the same command is answered alike, however often it is run."""
+    words = "discover", "HTTP 405 on push means branch protection", "--anyway", "--request-id", "deploy-17"
+    first, again = alpha(*words), alpha(*words)
+    assert first.endswith("  recorded")
+    assert again == first
+    assert alpha.json(*words)["repeated"] is True
+    assert len(alpha("tail").splitlines()) == 1
+    alpha("discover", "something else", "--request-id", "deploy-17", code=1)
+    assert alpha.err.splitlines() == [
+        "mesh: the request id 'deploy-17' was used before, for something else; nothing was written",
+        f"  next: take another id for this; what the other one wrote: mesh show {first.split()[0]}",
+    ]
+
+
+@pytest.mark.parametrize("given", ["x", "two words", "a" * 65])
+def test_a_request_id_that_cannot_be_one_is_refused(alpha: Shell, given: str) -> None:
+    """Before anything is written."""
+    alpha("discover", "HTTP 405 on push", "--request-id", given, code=1)
+    assert "cannot be a request id" in alpha.err
+    alpha(*NPM, "--request-id", given, code=1)
+    assert "next: 8 to 64" in alpha.err
+    assert alpha("tail") == ""
+
+
 # correct
 
 
@@ -179,6 +204,20 @@ def test_the_session_comes_from_the_option_before_the_environment(
     ids.append(alpha.json("discover", "three", "--session", "mine")["id"])
     sessions = [alpha.json("show", identity)["record"]["session"] for identity in ids]
     assert sessions == ["codex:thread", "claude-code:env", "codex:mine"]
+
+
+def test_a_correction_that_is_retried_is_counted_once(alpha: Shell) -> None:
+    """The answer says how its pattern stands, also once it is erased."""
+    retried = *NPM, "--request-id", "deploy-17"
+    first, again = alpha.json(*retried), alpha.json(*retried)
+    assert (first["repeated"], again["repeated"]) == (False, True)
+    assert (again["id"], again["pattern"], again["sessions"]) == (first["id"], first["pattern"], 1)
+    assert alpha.json("pattern", "show", first["pattern"])["logged"] == 1
+    assert alpha(*retried).splitlines()[0] == f"{first['id']}  counted under {first['pattern']}"
+    alpha("erase", first["id"], "--reason", "test")
+    assert alpha(*retried) == f"{first['id']}  was recorded before, and is erased"
+    alpha("correct", "--move", first["id"], "--pattern", "x", "--request-id", "deploy-18", code=2)
+    assert "to move one twice is to move it once" in alpha.err
 
 
 def test_a_correction_is_moved(alpha: Shell) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from mesh.core.errors import UsageError
+from mesh.core.errors import HomePermissions, UsageError
 from mesh.sidecar.asking import AskingDesk
+from mesh.sidecar.elsewhere import hand_over
 from mesh.sidecar.errand import ask_errand, run_errand
 from mesh.store.home import create_home
 
@@ -90,6 +91,27 @@ def test_what_is_wrong_is_said_as_it_would_be_here(home: str, answering: Serve) 
 def test_without_a_good_answer_the_command_writes_by_itself(home: str, answering: Serve, answer: bytes) -> None:
     answering(answer)
     assert run_errand(home, "correct", {"wrong": "a", "right": "b"}, ABOUT) is None
+
+
+OLDER = reply({"error": "there is no field 'request_id' here", "next": "one of: text, anyway, topic"}, 400)
+
+
+def test_a_sidecar_that_knows_no_request_ids_is_done_without(home: str, answering: Serve) -> None:
+    """It has refused the whole request, so the command writes by itself, once."""
+    answering(OLDER)
+    assert run_errand(home, "discover", {"text": "a", "request_id": "request-1"}, ABOUT) is None
+
+
+def test_what_an_older_sidecar_would_not_take_over_is_queued(
+    home: str, answering: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shell in a sandbox has no other way, and must not fail because of an upgrade."""
+    monkeypatch.setenv("MESH_SPOOL", os.fspath(tmp_path / "queue"))
+    answering(OLDER)
+    trouble = HomePermissions("it cannot be written", "mend it")
+    answer = hand_over(home, "discover", {"text": "a", "request_id": "request-1"}, trouble)
+    assert answer["state"] == "queued"
+    assert json.loads(Path(answer["queued_in"]).read_text())["arguments"]["request_id"] == "request-1"
 
 
 def test_nobody_is_asked_where_the_answer_would_be_another_one(home: str, tmp_path: Path) -> None:
