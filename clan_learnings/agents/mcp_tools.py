@@ -80,6 +80,9 @@ Global = Annotated[bool, Field(description="It holds in every repository.")]
 Confidence = Annotated[float | None, Field(description="From 0 to 1.", ge=0, le=1)]
 Evidence = Annotated[str, Field(description="Where it can be checked: a file and line, a link, an error message.")]
 Minutes = Annotated[int | None, Field(description="Minutes that it cost.", ge=0)]
+RequestId = Annotated[
+    str, Field(description="To repeat a call that was not answered: the same, made up by you, each time.")
+]
 Private = Annotated[bool, Field(description="Keep it on this machine.")]
 Source = Annotated[
     Literal["human", "agent", "build", "self"],
@@ -121,6 +124,7 @@ class Tools:
         minutes_lost: Minutes = None,
         private: Private = False,
         anyway: Annotated[bool, Field(description="Record it though a record seems to say it already.")] = False,
+        request_id: RequestId = "",
     ) -> Discovered:
         """Record something you found out that is not documented, or that took long to find out: how a tool, an API or this code base really behaves. It is shared with every agent of the team. If a record says it already, nothing is added and the answer names it. Not for what the code says itself, and never with secrets: they are taken out."""
         return await self._tool(
@@ -138,6 +142,7 @@ class Tools:
                 minutes_lost=minutes_lost,
                 private=private,
                 anyway=anyway,
+                request_id=request_id,
             ),
             answers.discovered,
         )
@@ -161,6 +166,7 @@ class Tools:
         evidence: Evidence = "",
         minutes_lost: Minutes = None,
         private: Private = False,
+        request_id: RequestId = "",
     ) -> Corrected:
         """Record a correction, before your next reply, whenever somebody corrected you or a build, a test or a review proved you wrong. The same mistake in several sessions, on any machine of the team, becomes a rule that every agent is told at its start. Repeating it in one session counts once. The answer says which pattern it was counted under and how often that has happened."""
         return await self._tool(
@@ -180,6 +186,7 @@ class Tools:
                 evidence=evidence,
                 minutes_lost=minutes_lost,
                 private=private,
+                request_id=request_id,
             ),
             answers.corrected,
         )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mesh.sidecar.desk import Desk
 
 _LOG = "mcp.log"
+_RETRY_SECONDS = 60  # a client that has heard nothing repeats the call: what says the same within a minute is one
 # A pair, or half of one, or any other.
 _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
@@ -62,7 +63,7 @@ def _serve(home: str | None, agent: str, session: str) -> None:
     from mesh.sidecar.asking import AskingDesk
 
     def desk(repo: str | None = None) -> AskingDesk:
-        return AskingDesk(_home(home, repo), agent=agent, session=session)
+        return AskingDesk(_home(home, repo), agent=agent, session=session, retry_seconds=_RETRY_SECONDS)
 
     tools = Tools(desk)
     server = Server(tools, version=__version__, categories=lambda: _categories(desk))

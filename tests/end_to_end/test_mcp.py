@@ -136,13 +136,15 @@ async def test_the_session_comes_from_the_option_or_the_environment(home: Path) 
     """The option first, then `MESH_SESSION`; without both, calls of one day and folder count as one session."""
     for options, session in ((("--session", "claude-code:a"), "gemini:b"), ((), "gemini:b"), ((), ""), ((), "")):
         async with served(home, *options, session=session) as client:
-            receipt = await told(client, "record_correction", wrong="git push -f", right="git push --force-with-lease")
+            words = {"wrong": "git push -f", "right": "git push --force-with-lease"}
+            await told(client, "record_correction", **words)
+            receipt = await told(client, "record_correction", **words, severity="high")
     assert receipt["sessions"] == 3
     records = [json.loads(line)["record"] for line in done(home, "op", "list", "--json").splitlines()]
     sessions = [each["session"] for each in records if "wrong" in each and "right" in each]
-    assert sessions[:2] == ["claude-code:a", "gemini:b"]
-    assert sessions[2] == sessions[3]
-    assert sessions[2].startswith("shell:day-")
+    assert sessions[:4] == ["claude-code:a", "claude-code:a", "gemini:b", "gemini:b"]
+    assert len(set(sessions[4:])) == 1
+    assert sessions[4].startswith("shell:day-")
 
 
 async def test_what_one_agent_records_another_finds(home: Path) -> None:
@@ -223,7 +225,7 @@ async def test_a_poisoned_record_is_harmless_in_every_answer(home: Path) -> None
             await client.call_tool("search", {"query": "zeppelin"}),
             await client.call_tool("recent", {}),
             await client.call_tool("why", {"id": receipt["id"]}),
-            await client.call_tool("record_discovery", {"text": POISON, "is_global": True}),
+            await client.call_tool("record_discovery", {"text": POISON, "is_global": True, "severity": "low"}),
         ]
     for answer in answers:
         assert not answer.is_error

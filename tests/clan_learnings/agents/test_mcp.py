@@ -191,6 +191,7 @@ async def test_every_option_of_the_commands_reaches_the_desk() -> None:
         "evidence": "ci.yml:3",
         "minutes_lost": 20,
         "private": True,
+        "request_id": "request-1",
     }
     desk = FakeDesk({"id": "7k3qmzpa", "state": "recorded"})
     async with client_of(desk) as client:
