@@ -12,6 +12,7 @@ from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[impo
 
 from clan_learnings.agents.event import AGENTS, BYTES, CALL, OTHER, PAUSE, START, Event, parse
 from clan_learnings.agents.reply import NOTHING, reply
+from mesh.cli.streams import OutputLost
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -147,8 +148,9 @@ class _Run:
         try:
             sys.stdout.write(f"{self._answer}\n")
             sys.stdout.flush()
-        except OSError:  # whoever asked does not wait any more
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        except OutputLost as lost:  # whoever asked does not wait any more
+            lost.is_told = True
+            raise
 
     def afterwards(self) -> None:
         """What the agent need not wait for, though it does."""
@@ -195,7 +197,7 @@ class _Run:
 
 def _stdin() -> bytes:
     """What the agent sends, and a little more than the limit at most. A person at a terminal sends nothing."""
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin.isatty():
         return b""
     kept, size = [], 0
     while chunk := os.read(0, 1024 * 1024):

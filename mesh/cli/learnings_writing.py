@@ -156,7 +156,7 @@ def _editor(text: str) -> list[str]:
 
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     if not command.strip():
-        if sys.stdin is None or not sys.stdin.isatty():
+        if not sys.stdin.isatty():
             raise UsageError(
                 "there is no terminal for an editor",
                 f"name what to change: mesh learnings edit {plain(text, 60)} --help",
@@ -204,7 +204,7 @@ def _read(path: str) -> str:
 
     try:
         if path == "-":
-            data = sys.stdin.buffer.read(FILE_BYTES + 1) if sys.stdin is not None else b""
+            data = sys.stdin.buffer.read(FILE_BYTES + 1)
         else:
             with open(path, "rb") as file:
                 data = file.read(FILE_BYTES + 1)

@@ -9,6 +9,7 @@ import sys
 # Built in; `signal` would be loaded from a file.
 from _signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask  # type: ignore[import-not-found]
 
+from mesh.cli.streams import OutputLost, flush, open_streams
 from mesh.core.errors import AmbiguousId, MeshError, UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -74,6 +75,8 @@ COMMANDS = {
 
 _NEW_OBJECTS = 50_000  # more than an everyday command makes: it ends before it pays to look for rings among them
 
+_ELSEWHERE = "send the output elsewhere and repeat the command; what it had done by then is kept"
+
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_WAITING, EXIT_REFUSED = 0, 1, 2, 3, 4
 
 
@@ -81,20 +84,21 @@ def main() -> None:
     """The entry point of the `mesh` script."""
     if sys.getfilesystemencoding() != "utf-8":  # records are: what was typed would be read as something else
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 (ourselves once more)
-    for stream in (sys.stdout, sys.stderr):  # a terminal without our letters shows their codes, it does not fail
-        if stream is not None:  # whoever started us may have closed it
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    stdout = open_streams()
     gc.set_threshold(_NEW_OBJECTS)
+    code = EXIT_OK
     try:
         code = run(sys.argv[1:])
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has enough; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        code = EXIT_OK
+    except SystemExit as end:  # of argparse
+        code = end.code if isinstance(end.code, int) else EXIT_FAILED
     except KeyboardInterrupt:
         code = 130
+    except OutputLost:
+        pass  # said below
+    flush()
+    if stdout.lost is not None and not stdout.lost.is_told:
+        complain(MeshError(f"the output cannot be written: {stdout.lost}", _ELSEWHERE))
+        code = EXIT_FAILED
     _leave(code)
 
 
@@ -102,8 +106,6 @@ def _leave(code: int) -> NoReturn:
     """End. At once, where nobody has asked for something to be done first: taking all modules apart again takes its time."""
     if "atexit" in sys.modules or "threading" in sys.modules:
         sys.exit(code)
-    if sys.stderr is not None:
-        sys.stderr.flush()
     os._exit(code)
 
 
@@ -131,7 +133,7 @@ def run(argv: list[str]) -> int:
         return _command(name)(rest[:end] + home + rest[end:])
     except MeshError as error:
         complain(error)
-    except BrokenPipeError:
+    except OutputLost:
         raise
     except Exception as error:  # a damaged database can make any line of ours fail
         if os.environ.get("MESH_DEBUG"):
@@ -164,6 +166,7 @@ def complain(error: MeshError, who: str = "mesh") -> None:
     A value that is refused is repeated in the sentence, and stderr is part of an agent's transcript: so no secret in it.
     """
     from clan_learnings.redaction import redact
+    from mesh.cli.output import tell
 
     lines = [f"{who}: {error}"]
     if isinstance(error, AmbiguousId):
@@ -171,7 +174,7 @@ def complain(error: MeshError, who: str = "mesh") -> None:
     if error.next_step:
         lines.append(f"  next: {error.next_step}")
     text = redact("\n".join(lines)).text
-    print("".join(char if char.isprintable() or char == "\n" else "?" for char in text), file=sys.stderr)
+    tell("".join(char if char.isprintable() or char == "\n" else "?" for char in text))
 
 
 def _unexpected(error: Exception) -> MeshError:

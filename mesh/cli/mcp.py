@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mesh.cli.arguments import parser
 from mesh.cli.output import tell
 from mesh.cli.place import home_path
+from mesh.cli.streams import OutputLost
 from mesh.core.errors import MeshError
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _serve(home: str | None, agent: str, session: str) -> None:
     threading.Thread(target=_end_unread, args=(os.dup(1), tools.at_work), daemon=True).start()
     try:
         anyio.run(server.run_stdio_async)
-    except* (BrokenPipeError, anyio.BrokenResourceError):
+    except* (BrokenPipeError, OutputLost, anyio.BrokenResourceError):
         pass  # the client is gone, and nobody is left to answer
 
 

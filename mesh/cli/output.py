@@ -6,6 +6,7 @@ import sys
 import time
 import unicodedata
 
+from mesh.cli.streams import silence
 from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -36,7 +37,10 @@ def when(milliseconds: int) -> str:
 
 def tell(text: str) -> None:
     """Words for the person, which are not data: to stderr."""
-    print(text, file=sys.stderr)
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        silence()  # Python would try again at the end
 
 
 def tell_taken_out(found: str) -> None:

@@ -41,8 +41,6 @@ def typed(text: str) -> str:
     """A text from the command line, or from stdin if it is a hyphen, as a page has it."""
     if text != "-":
         data = text.encode(errors="surrogateescape")
-    elif sys.stdin is None:  # it was closed
-        data = b""
     else:
         bare = getattr(sys.stdin, "buffer", None)
         # No more than shows that it is too much: it may never end.

@@ -86,7 +86,7 @@ def _editor(name: str) -> list[str]:
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     instead = f"mesh page edit {in_shell(name)} --text -"
     if not command.strip():
-        if sys.stdin is None or not sys.stdin.isatty():
+        if not sys.stdin.isatty():
             raise UsageError("there is no terminal for an editor", f"give the whole text on stdin: {instead}")
         command = "vi"
     try:

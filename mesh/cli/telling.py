@@ -87,7 +87,7 @@ def from_stdin(*texts: str) -> list[str]:
 
 def _read_stdin() -> str:
     try:
-        text = sys.stdin.read() if sys.stdin is not None else ""  # None: it was closed
+        text = sys.stdin.read()
     except UnicodeDecodeError:
         text = "\udc80"
     if any("\ud800" <= char <= "\udfff" for char in text):

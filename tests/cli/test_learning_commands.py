@@ -792,12 +792,12 @@ def test_a_name_that_only_begins_like_a_pattern_founds_one_and_says_which_was_pe
 
 
 def test_stdin_that_is_no_text_is_called_that(alpha: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes that are not UTF-8, and a stdin that was closed."""
+    """Bytes that are not UTF-8, and a stdin that has nothing."""
     broken = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\x00"), encoding="utf-8", errors="surrogateescape")
     monkeypatch.setattr("sys.stdin", broken)
     alpha("discover", "-", code=1)
     assert "stdin is not UTF-8 text" in alpha.err
-    monkeypatch.setattr("sys.stdin", None)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
     alpha("discover", "-", code=1)
     assert "is empty" in alpha.err
 
