@@ -4,8 +4,9 @@ import argparse
 import sys
 from typing import NoReturn
 
-from mesh.cli.main import COMMANDS, EXIT_USAGE
+from mesh.cli.main import COMMANDS, EXIT_USAGE, complain
 from mesh.cli.place import home_path
+from mesh.core.errors import UsageError
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -20,7 +21,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is."""
-        print(f"{self.prog}: {message}\n  next: {self.prog} --help", file=sys.stderr)
+        complain(UsageError(message, f"{self.prog} --help"), self.prog)
         sys.exit(EXIT_USAGE)
 
 

@@ -81,7 +81,9 @@ def main(argv: list[str]) -> int:
         return 0
     given = _Given(argv)
     if given.problem:
-        print(f"mesh hook: {given.problem}\n  next: mesh hook --help", file=sys.stderr)
+        from mesh.cli.output import tell
+
+        tell(f"mesh hook: {given.problem}\n  next: mesh hook --help")
     run = _Run(given)
     if not given.problem:  # a home that was not given is not guessed
         run.guarded(_ANSWER_SECONDS, run.answer)

@@ -137,6 +137,7 @@ def run(argv: list[str]) -> int:
         raise
     except Exception as error:  # a damaged database can make any line of ours fail
         if os.environ.get("MESH_DEBUG"):
+            flush()
             raise
         complain(_unexpected(error))
     return EXIT_FAILED
@@ -205,6 +206,5 @@ def _unknown(name: str) -> int:
     from difflib import get_close_matches
 
     close = get_close_matches(name, COMMANDS, 1)
-    print(f"mesh: there is no command {name!r}", file=sys.stderr)
-    print(f"  next: mesh {close[0]} --help" if close else "  next: mesh --help", file=sys.stderr)
+    complain(UsageError(f"there is no command {name!r}", f"mesh {close[0]} --help" if close else "mesh --help"))
     return EXIT_USAGE

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
-from mesh.cli.main import EXIT_OK, EXIT_USAGE
+from mesh.cli.main import EXIT_OK, EXIT_USAGE, complain
+from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ def chosen(
         return EXIT_OK
     if argv[0] in members:
         return argv[0], argv[1:]
-    print(
-        f"mesh {command}: the first word is one of {', '.join(members)}, not {argv[0]!r}\n  next: mesh {command} --help",
-        file=sys.stderr,
-    )
+    wrong = UsageError(f"the first word is one of {', '.join(members)}, not {argv[0]!r}", f"mesh {command} --help")
+    complain(wrong, f"mesh {command}")
     return EXIT_USAGE

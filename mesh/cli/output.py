@@ -6,7 +6,7 @@ import sys
 import time
 import unicodedata
 
-from mesh.cli.streams import silence
+from mesh.cli.streams import flush, silence
 from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -36,7 +36,8 @@ def when(milliseconds: int) -> str:
 
 
 def tell(text: str) -> None:
-    """Words for the person, which are not data: to stderr."""
+    """Words for the person, which are not data: to stderr, after what stdout has. Agents read both in one pipe."""
+    flush()
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:

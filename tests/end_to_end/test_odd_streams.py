@@ -1,14 +1,17 @@
 """Streams and locales that are not as one expects: the script still does its work, and a hook still ends with 0."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.commands import MESH, PATIENCE_SECONDS
+from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, REPOSITORY
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
+
+BUFFERED = {"PYTHONUNBUFFERED": ""}  # as it is for users; who runs the tests may have it otherwise
 
 
 @pytest.fixture
@@ -25,7 +28,7 @@ def shell(
         ["/bin/sh", "-c", f'"$@" {streams}', "sh", MESH, *words, "--home", str(home)],
         input=stdin.encode(),
         capture_output=True,
-        env=os.environ | {"MESH_NO_AUTOSTART": "1"} | environ,
+        env=os.environ | {"MESH_NO_AUTOSTART": "1"} | BUFFERED | environ,
         timeout=PATIENCE_SECONDS,
         check=False,
     )
@@ -118,6 +121,7 @@ def test_a_reader_that_has_enough_is_no_failure(home: Path) -> None:
                 [MESH, *words, "--home", str(home)],
                 stdout=pipe,
                 stderr=subprocess.PIPE,
+                env=os.environ | BUFFERED,
                 timeout=PATIENCE_SECONDS,
                 check=False,
             )
@@ -125,12 +129,42 @@ def test_a_reader_that_has_enough_is_no_failure(home: Path) -> None:
             assert bool(done.stderr) == bool(code)
 
 
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [
+        (["correct", "--wrong", "x", "--right", "y", "--evidence", "ops@acme.example"], "new pattern", "taken out"),
+        (["mute", "alpha"], "hidden here", "next: to see it again"),
+        (["import", "good", "bad"], "good: ", "bad: "),
+        (["search", "note", "--explain"], "a note", "by keywords"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_results_come_before_hints_where_both_go_to_one_pipe(
+    home: Path, words: list[str], first: str, last: str
+) -> None:
+    """Agents read both so, and take what comes first for the answer to what they asked."""
+    mesh(home, "discover", "a note", "--global")
+    mesh(home, "export", str(home / "good"))
+    words = [str(home / word) if word in ("good", "bad") else word for word in words]
+    said = shell(home, *words, streams="2>&1").stdout.decode()
+    assert 0 <= said.find(first) < said.find(last), said
+
+
+def test_nothing_is_written_to_stderr_but_through_the_one_function() -> None:
+    """Which sees to the order. A bar moves on a terminal only, and a question is asked at one."""
+    sources = (Path(REPOSITORY) / "mesh" / "cli").glob("*.py")
+    writers = {path.stem for path in sources if re.search(r"file=sys\.stderr|stderr\.write", path.read_text())}
+    assert writers == {"bar", "output", "setup"}
+
+
 def test_a_slow_reader_gets_everything_though_the_pipe_is_non_blocking(home: Path) -> None:
     """Node.js makes the pipes of its children so."""
     mesh(home, "op", "add", "notes", "--lines", stdin="".join(f"line {number:060d}\n" for number in range(3000)))
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    with subprocess.Popen([MESH, "op", "list", "--home", str(home)], stdout=writing, stderr=subprocess.PIPE) as process:
+    words = [MESH, "op", "list", "--home", str(home)]
+    environ = os.environ | BUFFERED
+    with subprocess.Popen(words, stdout=writing, stderr=subprocess.PIPE, env=environ) as process:
         os.close(writing)
         with os.fdopen(reading, "rb") as lines:
             assert len(lines.read().splitlines()) == 3000
