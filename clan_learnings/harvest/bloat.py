@@ -33,7 +33,7 @@ def warnings(candidates: Iterable[Candidate], hot: Iterable[str] = ()) -> list[s
     if waiting > WAITING:
         found.append(
             f"{waiting} candidates wait for a person, more than anybody looks through: raise the bar with"
-            " `mesh settings keep-signals 3`, or reject what repeats: mesh curate"
+            " mesh settings keep-signals 3, or reject what repeats: mesh curate"
         )
     for session, count in sessions.most_common(3):
         if count > OF_ONE_SESSION:

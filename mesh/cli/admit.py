@@ -2,7 +2,7 @@
 
 from mesh.cli.arguments import parser
 from mesh.cli.nodes import find_node
-from mesh.cli.output import print_json
+from mesh.cli.output import print_json, say
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.limits import TEXT_CHARS
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
     elif known is not None:
         print(f"{name} is a member already")
     else:
-        print(
+        say(
             f"admitted {name}; {counting} operations of it count now\nnext: mesh export FILE, and import FILE on that node"
         )
     return 0

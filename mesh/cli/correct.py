@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain
+from mesh.cli.output import plain, say
 from mesh.cli.telling import (
     ABOUT,
     PRIVATE,
@@ -91,7 +91,7 @@ def _show(answer: dict[str, Any]) -> None:
     if answer.get("similar"):
         names = ", ".join(plain(name, 100) for name in answer["similar"])
         print(f"  nothing was counted under that name before; did you mean {names}?")
-    print(f"  belongs elsewhere? mesh correct --move {identity} --pattern NAME")
+    say(f"  belongs elsewhere? mesh correct --move {identity} --pattern NAME")
 
 
 def in_words(sureness: float) -> str:

@@ -6,7 +6,7 @@ import sys
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, tell, tell_taken_out
+from mesh.cli.output import plain, print_json, say, tell, tell_taken_out
 from mesh.cli.telling import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -130,7 +130,7 @@ def _decide(given: Given, curator: Curator, action: str) -> int:
     if given.as_json:
         print_json(answer)
     else:
-        print(decided(answer, action))
+        say(decided(answer, action))
     tell_taken_out(answer.get("redacted", ""))
     return EXIT_OK
 
@@ -150,7 +150,7 @@ def decided(answer: dict[str, Any], action: str) -> str:
         if answer["waits_for"] == "unshared":
             return (
                 f"{answer['id']}  accepted; but it stays here: its repository forbids sharing in .clan-mesh.toml"
-                " (share = false, or not understood), which no mesh share undoes\n  next: change that line there, then mesh share REPO"
+                " (share = false, or not understood), which `mesh share` does not undo\n  next: change that line there, then mesh share REPO"
             )
         repo = plain(next((each["repo"] for each in answer["evidence"] if each["held"] == "share"), "")) or "'*'"
         return f"{answer['id']}  accepted; it leaves this node once its repository is shared: mesh share {repo}"

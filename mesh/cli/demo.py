@@ -62,10 +62,10 @@ class Demo:
             typed = " ".join(f'"{word}"' if " " in word else word for word in words)
             self.say(f"{name:>8} $ mesh {typed if len(typed) <= _LINE else typed[: _LINE - 1] + '…'}")
         done = subprocess.run(  # noqa: S603 (our own command, our own arguments)
-            [sys.executable, "-m", "mesh", *words, "--home", self.home(name)],
+            [sys.executable, "-m", "mesh", *words],
             input=stdin.encode(),
             capture_output=True,
-            env=self._environ,
+            env=self._environ | {"MESH_HOME": self.home(name)},  # what is typed here names no home, nor does the answer
             cwd=self._folder,
             timeout=_PATIENCE_SECONDS * 2,
             check=False,

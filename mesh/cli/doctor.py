@@ -10,7 +10,7 @@ from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
 from mesh.cli.install import target
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import plain, print_json
+from mesh.cli.output import hinted, plain, print_json, say
 from mesh.core.errors import MeshError
 from mesh.sidecar.checkup import (
     examine_agents,
@@ -41,10 +41,10 @@ def main(argv: list[str]) -> int:
 def report(found: list[Finding], *, as_json: bool) -> int:
     """Say what was found."""
     if as_json:
-        print_json([item._asdict() for item in found])
+        print_json([item._replace(next_step=hinted(item.next_step))._asdict() for item in found])
     else:
         for item in found:
-            print(f"{item.sort}: {plain(item.sentence, 1000)}\n  next: {plain(item.next_step, 1000)}")
+            say(f"{item.sort}: {plain(item.sentence, 1000)}\n  next: {plain(item.next_step, 1000)}")
         if not found:
             print("nothing to mend")
     return EXIT_WAITING if found else 0

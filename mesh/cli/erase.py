@@ -11,7 +11,7 @@ from clan_learnings.records import CORRECTIONS, PATTERNS, Note
 from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, say, tell
 from mesh.cli.telling import number_of
 from mesh.core.draft import Removal
 from mesh.core.errors import MeshError, UsageError
@@ -100,7 +100,7 @@ def _print(tag: bytes, done: Erased, edits: int) -> None:
         if edits:
             print(f"erased {number_of(edits, 'edit')} of {name}; the record itself was removed from the views")
     elif not done.new:
-        print(f"{name} was erased before; see by whom: mesh why {name}")
+        say(f"{name} was erased before; see by whom: mesh why {name}")
     else:
         print(f"erased {name} and {number_of(edits, 'edit')} of it; hash, author and reason stay")
 

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from mesh.cli.arguments import parser
-from mesh.cli.output import print_json, tell
+from mesh.cli.output import print_json, say, tell
 from mesh.core.errors import HomePermissions, RemoteError, UsageError
 from mesh.core.feed import decode_feed, require_hash, require_seq
 from mesh.core.ids import parse_id
@@ -36,8 +36,8 @@ def main(argv: list[str]) -> int:
     if given.json:
         print_json({"file": given.file, "operations": operations, "bytes": size})
     else:
-        print(
-            f"exported {operations} operations to {given.file} ({size:,} bytes)\nnext: mesh import {given.file}, on another node"
+        say(
+            f"exported {operations} operations to {given.file} ({size:,} bytes)\nnext, on another node: mesh import {given.file}"
         )
     return 0
 

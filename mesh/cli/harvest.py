@@ -9,7 +9,7 @@ from typing import Any
 from mesh.cli.arguments import parser
 from mesh.cli.bar import Bar
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
-from mesh.cli.output import Progress, plain, print_json, tell
+from mesh.cli.output import Progress, plain, print_json, say, tell
 from mesh.cli.telling import number_of, place_name
 from mesh.core.errors import UsageError
 from mesh.core.moment import span
@@ -160,7 +160,7 @@ def _print_waiting(told: dict[str, Any]) -> None:
         )
         for repo, count in list(told["share"].items())[:_SHOWN]:
             place = place_name(repo) if repo else "no repository: mesh share '*'"
-            print(f"           {count:>5}  {place}")
+            say(f"           {count:>5}  {place}")
         tell("  next: mesh share REPO, then mesh harvest")
     if waiting["unshared"]:
         print(

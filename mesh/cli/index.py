@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, say, tell
 from mesh.cli.telling import number_of
 from mesh.core.errors import MeshError
 
@@ -60,12 +60,12 @@ def _show(given: Given) -> int:
     if given.as_json:
         print_json(state)
         return EXIT_OK
-    print(f"search    {plain(state['says'])}")
+    say(f"search    {plain(state['says'])}")
     print(
         f"keywords  {number_of(state['keywords']['records'], 'record')} in the database ({state['keywords']['engine']})"
     )
     for text in _sidecar(state["sidecar"]):
-        print(text)
+        say(text)
     print(f"embedder  {plain(state['embedder']['choice'])}: {plain(state['embedder']['says'])}")
     sizes = ", ".join(f"{name} {size:,} bytes" for name, size in state["bytes"].items())
     print(f"folder    {plain(state['folder'])}: {sizes or 'nothing yet'}")

@@ -3,7 +3,7 @@
 import os
 
 from mesh.cli.arguments import parser
-from mesh.cli.output import print_json, tell
+from mesh.cli.output import print_json, say, tell
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name, parse_id, text_id
 from mesh.store.home import Home, create_home
@@ -34,7 +34,7 @@ def main(argv: list[str]) -> int:
             }
         )
     else:
-        print(welcome(home))
+        say(welcome(home))
     if mesh is None:
         tell(advice(home))
     return 0
@@ -83,6 +83,6 @@ def welcome(home: Home) -> str:
     if home.has_root_key:
         lines.append('next: mesh discover "what you found out"')
     else:
-        lines.append("What it writes counts once it is admitted. Where the root key is, run:")
-        lines.append(f"  mesh admit {text_id(home.node)} --name {home.name}")
+        lines.append("What it writes counts once it is admitted.")
+        lines.append(f"next: where the root key is: mesh admit {text_id(home.node)} --name {home.name}")
     return "\n".join(lines)

@@ -5,7 +5,7 @@ import os
 
 from mesh.cli.arguments import parser
 from mesh.cli.init import harmless_name
-from mesh.cli.output import print_json
+from mesh.cli.output import print_json, say
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.sidecar.lock import running
@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
         )
     else:
         print(f"{display_name(home.name, home.node)} is a member of the mesh now, with {members - 1} others")
-        print("next: mesh up, or mesh up --listen HOST:PORT if others can reach this machine")
+        say("next: mesh up, or mesh up --listen HOST:PORT if others can reach this machine")
     return 0
 
 

@@ -22,7 +22,7 @@ def main(argv: list[str]) -> int:
     if home.has_root_key:
         raise UsageError(
             "the root key of the mesh is in this home: without it nobody can name admins",
-            "replace it first from another machine: mesh recover; then move root.key out of this home",
+            "replace it first, on another machine: mesh recover; then move root.key out of this home",
         )
     told = _running(home) if running(home) else _alone(home)
     store = home.store()

@@ -75,6 +75,7 @@ COMMANDS = {
 
 _NEW_OBJECTS = 50_000  # more than an everyday command makes: it ends before it pays to look for rings among them
 
+WORKED_ON: list[str] = []  # the home that hints name: the one that was given, or one that is not this folder's
 _ELSEWHERE = "send the output elsewhere and repeat the command; what it had done by then is kept"
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_WAITING, EXIT_REFUSED = 0, 1, 2, 3, 4
@@ -111,7 +112,17 @@ def _leave(code: int) -> NoReturn:
 
 def run(argv: list[str]) -> int:
     """Run one command line; returns the exit code."""
+    WORKED_ON[:] = _given_home(argv)
+    try:
+        return _run(argv)
+    finally:
+        WORKED_ON.clear()
+
+
+def _run(argv: list[str]) -> int:
     home: list[str] = []
+    if argv and argv[0].startswith("--home="):
+        home, argv = argv[:1], argv[1:]
     if argv and argv[0] == "--home":
         home, argv = argv[:2], argv[2:]
         if len(home) < 2:
@@ -141,6 +152,18 @@ def run(argv: list[str]) -> int:
             raise
         complain(_unexpected(error))
     return EXIT_FAILED
+
+
+def _given_home(argv: list[str]) -> list[str]:
+    """What `--home` says. It is looked for before the options are read: what is wrong with them is told with a hint too."""
+    for word, following in zip(argv, [*argv[1:], ""], strict=True):
+        if word == "--":
+            break
+        if word.startswith("--home="):
+            return [word[len("--home=") :]]
+        if word == "--home" and following and following[0] != "-":
+            return [following]
+    return []
 
 
 def overview() -> str:

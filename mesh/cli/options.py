@@ -5,7 +5,7 @@ A command states its options in a table, from which its help is made too. Everyt
 
 from __future__ import annotations
 
-from mesh.cli.main import COMMANDS, EXIT_OK, EXIT_USAGE, complain
+from mesh.cli.main import COMMANDS, EXIT_OK, EXIT_USAGE, WORKED_ON, complain
 from mesh.cli.place import home_path
 from mesh.core.errors import UsageError
 
@@ -111,7 +111,10 @@ class Given:
             return home_path()
         from mesh.sidecar.place import named_repo
 
-        return home_path(repo=named_repo(repo))
+        home = home_path(repo=named_repo(repo))
+        if home != home_path():
+            WORKED_ON[:] = [home]
+        return home
 
 
 class Shape:

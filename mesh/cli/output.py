@@ -6,6 +6,7 @@ import sys
 import time
 import unicodedata
 
+from mesh.cli.main import WORKED_ON
 from mesh.cli.streams import flush, silence
 from mesh.core.ids import text_id
 
@@ -39,9 +40,23 @@ def tell(text: str) -> None:
     """Words for the person, which are not data: to stderr, after what stdout has. Agents read both in one pipe."""
     flush()
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(hinted(text), file=sys.stderr, flush=True)
     except OSError:
         silence()  # Python would try again at the end
+
+
+def say(text: str) -> None:
+    """A line on stdout that may name a command to type."""
+    print(hinted(text))
+
+
+def hinted(text: str) -> str:
+    """A text with `--home` in the commands it names, if they would act on another home without it."""
+    if not WORKED_ON or "mesh " not in text:
+        return text
+    from mesh.cli.hints import with_home
+
+    return with_home(text, WORKED_ON[0])
 
 
 def tell_taken_out(found: str) -> None:

@@ -7,7 +7,7 @@ import unicodedata
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Wrong
-from mesh.cli.output import plain, print_json, tell, when
+from mesh.cli.output import hinted, plain, print_json, tell, when
 from mesh.cli.page_answers import in_shell, name_in, shown
 from mesh.core.clock import milliseconds
 from mesh.core.errors import HomeBusy, MeshError
@@ -54,7 +54,7 @@ def _list(given: Given) -> int:
         marks = "".join(f"  ({mark})" for mark in row["marks"])
         size = "" if row["chars"] is None else f"  {row['chars']:,} chars"
         name = plain(row["name"], 260)
-        print(f"{name}  {row['at'][:16]}  {row['author']}{size}{marks}")
+        print(f"{name}  {row['at'][:16]}  {row['author']}{size}{hinted(marks)}")
     if not rows and not given.as_json:
         tell("no page was removed" if given.has("removed") else "there are no pages\n  next: mesh page new NAME")
     return EXIT_OK

@@ -6,7 +6,7 @@ from typing import Any
 
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import print_json, tell
+from mesh.cli.output import print_json, say, tell
 from mesh.core.ids import display_name, text_id
 from mesh.sidecar.client import ask
 from mesh.sidecar.lock import running
@@ -29,7 +29,8 @@ def main(argv: list[str]) -> int:
         else:
             if given.watch and sys.stdout.isatty():
                 print("\033[H\033[2J", end="")
-            print("\n".join([*_table(report), _verdict(report)]))
+            print("\n".join(_table(report)))
+            say(_verdict(report))
         if not given.watch:
             return 0 if not report["behind"] else EXIT_WAITING
         sys.stdout.flush()

@@ -3,7 +3,7 @@
 import os
 
 from mesh.cli.arguments import parser
-from mesh.cli.output import print_json, tell
+from mesh.cli.output import print_json, say, tell
 from mesh.core.errors import HomePermissions, UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
@@ -52,7 +52,7 @@ def main(argv: list[str]) -> int:
             {"root": text_id(root.public), "root_key": path, "replaced": replaced, "kept": len(kept), "lost": lost}
         )
     else:
-        print(
+        say(
             f"the mesh has a new root key, in {path}\n"
             f"{len(kept)} statements of earlier roots still count; nothing they sign from now on does\n"
             "next: mesh admin list, and mesh revoke whom a thief has named; a running sidecar tells the others"

@@ -7,7 +7,7 @@ from clan_learnings.render.halves import is_rendered
 from clan_learnings.render.ours import content
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.output import Progress, print_json, tell
+from mesh.cli.output import Progress, print_json, say, tell
 from mesh.core.errors import MeshError
 from mesh.sidecar.renderer import FOLDER, is_current, is_worked_out, render
 from mesh.store.home import open_home
@@ -82,5 +82,5 @@ def _check(home: str, files: Files, *, as_json: bool) -> int:
     else:
         print(f"{files.folder} is {'' if current else 'not '}up to date")
         if not current:
-            print(f"next: mesh render {files.folder}")
+            say(f"next: mesh render {files.folder}")
     return EXIT_OK if current else EXIT_WAITING

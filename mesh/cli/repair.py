@@ -3,7 +3,7 @@
 import os
 
 from mesh.cli.arguments import parser
-from mesh.cli.output import Progress, print_json
+from mesh.cli.output import Progress, print_json, say
 from mesh.cli.telling import number_of
 from mesh.sidecar.lock import only_sidecar
 from mesh.store.home import Home, open_home
@@ -43,7 +43,7 @@ def _repair_clock(home: Home, *, as_json: bool) -> int:
             print(f"{word}: nothing of this node is ahead of the clock, which says {now}")
             continue
         print(f"{word}: wrote {number_of(done.operations, 'operation')} again, with the time it is: {now}")
-        print("  records have new ids; mesh why OLD names them")
+        say("  records have new ids; mesh why OLD names them")
         if done.left:
             print(f"  {number_of(done.left, 'operation')} could not be written again, and count once their time comes")
     return 0
@@ -70,5 +70,5 @@ def _repair(home: Home, *, as_json: bool) -> int:
             if salvage.lost_ranges:
                 print(f"  {salvage.lost_ranges} parts of feeds could not be read; what follows them waits for them")
     if not as_json:
-        print("next: mesh verify; what is missing comes back with a bundle of another node: mesh import FILE")
+        say("next: mesh verify; what is missing comes back with a bundle of another node: mesh import FILE")
     return 0

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from mesh.cli.arguments import parser
 from mesh.cli.nodes import find_node, node_name
-from mesh.cli.output import print_json
+from mesh.cli.output import print_json, say
 from mesh.core.errors import UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
@@ -69,17 +69,15 @@ def main(argv: list[str]) -> int:
             }
         )
     elif not new:
-        print(
+        say(
             f"{name} was revoked before; {after.own} operations of it count\n"
             f"next: to keep less of it: mesh revoke {text_id(node)[:16]} --keep-until TIME"
         )
     else:
         print(f"revoked {name}: {stopped} operations of it stop counting, {after.own} are kept")
         if others:
-            print(f"{others} operations of nodes that it had admitted wait; admit those nodes anew: mesh status")
-        print(
-            "next: mesh peers; a running sidecar tells the others (without one: mesh export FILE, and import it there)"
-        )
+            say(f"{others} operations of nodes that it had admitted wait; admit those nodes anew: mesh status")
+        say("next: mesh peers; a running sidecar tells the others (without one: mesh export FILE, and import it there)")
     return 0
 
 

@@ -152,6 +152,6 @@ def _tell_nothing(given: Given, answer: dict[str, Any]) -> None:
     tries += ["also in the archive: --archived"] if not given.has("archived") and not given.has("tier") else []
     tries += ["other words, fewer of them, or a name from the error"]
     if answer["by"] == "keywords":
-        tries += ["by meaning too: see `mesh index`"]
+        tries += ["by meaning too: mesh index"]
     for text in tries:
         tell(f"  try {text}")

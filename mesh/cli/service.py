@@ -9,7 +9,7 @@ from typing import Any
 from mesh.cli import down
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, say, tell
 from mesh.cli.within import answer
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.sidecar.client import ask
@@ -56,12 +56,12 @@ def main(argv: list[str]) -> int:
         if given.json:
             print_json(done)
         else:
-            print(_described(done))
+            say(_described(done))
         return EXIT_OK if done["installed"] and done["sidecar"] else EXIT_WAITING
     if given.json:
         print_json(done)
     else:
-        print(done["says"])
+        say(done["says"])
     for hint in done["hints"]:
         tell(hint)
     return EXIT_OK

@@ -14,8 +14,9 @@ from mesh.cli import doctor, down, init, join, service, up
 from mesh.cli.arguments import parser
 from mesh.cli.install import program
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, complain
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import hinted, plain, print_json, say, tell
 from mesh.cli.place import baked_home
+from mesh.cli.streams import flush
 from mesh.cli.within import answer
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
@@ -42,11 +43,12 @@ class _Report:
         self.steps.append({"step": step, "says": text, "failed": False, "next": None})
         if not self._as_json:
             for line in text.splitlines():
-                print(f"{step}: {plain(line)}", flush=True)
+                say(f"{step}: {plain(line)}")
+                flush()
 
     def fail(self, step: str, error: MeshError) -> None:
         """Something could not be done. The steps that do not need it go on."""
-        self.steps.append({"step": step, "says": str(error), "failed": True, "next": error.next_step})
+        self.steps.append({"step": step, "says": str(error), "failed": True, "next": hinted(error.next_step)})
         complain(MeshError(f"{step}: {error}", error.next_step))
 
     @property

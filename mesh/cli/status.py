@@ -4,7 +4,7 @@ from typing import Any
 
 from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
-from mesh.cli.output import plain, print_json, when
+from mesh.cli.output import plain, print_json, say, when
 from mesh.core.errors import MeshError
 from mesh.sidecar.client import ask
 from mesh.sidecar.doctor import clock_sentence, held_back_sentence, request_sentence, request_step
@@ -24,7 +24,7 @@ def main(argv: list[str]) -> int:
     if given.json:
         print_json(status)
     else:
-        print("\n".join(_lines(status, feeds=given.feeds)))
+        say("\n".join(_lines(status, feeds=given.feeds)))
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.cli import hot, search
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, Given, Shape, run
-from mesh.cli.output import print_json, tell
+from mesh.cli.output import print_json, say, tell
 from mesh.cli.telling import desk_of, number_of, place_name
 
 TYPE_CHECKING = False  # see `mesh`
@@ -46,7 +46,7 @@ def _print_lines(tier: str, lines: list[str], count: int, command: str) -> None:
     for line in lines:
         print(f"  {line}")
     if count > len(lines):
-        print(f"  and {count - len(lines)} more: {command}")
+        say(f"  and {count - len(lines)} more: {command}")
 
 
 def _answer(memory: Memory, scope: str | None) -> dict[str, Any]:

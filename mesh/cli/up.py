@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from mesh.cli.arguments import parser
 from mesh.cli.init import advice, found, welcome
-from mesh.cli.output import print_json, tell
+from mesh.cli.main import WORKED_ON
+from mesh.cli.output import print_json, say, tell
 from mesh.core.errors import MeshError, NoHome
 from mesh.core.ids import text_id
 from mesh.store.home import Home, create_home, open_home
@@ -43,6 +44,9 @@ def main(argv: list[str]) -> int:
         "--detach", action="store_true", help=f"run in the background, with its log in the home's {_LOG}"
     )
     given = arguments.parse_args(argv)
+    in_background = os.environ.pop("MESH_DETACHED", None) is not None
+    if in_background:
+        WORKED_ON.clear()  # what we say is said again by whoever started us, who knows which home was named
     home = _home(given.home, make=given.init)
     home.store().close()  # whatever is wrong with the home is said first
     if given.detach:
@@ -52,7 +56,6 @@ def main(argv: list[str]) -> int:
     from mesh.sidecar.settings import settings
 
     chosen = settings(given.listen, given.advertise)
-    in_background = os.environ.pop("MESH_DETACHED", None) is not None
     start_logs(home.file(_LOG) if in_background else None)
     asyncio.run(run_node(home, chosen, lambda node: _announce(node, as_json=given.json)))
     if threading.active_count() > 1:  # a name being looked up, or a lock being waited for: Python would wait for it
@@ -109,7 +112,7 @@ def _detach(home: Home, listen: list[str], advertise: list[str], *, as_json: boo
         print_json(started)
     else:
         print(f"the node runs as process {started['pid']}, with its log in {home.file(_LOG)}")
-        print("next: mesh peers, or mesh down to stop it")
+        say("next: mesh peers, or mesh down to stop it")
     return 0
 
 

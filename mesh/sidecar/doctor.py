@@ -70,7 +70,7 @@ def _home(status: dict[str, Any], recovery_key: str | None) -> Iterator[Finding]
         yield Finding(
             "no certificate",
             "this node is a member but has no certificate, so it can have no links",
-            "ask an admin for a token (mesh invite), then here: mesh join TOKEN",
+            "ask an admin for a token (`mesh invite`), then here: mesh join TOKEN",
         )
     if recovery_key is not None:
         yield Finding(

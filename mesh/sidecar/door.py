@@ -193,7 +193,7 @@ class FrontDoor:
             ]
             raise UsageError(
                 "this node may not invite others",
-                f"ask for an invitation on {' or '.join(able) or 'the node with the root key'}: mesh invite",
+                f"ask for an invitation on another node ({' or '.join(able) or 'the one with the root key'}): mesh invite",
             )
         if not self._settings.listen:
             raise UsageError(

@@ -133,7 +133,7 @@ def read_frames(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     digest = blake2b(digest_size=HASH_BYTES)
     magic = source.read(len(bundle.MAGIC))
     if magic != bundle.MAGIC:
-        raise Malformed("this is not a clan-mesh bundle of version 1", "make one with: mesh export FILE")
+        raise Malformed("this is not a clan-mesh bundle of version 1", "make one on another node: mesh export FILE")
     digest.update(magic)
     while True:
         head = source.read(bundle.FRAME_HEAD_BYTES)

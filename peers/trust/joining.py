@@ -32,7 +32,7 @@ CONTACT_BYTES = 4096
 PROOF_STATEMENTS = 64
 _ITEMS = 200_000
 _REQUEST, _KEY, _WELCOME = b"clan-mesh join request 1", b"clan-mesh join key 1", b"clan-mesh join welcome 1"
-AGAIN = "ask for a new one: mesh invite"
+AGAIN = "have a new one made on another node: mesh invite"
 
 
 class Greeting(NamedTuple):

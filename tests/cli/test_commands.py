@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -25,7 +26,8 @@ class Shell:
         """Run a command, check its exit code, return its stdout without the last newline."""
         self._capsys.readouterr()
         try:
-            got = run([*words, "--home", str(self.home)])
+            with mock.patch.dict(os.environ, MESH_HOME=str(self.home)):
+                got = run([*words])
         except SystemExit as stop:
             got = int(str(stop.code))
         out, self.err = self._capsys.readouterr()

@@ -26,12 +26,13 @@ Path = str | os.PathLike[str]
 def mesh(home: Path, *words: str, stdin: str | None = None) -> Finished:
     """Run one command on a home, to its end."""
     return subprocess.run(
-        [MESH, *words, "--home", os.fspath(home)],
+        [MESH, *words],
         input=stdin,
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,
         text=True,
         errors="replace",  # a bundle on stdout is no text
+        env=os.environ | {"MESH_HOME": os.fspath(home)},
         timeout=PATIENCE_SECONDS,
         check=False,
         cwd="/",  # no repository: the one these tests lie in must not be taken for an agent's

@@ -68,7 +68,7 @@ def snapshot(folder: str) -> dict[str, tuple[bytes, int]]:
 
 def honest(finished: Finished) -> str:
     """What is wrong with how a command ended, if anything: it works, or it says what happened and what to do."""
-    name = " ".join(str(word) for word in finished.args[1:-2])
+    name = " ".join(str(word) for word in finished.args[1:])
     if "Traceback" in finished.stderr:
         return f"mesh {name}: {finished.stderr.splitlines()[-1]}"
     if finished.returncode == 0:
