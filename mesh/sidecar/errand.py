@@ -10,7 +10,6 @@ import os
 from _socket import AF_UNIX, SOCK_STREAM, socket
 
 from clan_learnings.light_json import line, loads
-from mesh.core.errors import UsageError
 from mesh.core.ids import parse_id
 from mesh.sidecar.place import Place
 from mesh.store.doorbell import socket_file
@@ -61,9 +60,10 @@ def search_errand(
 
 
 def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:
-    """The sidecar's answer; None if there is none. What it says is wrong with the request is raised as it would be here.
+    """The sidecar's answer; None if there is none, or it would not have the request.
 
-    `words`: the request id among them. Without an answer, repeat it all under the same one.
+    Then the command writes by itself, and says what is wrong in a person's words: the API speaks of fields, to programs.
+    `words`: the request id among them, under which all of it is repeated.
     """
     path = _socket_of(home)
     is_long = any(_is_long(value) for value in (*words.values(), *about.values()))
@@ -81,11 +81,7 @@ def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any
         status, answer = _exchange(path, f"POST /{kind}", words | facts.fields() | {"is_global": not facts.repo})
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
-    if status == 200 and isinstance(answer, dict):
-        return answer
-    if status == 400 and isinstance(answer, dict) and not is_older(str(answer.get("error"))):
-        raise UsageError(str(answer.get("error")), str(answer.get("next") or ""))
-    return None
+    return answer if status == 200 and isinstance(answer, dict) else None
 
 
 def is_older(error: str) -> bool:

@@ -15,7 +15,7 @@ from mesh.core.errors import UsageError
 from mesh.sidecar.client import ask
 from mesh.sidecar.openapi import CALLS, STREAMS
 from mesh.store.doorbell import socket_file
-from tests.end_to_end.commands import PATIENCE_SECONDS, done
+from tests.end_to_end.commands import PATIENCE_SECONDS, complaint, done, mesh, quickly, sidecar
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step
 
 
@@ -173,3 +173,29 @@ def test_a_sidecar_with_a_listener_still_stops(node: Sidecar) -> None:
     """Nobody who listens can keep a node up."""
     with listening(node.home):
         assert node.stop() == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["correct", "--wrong", "", "--right", ""],
+        ["correct", "--wrong", "npm install", "--right", ""],
+        ["discover", ""],
+        ["discover", " "],
+        ["discover", "a text", "--severity", "grave"],
+        ["discover", "a text", "--tags", ",".join(f"tag{number}" for number in range(200))],
+        ["search", ""],
+        ["search", "a text", "--tier", "lukewarm"],
+    ],
+    ids=" ".join,
+)
+def test_a_person_reads_the_same_sentence_with_and_without_a_sidecar(tmp_path: Path, words: list[str]) -> None:
+    """Whatever the local API says of a request: it speaks to programs, of fields and of GET."""
+    home = tmp_path / "home"
+    quickly(home, "init")
+    alone = mesh(home, *words)
+    with sidecar(home):
+        helped = mesh(home, *words)
+    assert (helped.returncode, helped.stdout, helped.stderr) == (alone.returncode, alone.stdout, alone.stderr)
+    _, step = complaint(helped)
+    assert "GET" not in step
