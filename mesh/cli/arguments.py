@@ -2,9 +2,11 @@
 
 import argparse
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from mesh.cli.main import COMMANDS, EXIT_USAGE, complain
+from mesh.cli.nearest import no_option
+from mesh.cli.options import EMPTY_HOME
 from mesh.cli.place import home_path
 from mesh.core.errors import UsageError
 
@@ -19,10 +21,34 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """A parser whose errors name the next step."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What is wrong with an option is said first, and in our words: what is missing may stand behind it."""
+        self._check_options(list(args or ()))
+        return super().parse_known_args(args, namespace)
+
+    def _check_options(self, argv: list[str]) -> None:
+        known = self._option_string_actions
+        words = iter(argv[: argv.index("--")] if "--" in argv else argv)
+        for word in words:
+            name, equals, value = word.partition("=")
+            if name in known:
+                if known[name].nargs != 0 and not equals:
+                    value = next(words, "-")
+                if name == "--home" and not value:
+                    self.error(EMPTY_HOME)
+            elif _is_option(word) and word[:2] not in known:  # -n5 is -n 5
+                self.error(no_option(name, known))
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is."""
+        message = message.replace("unrecognized arguments: ", "this is too much: ")
         complain(UsageError(message, f"{self.prog} --help"), self.prog)
         sys.exit(EXIT_USAGE)
+
+
+def _is_option(word: str) -> bool:
+    """Whether argparse takes it for one: not a hyphen, a number, or what has a blank."""
+    return word.startswith("-") and word != "-" and " " not in word and not word[1:].replace(".", "", 1).isdigit()
 
 
 def _home(given: str) -> str:

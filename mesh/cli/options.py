@@ -11,13 +11,25 @@ from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _COLUMN = 24
+EMPTY_HOME = "--home needs a folder"  # a script with an empty variable would work on another home
 
 
 class Wrong(Exception):
     """A command line that cannot be."""
+
+
+class _Unknown(Wrong):
+    """An option that is not there. `text`: the whole word, if it is like none and may be a text."""
+
+    def __init__(self, word: str, known: Iterable[str]) -> None:
+        from mesh.cli.nearest import nearest_option, no_option
+
+        name = word.partition("=")[0]
+        super().__init__(no_option(name, known))
+        self.text = "" if nearest_option(name, known) else word
 
 
 class _Help(Exception):
@@ -167,7 +179,12 @@ def run(argv: Sequence[str], shape: Shape, command: Callable[[Given], int]) -> i
         print(shape.help())
         return EXIT_OK
     except Wrong as problem:
-        complain(UsageError(f"{problem}", f"mesh {shape.name} --help"), f"mesh {shape.name}")
+        step = f"mesh {shape.name} --help"
+        if isinstance(problem, _Unknown) and problem.text and shape.most:
+            from shlex import quote
+
+            step += f"; if it is meant as text: mesh {shape.name} -- {quote(problem.text)}"
+        complain(UsageError(f"{problem}", step), f"mesh {shape.name}")
         return EXIT_USAGE
 
 
@@ -185,7 +202,7 @@ def _count_words(words: Sequence[str], shape: Shape) -> None:
 
 
 def parse(argv: Sequence[str], options: Sequence[Option]) -> Given:
-    """A command line by a table of options. `--` ends them; `--name=value` is understood too."""
+    """A command line by a table of options. `--` ends them; `--name=value` is understood too. What has a blank is a text."""
     known = {name: option for option in (*options, HOME, JSON) for name in option.names}
     values: dict[str, str] = {}
     words: list[str] = []
@@ -194,15 +211,15 @@ def parse(argv: Sequence[str], options: Sequence[Option]) -> Given:
         if word == "--":
             words += rest
             break
-        if not word.startswith("-") or word == "-":
+        name, equals, value = word.partition("=")
+        if not word.startswith("-") or word == "-" or any(map(str.isspace, name)):
             words.append(word)
             continue
         if word in ("-h", "--help"):
             raise _Help
-        name, equals, value = word.partition("=")
         option = known.get(name)
         if option is None:
-            raise Wrong(f"there is no option {name}")
+            raise _Unknown(word, (*known, "--help"))
         if not option.value:
             if equals:
                 raise Wrong(f"{name} takes no value")
@@ -213,5 +230,7 @@ def parse(argv: Sequence[str], options: Sequence[Option]) -> Given:
             if following is None:
                 raise Wrong(f"{name} needs a value: {name} {option.value}")
             value = following
+        if option is HOME and not value:
+            raise Wrong(EMPTY_HOME)
         values[option.key] = value
     return Given(values, words)

@@ -125,12 +125,4 @@ def main(argv: list[str]) -> int:
         found: dict[str, Callable[[Given], int]] = __import__(f"mesh.cli.{module}", fromlist=["RUN"]).RUN
         return found[name](given)
 
-    return run(_with_list_items(rest) if name == "append" else rest, shape, member)
-
-
-def _with_list_items(argv: list[str]) -> list[str]:
-    """The words with what is plainly Markdown behind `--`: an option has no blank behind its hyphen, an item of a list has."""
-    items = [word for word in argv if word[:1] == "-" and word[1:2].isspace()]
-    if not items or "--" in argv:
-        return argv
-    return [*(word for word in argv if word not in items), "--", *items]
+    return run(rest, shape, member)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from mesh.cli.main import EXIT_OK, EXIT_USAGE, complain
-from mesh.cli.options import ALL, HOME, JSON, REPO, Given, Option, Shape, run
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import ALL, REPO, Given, Option, Shape, run
 from mesh.cli.output import plain, print_json, tell
 from mesh.cli.telling import desk_of, number_of, place_name
 from mesh.core.errors import UsageError
@@ -44,28 +44,7 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Print them."""
-    mistaken = _mistaken(argv)
-    if mistaken:
-        complain(
-            UsageError(f"there is no option {mistaken}", f"to search for it: mesh search -- {mistaken}"), "mesh search"
-        )
-        return EXIT_USAGE
     return run(argv, SHAPE, _search)
-
-
-def _mistaken(argv: list[str]) -> str:
-    """A word that was meant to be searched for, perhaps, and looks like an option."""
-    known = {name: option for option in (*SHAPE.options, HOME, JSON) for name in option.names}
-    rest = iter(argv)
-    for word in rest:
-        name, equals, _ = word.partition("=")
-        if word == "--" or word in ("-h", "--help"):
-            return ""
-        if word.startswith("-") and word != "-" and name not in known:
-            return word
-        if name in known and known[name].value and not equals:
-            next(rest, None)
-    return ""
 
 
 def _refuse_empty(given: Given) -> None:

@@ -96,7 +96,12 @@ def test_help_is_no_help_where_a_value_stands(capsys: pytest.CaptureFixture[str]
     [
         ([], "something is missing: mesh tail TEXT"),
         (["a", "b", "c"], "'c' is too much: what has spaces in it belongs in quotes"),
-        (["a", "--nope"], "there is no option --nope"),
+        (["a", "--tpoic", "x"], "there is no option --tpoic; did you mean --topic?"),
+        (["a", "-n5"], "there is no option -n5; did you mean -n?"),
+        (["a", "--min_confidence=1"], "there is no option --min_confidence; did you mean --min-confidence?"),
+        (["a", "--hepl"], "there is no option --hepl; did you mean --help?"),
+        (["a", "--home", ""], "--home needs a folder"),
+        (["a", "--home="], "--home needs a folder"),
     ],
 )
 def test_a_wrong_command_line_names_the_help(
@@ -105,6 +110,25 @@ def test_a_wrong_command_line_names_the_help(
     """On stderr, with the exit code of wrong usage."""
     assert run(argv, SHAPE, lambda _: 0) == 2
     assert capsys.readouterr().err == f"mesh tail: {sentence}\n  next: mesh tail --help\n"
+
+
+def test_what_is_like_no_option_may_be_meant_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """Flags are what mistakes are about. A command that takes no text offers nothing."""
+    assert run(["--no-verify=x y"], SHAPE, lambda _: 0) == 2
+    assert capsys.readouterr().err == (
+        "mesh tail: there is no option --no-verify\n"
+        "  next: mesh tail --help; if it is meant as text: mesh tail -- '--no-verify=x y'\n"
+    )
+    assert run(["--no-verify"], Shape("hot", "", OPTIONS, "mesh hot"), lambda _: 0) == 2
+    assert capsys.readouterr().err.endswith("  next: mesh hot --help\n")
+
+
+def test_what_has_a_blank_is_a_text() -> None:
+    """No option has one: an item of a Markdown list, or a sentence about a flag, needs no double hyphen."""
+    assert given("--no-verify skips the hooks", "- one", "--topic=a b").words == [
+        "--no-verify skips the hooks",
+        "- one",
+    ]
 
 
 def test_the_home_is_that_of_the_repository_that_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
