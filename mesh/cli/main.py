@@ -14,8 +14,7 @@ from mesh.core.errors import AmbiguousId, MeshError, UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 # name: module, one sentence. The order is that of the overview.
 COMMANDS = {
@@ -76,6 +75,7 @@ COMMANDS = {
 _NEW_OBJECTS = 50_000  # more than an everyday command makes: it ends before it pays to look for rings among them
 
 WORKED_ON: list[str] = []  # the home that hints name: the one that was given, or one that is not this folder's
+_BEFORE = ("--home", "--help", "--version")  # what may stand in the place of a command, or before it
 _ELSEWHERE = "send the output elsewhere and repeat the command; what it had done by then is kept"
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_WAITING, EXIT_REFUSED = 0, 1, 2, 3, 4
@@ -128,10 +128,11 @@ def _run(argv: list[str]) -> int:
         if len(home) < 2:
             complain(UsageError("--home needs a folder", "mesh --home DIR status"))
             return EXIT_USAGE
-    if not argv or argv[0] in ("-h", "--help", "help"):
-        print(overview())
-        return EXIT_OK
-    if argv[0] in ("-V", "--version"):
+    if argv[:1] == ["help"]:
+        return _help([word for word in argv[1:] if not word.startswith("-")])
+    if not argv or argv[0] in ("-h", "--help"):
+        return _help([])
+    if argv[0] in ("-V", "--version", "version"):
         from mesh import __version__
 
         print(f"clan-mesh {__version__}")
@@ -141,7 +142,7 @@ def _run(argv: list[str]) -> int:
         return _unknown(name)
     end = rest.index("--") if "--" in rest else len(rest)  # behind it there are no options
     try:
-        return _command(name)(rest[:end] + home + rest[end:])
+        return int(_module(name).main(rest[:end] + home + rest[end:]))
     except MeshError as error:
         complain(error)
     except OutputLost:
@@ -178,7 +179,7 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "Every command takes --home DIR (or MESH_HOME) and --json; `mesh COMMAND --help` has an example.",
+            "Every command takes --home DIR (or MESH_HOME) and --json; `mesh help COMMAND` has an example.",
             "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 something waits, 4 something was refused.",
         ]
     )
@@ -214,20 +215,33 @@ def _unexpected(error: Exception) -> MeshError:
     )
 
 
-def _command(name: str) -> Callable[[list[str]], int]:
+def _help(words: list[str]) -> int:
+    """The overview, or the help of a command, or of a member of one: what `--help` behind them prints."""
+    if not words:
+        print(overview())
+        return EXIT_OK
+    if words[0] not in COMMANDS:
+        return _unknown(words[0])
+    command = _module(words[0])
+    return int(command.main([*(words[1:2] if hasattr(command, "MEMBERS") else ()), "--help"]))
+
+
+def _module(name: str) -> Any:
     """Not interrupted while it is loaded: a library that is half initialised may crash instead of ending."""
     before = pthread_sigmask(SIG_BLOCK, (SIGINT,))
     try:
-        module = __import__(f"mesh.cli.{COMMANDS[name][0]}", fromlist=["main"])
+        return __import__(f"mesh.cli.{COMMANDS[name][0]}", fromlist=["main"])
     finally:
         pthread_sigmask(SIG_SETMASK, before)
-    command: Callable[[list[str]], int] = module.main
-    return command
 
 
 def _unknown(name: str) -> int:
-    from difflib import get_close_matches
+    from mesh.cli.nearest import nearest, no_option
 
-    close = get_close_matches(name, COMMANDS, 1)
-    complain(UsageError(f"there is no command {name!r}", f"mesh {close[0]} --help" if close else "mesh --help"))
+    if name.startswith("-"):
+        wrong = f"{no_option(name, _BEFORE)}; options of a command stand behind it"
+        complain(UsageError(wrong, "mesh --help"))
+    else:
+        near = nearest(name, COMMANDS)
+        complain(UsageError(f"there is no command {name!r}", f"mesh {near} --help" if near else "mesh --help"))
     return EXIT_USAGE

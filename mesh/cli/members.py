@@ -27,6 +27,9 @@ def chosen(
         return EXIT_OK
     if argv[0] in members:
         return argv[0], argv[1:]
-    wrong = UsageError(f"the first word is one of {', '.join(members)}, not {argv[0]!r}", f"mesh {command} --help")
-    complain(wrong, f"mesh {command}")
+    from mesh.cli.nearest import nearest
+
+    near = nearest(argv[0], members)
+    step = f"mesh {command} {near} --help" if near else f"mesh {command} --help"
+    complain(UsageError(f"the first word is one of {', '.join(members)}, not {argv[0]!r}", step), f"mesh {command}")
     return EXIT_USAGE

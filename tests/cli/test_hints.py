@@ -65,7 +65,7 @@ def test_a_place_that_is_not_here_holds_up_to_a_semicolon(place: str) -> None:
         (["show", "zzzz"], "err", "next: list some: mesh * tail"),
         (["tail", "--nope"], "err", "next: mesh * tail --help"),
         (["status", "--nope"], "err", "next: mesh * status --help"),
-        (["page", "nwe"], "err", "next: mesh * page --help"),
+        (["page", "nwe"], "err", "next: mesh * page new --help"),
         (["statsu"], "err", "next: mesh * status --help"),
         (["doctor"], "out", "next: mesh * up --detach"),
         (["status"], "out", "start it with: mesh * up"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mesh import __version__
 from mesh.cli import learnings, op, page, pattern
 from mesh.cli.main import COMMANDS, run
 
@@ -18,6 +19,53 @@ def code_of(*words: str) -> object:
         return run([*words])
     except SystemExit as end:
         return end.code
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_help_before_a_command_is_help_behind_it(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of members of commands too."""
+    assert code_of("help", *command.split()) == 0
+    before = capsys.readouterr().out
+    assert code_of(*command.split(), "--help") == 0
+    assert capsys.readouterr().out == before
+    assert before.startswith(f"usage: mesh {command}")
+
+
+def test_help_alone_is_the_overview_and_version_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """With or without hyphens; a home before them does no harm."""
+    for words, first in (("help", "usage: mesh COMMAND"), ("version", f"clan-mesh {__version__}")):
+        assert code_of(f"--{words}") == 0
+        with_hyphens = capsys.readouterr().out
+        assert code_of(words) == code_of("--home", "x", words) == 0
+        assert capsys.readouterr().out == 2 * with_hyphens
+        assert with_hyphens.startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence", "step"),
+    [
+        (["serach", "x"], "there is no command 'serach'", "mesh search --help"),
+        (["help", "serach"], "there is no command 'serach'", "mesh search --help"),
+        (["help", "xyzzy"], "there is no command 'xyzzy'", "mesh --help"),
+        (["help", "page", "nwe"], "not 'nwe'", "mesh page new --help"),
+        (["page", "lits"], "not 'lits'", "mesh page list --help"),
+        (["op", "ad", "x"], "not 'ad'", "mesh op add --help"),
+        (["--json", "status"], "there is no option --json; options of a command stand behind it", "mesh --help"),
+        (["--versoin"], "there is no option --versoin; did you mean --version?", "mesh --help"),
+        (["--home"], "--home needs a folder", "mesh --home DIR status"),
+        (["--home", "", "status"], "--home needs a folder", "mesh status --help"),
+        ([""], "there is no command ''", "mesh --help"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_no_command_is_answered_with_the_nearest(
+    words: list[str], sentence: str, step: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Or with where they all are listed."""
+    assert code_of(*words) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.endswith(f"\n  next: {step}\n")
 
 
 @pytest.mark.parametrize("command", [command for command in EVERY if command != "hook"])
