@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mesh.core.draft import Assignment, Increment, NewRecord
+from mesh.core.draft import Assignment, Draft, Increment, NewRecord
 from mesh.core.errors import ClockInDoubt
 from mesh.store.author import Author
 from mesh.store.reading import Reader
@@ -44,7 +44,11 @@ class World:
     def write(self, author: Author) -> None:
         """One batch, acknowledged or refused as a whole."""
         text = f"note {self.rng.random()}"
-        drafts = [NewRecord("notes", {"text": text}), Increment("writes"), Assignment("key", "field", text)]
+        drafts: list[Draft] = [
+            NewRecord("notes", {"text": text}),
+            Increment("writes"),
+            Assignment("key", "field", text),
+        ]
         with suppress(ClockInDoubt):
             author.append(drafts)
             self.texts[text] += 1
