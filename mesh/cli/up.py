@@ -47,15 +47,16 @@ def main(argv: list[str]) -> int:
     in_background = os.environ.pop("MESH_DETACHED", None) is not None
     if in_background:
         WORKED_ON.clear()  # what we say is said again by whoever started us, who knows which home was named
+    from mesh.sidecar.settings import settings
+
+    chosen = settings(given.listen, given.advertise)  # what is wrong with the options is said before a home is made
     home = _home(given.home, make=given.init)
     home.store().close()  # whatever is wrong with the home is said first
     if given.detach:
         return _detach(home, given.listen, given.advertise, as_json=given.json)
     from mesh.sidecar.logs import start_logs
     from mesh.sidecar.node import run_node
-    from mesh.sidecar.settings import settings
 
-    chosen = settings(given.listen, given.advertise)
     start_logs(home.file(_LOG) if in_background else None)
     asyncio.run(run_node(home, chosen, lambda node: _announce(node, as_json=given.json)))
     if threading.active_count() > 1:  # a name being looked up, or a lock being waited for: Python would wait for it

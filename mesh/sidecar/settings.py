@@ -11,6 +11,7 @@ _ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}  # ad
 
 
 _LAST_PORT = 65_535
+_PORTS = f"a port is a number from 1 to {_LAST_PORT - 1}; 0 is any free one"
 _EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 (asked for by the person who starts the node)
 
 
@@ -47,9 +48,7 @@ def advertised(given: Sequence[str], bound: Sequence[tuple[str, int]]) -> tuple[
 
 def _listening(text: str) -> tuple[str, int]:
     """An address of our own: port 0 is any free one."""
-    if text.endswith(":0"):
-        return parse_address(text.removesuffix("0") + "1")[0], 0
-    host, port = parse_address(text)
+    host, port = parse_address(text, least=0, ports=_PORTS)
     if port == _LAST_PORT:
         raise UsageError(f"{text} leaves no port for joining, which is the next one", "listen on a lower port")
     return host, port

@@ -1,5 +1,7 @@
 """Command lines that cannot be, of every command: a sentence that says what is wrong, the next step, and exit code 2."""
 
+from pathlib import Path
+
 import pytest
 
 from mesh import __version__
@@ -85,3 +87,16 @@ def test_an_empty_home_is_not_the_default_one(command: str, capsys: pytest.Captu
     for words in ([*command.split(), "--home", ""], [*command.split(), "--home="], ["--home", "", *command.split()]):
         assert code_of(*words) == 2
         assert "--home needs a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["up --init", "up --init --detach", "setup --no-agents --no-service"])
+def test_a_wrong_address_is_told_before_a_home_is_made(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names the port and what ports there are."""
+    home = tmp_path / "home"
+    assert code_of(*command.split(), "--listen", "127.0.0.1:99999", "--home", str(home)) == 1
+    assert capsys.readouterr().err == (
+        "mesh: '127.0.0.1:99999': 99999 is not a port\n  next: a port is a number from 1 to 65534; 0 is any free one\n"
+    )
+    assert not home.exists()
