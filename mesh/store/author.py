@@ -274,12 +274,11 @@ class Author:
         from mesh.store import restamping
 
         verdict = self.store.peers_on_clock()
-        if verdict == BEHIND:
-            return last  # a peer's clock is where the stamps are: others let in what goes on from there
-        if not clock_is_right and (
-            verdict != RIGHT or restamping.feeds_ahead(self.store, self._identity.public, horizon)
-        ):
-            raise restamping.doubt(last, now)
+        if not clock_is_right:
+            if verdict == BEHIND:
+                return last  # a peer's clock is where the stamps are: others let in what goes on from there
+            if verdict != RIGHT or restamping.feeds_ahead(self.store, self._identity.public, horizon):
+                raise restamping.doubt(last, now)
         return max(held, self._greatest_stamp(horizon))  # what is ahead is somebody else's, and wrong
 
     def _greatest_stamp(self, most: int) -> int:
@@ -312,7 +311,7 @@ class Author:
                 self._append_each([due])
         except ClockInDoubt:
             return  # still owed; merging goes on meanwhile
-        if len(due) == len(lost):
+        if len(due) == len(lost) and not self._losses.is_waiting:
             self._run("DELETE FROM meta WHERE key='republish'")
 
     def _mark(self, descriptor: int) -> None:

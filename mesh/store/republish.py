@@ -40,6 +40,7 @@ class Losses:
         self._mesh = mesh
         self._feeds = feeds
         self._quarantine = quarantine
+        self.is_waiting = False  # for another copy of us to say what it has written again
 
     def collect(self, trust: Trust, node: bytes, only: Container[Feed] | None = None) -> list[Republished]:
         """Everything of ours behind a fork that counts nowhere yet. Nothing if we are revoked. `only`: of these feeds."""
@@ -49,12 +50,15 @@ class Losses:
 
         replaced = restamping.replacements(self._connection, node)
         told = restamping.ended_feeds(self._connection, node)
+        self.is_waiting = False
         drafts: dict[bytes, Republished] = {}
         for feed, fork in trust.forks.items():
             row = self._feeds.find(feed)
+            if feed.node != node or row is None or (only is not None and feed not in only):
+                continue
             if only is None and restamping.is_of_a_clock(fork) and feed.encode() not in told:
-                continue  # another copy of us has ended it, and what it has written again is on its way
-            if feed.node == node and row is not None and (only is None or feed in only):
+                self.is_waiting = True  # another copy of us has ended it, and what it has written again is on its way
+            else:
                 for draft in self._lost(row, fork):
                     drafts[tag_of(node, digest(draft.body))] = draft
         return [draft for tag, draft in drafts.items() if tag not in replaced and not self._feeds.is_accepted(tag)]

@@ -102,10 +102,11 @@ def write_again(
     """
     node = ended[0].node
     names: dict[bytes, bytes] = {}
+    ids: dict[str, str] = {}  # the same as texts, as records name each other
     pairs: list[bytes] = []
     left = 0
     for draft in sorted(lost, key=lambda item: item.kind != ADD):
-        renewed = _renewed(draft, horizon, names)
+        renewed = _renewed(draft, horizon, names, ids)
         try:
             pen.write([renewed])
         except UsageError:  # by rules that were others when it was written
@@ -113,7 +114,8 @@ def write_again(
             continue
         if renewed is not draft:
             old, new = digest(draft.body), pen.links[-1].body_hash
-            names[tag_of(node, old)] = tag_of(node, new)
+            before, after = tag_of(node, old), tag_of(node, new)
+            names[before], ids[text_id(before)] = after, text_id(after)
             pairs.append(old + new)
     feeds = [feed.encode() for feed in ended]
     for start in range(0, len(pairs) or 1, _PAIRS_PER_RECORD):
@@ -215,35 +217,30 @@ def shown(at_ms: int) -> str:
     return strftime("%Y-%m-%d %H:%M:%S UTC", gmtime(at_ms // 1000))
 
 
-def _renewed(draft: Republished, horizon: int, names: dict[bytes, bytes]) -> Draft:
+def _renewed(draft: Republished, horizon: int, names: dict[bytes, bytes], ids: dict[str, str]) -> Draft:
     """A lost operation as it is written now; as it was, if its own time is not ahead and it names nothing that has a new name."""
     body = parse(draft.kind, max(draft.at, 1), draft.body)
     match body:
         case Add(log=log, record=record) if draft.at > horizon:
-            return NewRecord(log, _renamed(record, names))
+            return NewRecord(log, _renamed(record, ids))
         case Set(target=target, field=field, value=value) if draft.at > horizon:
             known = names.get(target, target) if isinstance(target, bytes) else target
-            return Assignment(known, field, _renamed(value, names))
+            return Assignment(known, field, _renamed(value, ids))
         case Remove(tags=tags, reason=reason) if names.keys() & tags:
             return Removal(tuple(names.get(tag, tag) for tag in tags), reason)
         case _:
             return draft
 
 
-def _renamed(value: Any, names: dict[bytes, bytes]) -> Any:
+def _renamed(value: Any, ids: dict[str, str]) -> Any:
     """A value in which records that are written again go by their new ids."""
-    ids = {text_id(old): text_id(new) for old, new in names.items()}
-
-    def walk(value: Any) -> Any:
-        if isinstance(value, str):
-            return ids.get(value, value)
-        if isinstance(value, dict):
-            return {key: walk(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [walk(item) for item in value]
-        return value
-
-    return walk(value) if ids else value
+    if isinstance(value, str):
+        return ids.get(value, value)
+    if isinstance(value, dict):
+        return {key: _renamed(item, ids) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_renamed(item, ids) for item in value]
+    return value
 
 
 def _stamp_of(run: Run, row: FeedRow, seq: int) -> int:

@@ -1,5 +1,6 @@
 """A clock that was wrong: nothing is written while nobody knows which is right, and what was written ahead is written again."""
 
+import shutil
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -14,6 +15,7 @@ from mesh.store.bundles import ImportReport, export_bundle, import_bundle
 from mesh.store.reading import Reader
 from mesh.store.store import BEHIND, RIGHT
 from mesh.store.verify import verify_store
+from tests.store.test_epochs import copy_marker
 from tests.worlds import NOW_MS, Clan, open_author, open_store, views
 
 CLAN = Clan()
@@ -244,8 +246,6 @@ def test_merging_goes_on_while_nothing_is_written(tmp_path: Path) -> None:
 
 def test_a_copy_of_the_node_does_not_bring_back_what_was_replaced(tmp_path: Path) -> None:
     """A backup from before holds the old operations; when their time has come, they were replaced long ago."""
-    import shutil
-
     write(tmp_path / "own", note("ahead"), now_ms=NOW_MS + YEAR)
     shutil.copytree(tmp_path / "own", tmp_path / "backup")
     mend(tmp_path / "own")
@@ -267,3 +267,21 @@ def test_a_node_that_is_not_admitted_has_to_join_first(tmp_path: Path) -> None:
     assert mend(tmp_path) == 1
     with open_author(tmp_path, CLAN, OWN) as author:
         assert texts(author) == ["ahead"]
+
+
+def test_what_only_a_copy_had_is_not_forgotten_while_it_waits_for_the_other(tmp_path: Path) -> None:
+    """It went on behind the place where the other ended the feed: that is owed until the other has said what it wrote again."""
+    write(tmp_path / "own", note("ahead"), now_ms=NOW_MS + YEAR)
+    shutil.copytree(tmp_path / "own", tmp_path / "copy")
+    copy_marker(OWN, tmp_path / "own", tmp_path / "copy")
+    write(tmp_path / "copy", note("of the copy"), now_ms=NOW_MS + YEAR)
+    mend(tmp_path / "own")
+    later = NOW_MS + 2 * YEAR
+    with open_store(tmp_path / "own", CLAN, OWN) as store:
+        statements = [item.encode() for item in store.trust().statements()]
+    with open_author(tmp_path / "copy", CLAN, OWN, later) as copy:
+        copy.merge_statements(statements)
+        assert texts(copy) == []
+        send(tmp_path / "own", copy, now_ms=later)
+        copy.republish()
+        assert texts(copy) == ["ahead", "of the copy"]
