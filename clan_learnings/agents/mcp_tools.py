@@ -81,7 +81,7 @@ Confidence = Annotated[float | None, Field(description="From 0 to 1.", ge=0, le=
 Evidence = Annotated[str, Field(description="Where it can be checked: a file and line, a link, an error message.")]
 Minutes = Annotated[int | None, Field(description="Minutes that it cost.", ge=0)]
 RequestId = Annotated[
-    str, Field(description="To repeat a call that was not answered: the same, made up by you, each time.")
+    str, Field(description="For clients that retry: a call with the same id adds nothing. Else leave it out.")
 ]
 Private = Annotated[bool, Field(description="Keep it on this machine.")]
 Source = Annotated[

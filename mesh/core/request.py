@@ -1,4 +1,4 @@
-"""What makes a write one, however often and whichever way it is asked for: an id, and what was asked. Pure: who needs a new id makes it up.
+"""What identifies a write that may be repeated or take several routes: an id, and what was said. Pure: callers make up new ids.
 
 The receipts that go with it are kept in `mesh.store.receipts`.
 """
@@ -21,17 +21,17 @@ _SIGNS = str.maketrans("", "", "-_.")
 
 
 class Request(NamedTuple):
-    """One wish to write something. Whoever repeats it repeats all of it."""
+    """One wish to write something. A repetition has the same id and the same content."""
 
     id: str
     content: bytes  # see `content_of`
-    seconds: int = KEPT_SECONDS  # for so long the same again is a repetition
+    seconds: int = KEPT_SECONDS  # how long its receipt is kept
 
 
 def content_of(kind: str, words: Mapping[str, Any]) -> bytes:
-    """A digest of what was said; to leave something out is to say nothing. Where it was said does not belong into it:
+    """A digest of what was said. An empty value is the same as none. Surroundings do not belong in it:
 
-    the sidecar and the command find that out in different ways.
+    the sidecar and the command find them out in different ways.
     """
     said = sorted((name, value) for name, value in words.items() if not _is_nothing(value))
     return digest(ascii([kind, said]).encode())
@@ -47,6 +47,6 @@ def checked_id(text: str) -> str:
     if not allowed or not _LEAST_CHARS <= len(text) <= _MOST_CHARS:
         raise UsageError(
             f"{text[:80]!r} cannot be a request id",
-            f"{_LEAST_CHARS} to {_MOST_CHARS} letters, digits and - _ . , another one for each request: $(uuidgen)",
+            f"{_LEAST_CHARS} to {_MOST_CHARS} letters, digits and - _ . , a new one for each request: $(uuidgen)",
         )
     return text

@@ -1,7 +1,7 @@
-"""Receipts of what was written, kept under the id of the request for as long as it may be repeated. No text is kept here.
+"""Receipts of what was written, kept under the request's id for as long as it may be repeated. No text is kept here.
 
-Of this node alone: in no root, bundle or view. A receipt is written in the transaction of what it is for, so one is
-there if and only if the other is. Neither ids nor what was asked can be read from the table: both are hashed.
+Of this node alone: in no root, bundle or view. A receipt is written in the transaction of its records, so both are
+there or neither is. Ids and words cannot be read from the table: both are hashed.
 """
 
 from __future__ import annotations

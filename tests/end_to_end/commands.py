@@ -87,7 +87,7 @@ def killed_after(seconds: float, home: Path, *words: str) -> bool:
     return process.returncode == -signal.SIGKILL
 
 
-def killed_at(function: str, time_called: int, home: Path, *words: str) -> bool:
+def killed_at(function: str, time_called: int, home: Path, *words: str, stdin: str = "") -> bool:
     """Run one command that is killed on entering a function (`module.name`) for the n-th time. False if it never got there."""
     module, _, name = function.rpartition(".")
     program = f"""
@@ -106,7 +106,7 @@ sys.exit(run(sys.argv[1:]))
 """
     finished = subprocess.run(
         [sys.executable, "-c", program, *words, "--home", os.fspath(home)],
-        stdin=subprocess.DEVNULL,
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=PATIENCE_SECONDS,

@@ -106,14 +106,20 @@ class Sidecar:
         """A record, acknowledged."""
         quickly(self.home, "op", "add", "facts", text)
 
+    def tell(self, text: str) -> None:
+        """The same through the sidecar, if it answers: else the command writes by itself."""
+        quickly(self.home, "discover", text, "--anyway", "--global")
+
     def texts(self) -> set[str]:
-        """Every live record, from its disk, read without a process: conditions ask often."""
+        """Every live record, each there once, from its disk, read without a process: conditions ask often."""
         store = open_home(self.home).store()
         try:
             entries = Reader(store.database.connection).tail(2**31)
-            return {entry.record["text"] for entry in entries if "text" in entry.record}
+            found = [entry.record["text"] for entry in entries if "text" in entry.record]
         finally:
             store.close()
+        assert len(set(found)) == len(found), f"twice: {sorted({text for text in found if found.count(text) > 1})}"
+        return set(found)
 
     @property
     def node(self) -> str:

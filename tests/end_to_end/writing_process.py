@@ -1,7 +1,8 @@
 """A process that writes until it is killed, and says on stdout what it is about to do and what is done.
 
 `will …` is printed before a write, `did …` after its receipt. Each line goes out in one piece, so whoever
-reads them after the kill has everything that was acknowledged.
+reads them after the kill has everything that was acknowledged. A text may be given that an earlier life had announced: it
+does not know whether that is written, and asks for it again.
 """
 
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from mesh.core.draft import Assignment, Increment, NewRecord
 from mesh.core.operation import Add
+from mesh.core.request import Request
 from mesh.store.author import Author
 from mesh.store.outcome import AlreadyKnown, Gap, Merged
 from mesh.store.writer import Writer
@@ -23,12 +25,14 @@ OTHER = CLAN.node(1)
 COUNTER, REGISTER = "kills survived", "progress"
 
 
-def write_until_killed(folder: Path, life: int) -> None:
+def write_until_killed(folder: Path, life: int, unsure: str) -> None:
     """Every sort of write, in an order drawn from the number of this life."""
     rng = random.Random(life)
     names = _names(life)
     erasable: list[bytes] = []
     with open_author(folder, CLAN, OWN) as author:
+        if unsure:
+            erasable += _append(author, [unsure])
         while True:
             match rng.choice(("single", "single", "batch", "group", "merge", "strays", "erase", "count", "set")):
                 case "single":
@@ -38,7 +42,7 @@ def write_until_killed(folder: Path, life: int) -> None:
                 case "group":
                     _group(author, [[next(names) for _ in range(rng.randint(1, 3))] for _ in range(6)])
                 case "merge":
-                    _merge(author, rng, [next(names) for _ in range(rng.randint(1, 20))], pieces=1)
+                    _merge(author, rng, [next(names) for _ in range(rng.randint(2, 20))], pieces=1)
                 case "strays":
                     _merge(author, rng, [next(names) for _ in range(9)], pieces=3)
                 case "erase" if erasable:
@@ -56,7 +60,8 @@ def write_until_killed(folder: Path, life: int) -> None:
 
 def _append(author: Author, wanted: list[str]) -> tuple[bytes, ...]:
     _will(wanted)
-    receipt = author.append([NewRecord("kept", {"text": text}) for text in wanted])
+    request = Request(wanted[0], b"".join(text.encode() for text in wanted))
+    receipt = author.append([NewRecord("kept", {"text": text}) for text in wanted], request)
     _did(wanted, receipt.tags)
     return receipt.tags
 
@@ -114,4 +119,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    write_until_killed(Path(sys.argv[1]), int(sys.argv[2]))
+    write_until_killed(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
