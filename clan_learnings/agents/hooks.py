@@ -112,8 +112,11 @@ class Hook:
         from mesh.store.reading import read_errors
 
         with read_errors(self.home):
-            teller = Teller(_opened(self.home), seen, self._repository.identity, self._now_ms, self._complain)
-            return ask(teller)
+            memory = _opened(self.home)
+            try:
+                return ask(Teller(memory, seen, self._repository.identity, self._now_ms, self._complain))
+            finally:
+                memory.reader.connection.close()
 
     def _everything(self, teller: Teller) -> str:
         """The whole context. Private records that cannot be read keep nobody from the shared ones."""
@@ -123,7 +126,11 @@ class Hook:
                 private = _opened(self.home, private=True)
             except Exception as error:  # noqa: BLE001 (see `_try`)
                 self._complain("private records", error)
-        return teller.everything(self.event.agent, private)
+        try:
+            return teller.everything(self.event.agent, private)
+        finally:
+            if private is not None:
+                private.reader.connection.close()
 
     def _point(self) -> None:
         """Where the transcript is and how far it goes, for the harvester."""
@@ -167,7 +174,7 @@ class Hook:
 
 
 def _opened(home: str, *, private: bool = False) -> Glance:
-    """One snapshot of a home's records. Nobody waits long for it, and the end of the process closes it."""
+    """One snapshot of a home's records, to be closed as soon as the answer is known. Nobody waits long for it."""
     from clan_learnings.agents.telling import Glance
     from clan_learnings.muted import read_muted
     from mesh.store.reading import open_reading

@@ -8,6 +8,7 @@ from clan_learnings.capture.places import AGENTS
 from clan_learnings.capture.recognise import all_flavours
 from mesh.cli.arguments import parser
 from mesh.cli.bar import Bar
+from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
 from mesh.cli.output import plain, print_json, tell
 from mesh.cli.telling import number_of
@@ -178,14 +179,18 @@ def _forget(home: str, given: argparse.Namespace) -> int:
             complain(error)
             return EXIT_USAGE
         sessions, had_body = catalogue.forget(what)
+    opened = open_home(home)
+    left = finish_soon(opened)
     if given.json:
         print_json({"forgotten": sessions, "body": had_body})
+        tell_unfinished(opened, left)
         return EXIT_OK
     if not sessions:
         print(f"{plain(what)} was not captured; it will not be")
     for session in sessions:
         print(f"{plain(session)} is forgotten: body, digest and items; it will not be captured again")
     tell("what was made of it before, if anything, is still there; to take that back: mesh retract, mesh erase")
+    tell_unfinished(opened, left)
     return EXIT_OK
 
 

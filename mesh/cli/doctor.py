@@ -30,6 +30,7 @@ from mesh.sidecar.snapshot import memory_of
 from mesh.sidecar.status import node_status
 from mesh.store.catalogue import FOLDER, Catalogue
 from mesh.store.home import Home, open_home
+from mesh.store.wal_readers import lasting_readers
 
 
 def main(argv: list[str]) -> int:
@@ -64,7 +65,8 @@ def findings(home: Home) -> Iterator[Finding]:
         status = node_status(home, store)
     finally:
         store.close()
-    yield from examine(status, peers, recovery_key=key if os.path.exists(key) else None)
+    readers = lasting_readers([home.file(name) for name in status["unfinished_erases"]])
+    yield from examine(status, peers, recovery_key=key if os.path.exists(key) else None, readers=readers)
     yield from examine_homes(os.environ)
     yield from examine_repository(_folder(), os.environ)
     yield from examine_agents(check(target(home.path), home.file("hooks")), time.time())

@@ -10,6 +10,7 @@ from clan_learnings.pen import Pen
 from clan_learnings.records import CORRECTIONS, PATTERNS, Note
 from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
+from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import plain, print_json, say, tell
 from mesh.cli.telling import number_of
@@ -55,11 +56,11 @@ def main(argv: list[str]) -> int:
     removed = tuple(item for item in (tag, *documents) if item not in done.mine)
     if removed:
         author.append([Removal(removed, as_request(given.reason))])
-    finished = author.store.scrub()
     sessions: list[str] = []
     if not private:
         _render(home)
         sessions = forget_erased(home.path, done.mine) if not done.waits else []
+    unfinished = finish_soon(home)
     if given.json:
         print_json(
             {
@@ -67,7 +68,8 @@ def main(argv: list[str]) -> int:
                 "erased": len(done.mine),
                 "left": done.left,
                 "removed": tag in removed,
-                "finished": finished,
+                "finished": not unfinished,
+                "unfinished": unfinished,
                 "waits": done.waits,
                 "sessions": sessions,
                 "documents": [text_id(document) for document in documents],
@@ -86,12 +88,8 @@ def main(argv: list[str]) -> int:
             f"mesh: its words made the name of a pattern, {plain(slug)}, and {number_of(others, 'other record')} still"
             f" {'has' if others == 1 else 'have'} that name\n  next: if it must go, erase those too: mesh pattern show {plain(slug)}"
         )
-    if not finished:
-        tell(
-            "mesh: a running reader, or a full disk, is in the way of the last step\n"
-            "  next: stop it, or make room; the next write, or mesh up, finishes the erase"
-        )
-    return 0 if finished and not (done.left or damaged or done.waits or others) else EXIT_WAITING
+    tell_unfinished(home, unfinished)
+    return 0 if not (unfinished or done.left or damaged or done.waits or others) else EXIT_WAITING
 
 
 def _print(tag: bytes, done: Erased, edits: int) -> None:

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import sys
+import tempfile
 from typing import Any
 
 from mesh.cli.arguments import parser
@@ -29,7 +31,11 @@ def main(argv: list[str]) -> int:
         home.require_private()
     store = home.store(private=given.private)
     if given.file == "-":
-        operations = export_bundle(store, sys.stdout.buffer, since, private=given.private)
+        # First to the disk: whoever reads from us may take long, and an erase waits for our snapshot.
+        with tempfile.TemporaryFile() as draft:
+            operations = export_bundle(store, draft, since, private=given.private)
+            draft.seek(0)
+            shutil.copyfileobj(draft, sys.stdout.buffer)
         tell(f"exported {operations} operations")
         return 0
     operations, size = _to_file(store, given.file, since, private=given.private)

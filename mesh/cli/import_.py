@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import BinaryIO
 
 from mesh.cli.arguments import parser
+from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
 from mesh.cli.output import Progress, plain, print_json, tell
 from mesh.core.errors import MeshError, RemoteError, UsageError
@@ -47,6 +48,8 @@ def main(argv: list[str]) -> int:
             _tell(file, report)
     if not given.private:
         wipe_erased(home)
+    author.store.close()
+    tell_unfinished(home, finish_soon(home))
     return code
 
 

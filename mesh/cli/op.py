@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from clan_learnings.redaction import Finding, describe, redact_value
@@ -97,8 +98,9 @@ def _count(arguments: Parser, argv: list[str]) -> int:
 def _list(arguments: Parser, argv: list[str]) -> int:
     arguments.add_argument("log", metavar="LOG", nargs="?", help="one log (default: all)")
     given = arguments.parse_args(argv)
-    reader = _reader(given)
-    for entry in reader.tail(2**31, given.log):
+    with _reading(given) as reader:
+        found = [("" if given.json else reader.short_id(entry.tag), entry) for entry in reader.tail(2**31, given.log)]
+    for name, entry in found:
         if given.json:
             print_json(
                 {
@@ -110,7 +112,7 @@ def _list(arguments: Parser, argv: list[str]) -> int:
                 }
             )
         else:
-            print(f"{reader.short_id(entry.tag)}  {entry.log}  {plain(entry.record.get('text', entry.record))}")
+            print(f"{name}  {entry.log}  {plain(entry.record.get('text', entry.record))}")
     return 0
 
 
@@ -118,25 +120,27 @@ def _get(arguments: Parser, argv: list[str]) -> int:
     arguments.add_argument("target", metavar="ID", help="a record's id; with --key the name of a key")
     arguments.add_argument("--key", action="store_true", help="ID names a key, not a record")
     given = arguments.parse_args(argv)
-    reader = _reader(given)
-    if given.key:
-        print_json(reader.fields(given.target)) if given.json else _print_fields(reader.fields(given.target))
-        return 0
-    tag = reader.resolve(given.target)
-    entry = reader.entry(tag)
-    if entry is None:
-        raise UsageError(f"{given.target} is not live any more", f"see what became of it: mesh why {given.target}")
-    values = entry.record | reader.fields(tag)
-    print_json(
-        {"id": text_id(tag), "log": entry.log, "record": entry.record, "fields": reader.fields(tag)}
-    ) if given.json else _print_fields(values)
+    with _reading(given) as reader:
+        if given.key:
+            answer = values = reader.fields(given.target)
+        else:
+            tag = reader.resolve(given.target)
+            entry, fields = reader.entry(tag), reader.fields(tag)
+            if entry is None:
+                raise UsageError(
+                    f"{given.target} is not live any more", f"see what became of it: mesh why {given.target}"
+                )
+            answer = {"id": text_id(tag), "log": entry.log, "record": entry.record, "fields": fields}
+            values = entry.record | fields
+    print_json(answer) if given.json else _print_fields(values)
     return 0
 
 
 def _total(arguments: Parser, argv: list[str]) -> int:
     arguments.add_argument("key", metavar="KEY")
     given = arguments.parse_args(argv)
-    total = _reader(given).total(given.key)
+    with _reading(given) as reader:
+        total = reader.total(given.key)
     print_json({"key": given.key, "total": total}) if given.json else print(total)
     return 0
 
@@ -152,13 +156,18 @@ _RUN: dict[str, Callable[[Parser, list[str]], int]] = {
 }
 
 
-def _reader(given: Any) -> Reader:
+@contextmanager
+def _reading(given: Any) -> Iterator[Reader]:
+    """One snapshot, whatever is erased meanwhile. To be left before anything is printed: an erase waits for it."""
     home = open_home(given.home)
     if given.private:
         home.require_private()
     store = home.store(private=given.private)
-    store.database.run("BEGIN")  # one snapshot, whatever is erased meanwhile; it ends with the command
-    return Reader(store.database.connection)
+    try:
+        with store.database.savepoint():
+            yield Reader(store.database.connection)
+    finally:
+        store.close()
 
 
 def _write(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from clan_learnings.redaction import describe, redact
+from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Wrong
 from mesh.cli.output import print_json, tell
@@ -42,8 +43,15 @@ def _erase(given: Given) -> int:
         info = pages.book.find_past(name_in(name))
         done = erase_text(home, pages.editor, info, text, reason.text[:TEXT_CHARS])
         files = _rewritten(home, pages)
-        finished = pages.book.author.store.scrub() and files
+    unfinished = finish_soon(home)
+    finished = files and not unfinished
     _tell(given, done, finished=finished)
+    if not files:
+        tell(
+            "mesh: not every file of the pages is written anew\n"
+            "  next: mesh up, which does that; a file that you edited may hold the text still"
+        )
+    tell_unfinished(home, unfinished)
     is_done = finished and not (done.erased.left or done.erased.waits or done.others)
     return EXIT_OK if is_done else EXIT_WAITING
 
@@ -98,11 +106,6 @@ def _tell(given: Given, done: Cleaned, *, finished: bool) -> None:
         tell(
             f"mesh: the removed page {shown(other)} holds it too\n"
             f"  next: mesh page erase {text_id(other.id)[:12]} - --reason REASON"
-        )
-    if not finished:
-        tell(
-            "mesh: not everything on this disk is written anew: a reader, a full disk or a file is in the way\n"
-            "  next: mesh up, which finishes it; a file that you edited may hold the text still"
         )
 
 

@@ -7,7 +7,14 @@ from mesh.cli.index import state_of
 from mesh.cli.output import plain, print_json, say, when
 from mesh.core.errors import MeshError
 from mesh.sidecar.client import ask
-from mesh.sidecar.doctor import clock_sentence, held_back_sentence, request_sentence, request_step
+from mesh.sidecar.doctor import (
+    clock_sentence,
+    held_back_sentence,
+    request_sentence,
+    request_step,
+    unfinished_sentence,
+    unfinished_step,
+)
 from mesh.sidecar.status import node_status
 from mesh.store.home import open_home
 
@@ -80,10 +87,9 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
     ):
         if counts[word]:
             lines.append(f"{word.split('_')[0]:<9} {counts[word]} {text}")
-    if status["scrub_owed"]:
-        lines.append(
-            "erase     not finished: a reader, or a full disk, was in the way; mesh up, or the next write, finishes it"
-        )
+    if left := status["unfinished_erases"]:
+        step = unfinished_step(has_sidecar=status["sidecar"] is not None)
+        lines.append(f"erase     {unfinished_sentence(left, ())}; {step}; who reads: mesh doctor")
     lines += [
         f"asked     {plain(request_sentence(request), 1000)}; {request_step(request)}"
         for request in status["erase_requests"]

@@ -40,6 +40,7 @@ def _tail(given: Given) -> int:
 
     count = given.number("n", 20, 1, _MOST) or 20
     home, private, log = given.home, given.has("private"), given.maybe("log")
+    lines: list[object] = []
     with read_errors(home, private=private):
         reader = open_reading(home, private=private)
         reader.connection.execute("BEGIN")  # one snapshot, whatever is erased meanwhile
@@ -49,21 +50,17 @@ def _tail(given: Given) -> int:
             time, fields = when(entry.at >> 16), reader.fields(entry.tag)
             author = display_name(names.get(entry.node, ""), entry.node)
             record = entry.record | fields
+            identity = reader.short_id(entry.tag)
             if given.as_json:
-                print_json(
-                    {
-                        "id": reader.short_id(entry.tag),
-                        "log": entry.log,
-                        "at": time,
-                        "author": author,
-                        "record": record,
-                    }
-                )
+                lines.append({"id": identity, "log": entry.log, "at": time, "author": author, "record": record})
             else:
                 text = Note(entry, fields).text or record.get("text") or record
-                print(f"{reader.short_id(entry.tag)}  {time[:16]}  {entry.log}  {author}  {plain(text)}")
+                lines.append(f"{identity}  {time[:16]}  {entry.log}  {author}  {plain(text)}")
         if log is not None and not found and log not in reader.logs():
             raise UsageError(f"there is no log {log!r} with records in it", "see which there are: mesh status")
+        reader.connection.close()  # an erase waits for us, and whoever reads what we print may take long
+    for line in lines:
+        print_json(line) if given.as_json else print(line)
     return 0
 
 

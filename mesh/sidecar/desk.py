@@ -220,6 +220,8 @@ class Desk:
         if not query.strip():
             raise UsageError("nothing to search for", 'like this: mesh search "405 on push"')
         own = lambda: self.place.categories  # noqa: E731 (only looked up if it is needed)
+        if self._recall is not None:
+            self._recall.prepare(query)
         with memory_of(self.home, recall=self._recall) as memory:
             scope = None if everywhere else self.place.scope(repo)
             return searched(memory, query, scope, own, limit=limit, min_relevance=min_relevance, **asked)

@@ -1,7 +1,9 @@
 """What is not as it should be on this node, each with what to do about it. Reads only; pure, given what was read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
+
+from mesh.store.wal_readers import WalReader
 
 _LAG_SECONDS = 60  # a neighbour that differs for longer than this is worth a word
 _OFFSET_MS = 60_000
@@ -29,9 +31,34 @@ def request_step(request: dict[str, Any]) -> str:
     return f"erase it: mesh erase {request['id'][:16]} --reason REASON; or leave it as it is"
 
 
-def examine(status: dict[str, Any], peers: dict[str, Any] | None, *, recovery_key: str | None) -> Iterator[Finding]:
-    """Findings, the gravest first. `peers`: what the sidecar says, if one runs. `recovery_key`: its file, if it lies here."""
-    yield from _home(status, recovery_key)
+def unfinished_sentence(left: Sequence[str], readers: Sequence[WalReader]) -> str:
+    """Where erased text may still be, and who is in the way of its leaving."""
+    who = " and ".join(f"process {reader.pid} ({reader.command or 'not to be seen from here'})" for reader in readers)
+    why = f"{who} still reads an older state" if readers else "a reader, or a full disk, is in the way"
+    return f"erased text may still be in {', '.join(left)}: {why}"
+
+
+def unfinished_step(*, has_sidecar: bool) -> str:
+    """Who finishes it, and how to help."""
+    if has_sidecar:
+        return "nothing, if it ends soon: the sidecar tries again every second; else end what reads, or make room on the disk"
+    return (
+        "end what reads, or make room on the disk; then have it finished: mesh up --detach, or any command that writes"
+    )
+
+
+def examine(
+    status: dict[str, Any],
+    peers: dict[str, Any] | None,
+    *,
+    recovery_key: str | None,
+    readers: Sequence[WalReader] = (),
+) -> Iterator[Finding]:
+    """Findings, the gravest first. `peers`: what the sidecar says, if one runs. `recovery_key`: its file, if it lies here.
+
+    `readers`: who is in the way of an erase, if one is not finished.
+    """
+    yield from _home(status, recovery_key, readers)
     yield from _clock(status)
     yield from _waiting(status)
     if peers is None:
@@ -40,18 +67,15 @@ def examine(status: dict[str, Any], peers: dict[str, Any] | None, *, recovery_ke
         yield from _peers(peers)
 
 
-def _home(status: dict[str, Any], recovery_key: str | None) -> Iterator[Finding]:
+def _home(status: dict[str, Any], recovery_key: str | None, readers: Sequence[WalReader]) -> Iterator[Finding]:
     if status["damaged_copies"]:
         names = ", ".join(status["damaged_copies"])
         yield Finding(
             "damaged copy", f"{names} kept by a repair may hold erased text", "delete it once you no longer need it"
         )
-    if status["scrub_owed"]:
-        yield Finding(
-            "unfinished erase",
-            "an erase is not finished: a reader, or a full disk, was in the way",
-            "stop long readers or free space; mesh up finishes it",
-        )
+    if status["unfinished_erases"]:
+        step = unfinished_step(has_sidecar=status["sidecar"] is not None)
+        yield Finding("unfinished erase", unfinished_sentence(status["unfinished_erases"], readers), step)
     for record in status["erased_edits"]:
         yield Finding(
             "edit of what is erased",

@@ -5,6 +5,7 @@ import gc
 import logging
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -35,6 +36,7 @@ from mesh.sidecar.routes import routes
 from mesh.sidecar.settings import Settings, advertised
 from mesh.sidecar.stream import Stream
 from mesh.sidecar.tally import Tally
+from mesh.sidecar.unfinished_erases import UnfinishedErases
 from mesh.store.author import Author
 from mesh.store.cards import Cards
 from mesh.store.home import Home
@@ -48,7 +50,7 @@ from peers.transport.links import Link
 from peers.transport.websocket import WebSocketTransport
 from peers.trust.tls import Credentials, peer_leaf, peer_node
 
-DUE_SECONDS = 30  # how often what waits for the clock, for a reader to go away, or for a certificate, is looked at
+DUE_SECONDS = 30  # how often what waits for the clock, or for a certificate, is looked at
 _CLOCK_SECONDS = 1  # how often the clock is looked at while writes are refused because of it
 _PARTING_SECONDS = 0.8  # how long one that leaves waits for a neighbour to have everything
 _NEW_OBJECTS = 700  # between two looks for rings, as Python has it: unlike a command, we stay
@@ -143,7 +145,9 @@ class Node:
             )
             stack.enter_context(self.recall)
             stack.enter_context(Openings(self.home))
-            stack.enter_context(Renderer(self.home))
+            hurry = threading.Event()
+            stack.enter_context(Renderer(self.home, hurry))
+            stack.enter_context(UnfinishedErases(self.home.path, hurry))
             stack.enter_context(Capturing(self.home))
             stack.enter_context(Keeper(partial(open_study, self.home)))
             name = display_name(self.home.name, self.home.node)
@@ -403,8 +407,6 @@ def _due(store: Store, clock: CorrectedClock | None = None) -> None:
         came = store.settle()
         if came:
             log.info("%d operations that waited count now", came)
-        if not store.scrub():
-            log.warning("an erase is not finished: a reader, or a full disk, is in the way; trying again")
     except (HomeBusy, DiskFull) as error:
         log.warning("%s; trying again in %d s", error, DUE_SECONDS)
 

@@ -7,6 +7,7 @@ once and tried again later: files are disposable.
 import logging
 import math
 import os
+import threading
 import time
 from collections.abc import Callable
 
@@ -40,6 +41,10 @@ log = logging.getLogger("mesh.sidecar")
 
 class _Stopped(Exception):
     """The way out of the middle of a render: no error."""
+
+
+class _Interrupted(Exception):
+    """An erase waits for our snapshot to end: the work is begun again, on a new one."""
 
 
 def render(home: str, files: Files, breathe: Callable[[], None]) -> Rendering:
@@ -80,9 +85,11 @@ def is_worked_out(home: str) -> bool:
 class Renderer(Background):
     """Use as a context manager: leaving it ends the thread, in the middle of its work if need be."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, hurry: threading.Event | None = None) -> None:
+        """`hurry`: while it is set, no snapshot is kept for long."""
         self._home = home
-        self._files = Files(home.file(FOLDER), patience_seconds=_PATIENCE_SECONDS)
+        self._hurry = hurry or threading.Event()
+        self._files = self._fresh_files()
         self._second_look = SecondLook(home)
         super().__init__("renderer", _STOP_SECONDS)
         self._rendered = -1  # the version of the database that was rendered last, as our connection counts them
@@ -114,13 +121,23 @@ class Renderer(Background):
             try:
                 while not self._stop.wait(LOOK_SECONDS) and os.stat(path).st_ino == inode:
                     self._began = self._resumed = time.monotonic()
-                    self._render(watching)
-                    version = _version(watching)
-                    if version != self._looked_at or self._second_look.is_owed:
-                        self._looked_at = version
-                        self._second_look.look(lambda: self._rest(watching))
+                    try:
+                        self._work_on(watching)
+                    except _Interrupted:
+                        self._looked_at = -1
+                        self._files = self._fresh_files()  # what it knows may be of half a render
             finally:
                 watching.connection.close()
+
+    def _work_on(self, watching: Reader) -> None:
+        self._render(watching)
+        version = _version(watching)
+        if version != self._looked_at or self._second_look.is_owed:
+            self._looked_at = version
+            self._second_look.look(lambda: self._rest(watching))
+
+    def _fresh_files(self) -> Files:
+        return Files(self._home.file(FOLDER), patience_seconds=_PATIENCE_SECONDS)
 
     def _render(self, watching: Reader) -> None:
         """Bring the files up to date, if somebody has written and the pause is over."""
@@ -175,6 +192,8 @@ class Renderer(Background):
         if time.monotonic() - self._resumed > _WORK_SECONDS:
             if self._stop.is_set():
                 raise _Stopped
+            if self._hurry.is_set():
+                raise _Interrupted
             time.sleep(_REST_SECONDS)
             self._resumed = time.monotonic()
 

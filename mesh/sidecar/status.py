@@ -11,6 +11,7 @@ from mesh.sidecar.answers import iso
 from mesh.sidecar.lock import running
 from mesh.store.acceptance import CLIPPING
 from mesh.store.database import Run
+from mesh.store.erase_debts import unfinished
 from mesh.store.erase_requests import Request, requests
 from mesh.store.fold import FOLD_VERSION
 from mesh.store.home import Home
@@ -88,7 +89,7 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
             "clock": _clock(store),
             "private_clock": _private_clock(home),
             "damaged_copies": sorted(name for name in os.listdir(home.path) if ".db.damaged-" in name),
-            "scrub_owed": count("SELECT 1 FROM meta WHERE key='scrub'").get is not None,
+            "unfinished_erases": unfinished(home.path),
             "erased_edits": _erased_edits(count("SELECT DISTINCT target FROM registers"), trust.erased_tags()),
             "erase_requests": [told_request(trust, request) for request in requests(store, home.node)],
             "db_bytes": _size(home.file("mesh.db")),

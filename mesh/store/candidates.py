@@ -186,9 +186,9 @@ class Candidates:
         """A transcript tells of no error any more."""
         self._run("DELETE FROM errors WHERE key=?", (_storable(key),))
 
-    def rewrite(self) -> None:
-        """Leave nothing in the file of what was removed."""
-        self._database.rewrite()
+    def rewrite(self) -> bool:
+        """Leave nothing in the file of what was removed. False if that has to wait for a reader."""
+        return self._database.rewrite()
 
     # Up to where
 

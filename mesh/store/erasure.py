@@ -21,6 +21,8 @@ from mesh.store.fold import Fold, FoldRow
 from mesh.store.page_news import LOG
 from mesh.store.quarantine import Quarantine, Stray
 
+_DEBT = "SELECT value FROM meta WHERE key='scrub'"
+
 
 class Erasure:
     """Works within whatever transaction the connection is in."""
@@ -102,17 +104,14 @@ def scrub(database: Database) -> bool:
     3.54), and FTS5 only marks what is deleted. So the keyword indexes are merged into one new segment each, then the file is
     written anew and the WAL emptied: 6 to 7 s at a million records.
     """
-    debt = database.run("SELECT value FROM meta WHERE key='scrub'").get
+    debt = database.run(_DEBT).get
     if debt is None:
         return True
-    # A sidecar's own index has the words too, in files that are never cleaned. It makes it anew, from what is left.
-    from shutil import rmtree  # brings three compressors with it
-
-    rmtree(os.path.join(os.path.dirname(database.path), "recall", "words"), ignore_errors=True)
     try:
         # Not while a reader is in the way: each try would leave a WAL as large as the file.
         if not database.checkpoint():
             return False
+        drop_word_index(database)
         with database.writing(durable=False):
             for end in ("", "-wal", "-shm"):  # half a repair is a copy too; a whole one has the lock
                 with suppress(FileNotFoundError):
@@ -131,4 +130,16 @@ def scrub(database: Database) -> bool:
     except DiskFull:
         return False  # twice the room of the file is needed for a moment; the erase itself is committed
     # Gone also if another process paid it meanwhile: it wrote the file anew after the erase was committed.
-    return database.run("SELECT 1 FROM meta WHERE key='scrub'").get is None
+    return not is_owed(database.run)
+
+
+def is_owed(run: Run) -> bool:
+    """Whether an erase is not finished."""
+    return run(_DEBT).get is not None
+
+
+def drop_word_index(database: Database) -> None:
+    """Delete a sidecar's own index: it has the words too, in files that are never cleaned. It is made anew, from what is left."""
+    from shutil import rmtree  # brings three compressors with it
+
+    rmtree(os.path.join(os.path.dirname(database.path), "recall", "words"), ignore_errors=True)

@@ -9,12 +9,18 @@ from contextlib import contextmanager
 
 import apsw
 
-from mesh.core.errors import HomeDamaged, NewerHome
-from mesh.store.database import BUSY_SECONDS, Run, translated
+from mesh.core.errors import DiskFull, HomeDamaged, NewerHome
+from mesh.store.database import BUSY_SECONDS, CHECKPOINT_MS, Run, translated
 from mesh.store.lock import FileLock
 
 _CACHE_KIB = 4 * 1024
 _WAL_BYTES = 8 * 1024 * 1024
+_OWED = ".rewrite"  # a file beside the database: deleted text may still be in it
+
+
+def is_rewrite_owed(path: str) -> bool:
+    """Whether deleted text may still be in a database, because a reader or a full disk was in the way."""
+    return os.path.exists(path + _OWED)
 
 
 class LocalDatabase:
@@ -33,6 +39,8 @@ class LocalDatabase:
             try:
                 self._configure()
                 self._migrate(migrations)
+                if is_rewrite_owed(path):
+                    self.rewrite()
             except BaseException:
                 self.connection.close()
                 raise
@@ -60,11 +68,33 @@ class LocalDatabase:
         with self._lock.held(BUSY_SECONDS):
             yield
 
-    def rewrite(self) -> None:
-        """Write the file anew: pages keep parts of deleted rows in their unused middle."""
-        with _explained(self.path), self._lock.held(BUSY_SECONDS):
-            self.run("VACUUM")
-            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    def rewrite(self) -> bool:
+        """Write the file anew: pages keep parts of deleted rows in their unused middle, and the WAL keeps old pages.
+
+        False while a reader, or a full disk, is in the way; whoever opens the file next tries again.
+        """
+        owed = self.path + _OWED
+        try:
+            with _explained(self.path), self._lock.held(BUSY_SECONDS):
+                os.close(os.open(owed, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+                if not self._checkpoint():
+                    return False
+                self.run("VACUUM")
+                if not self._checkpoint():
+                    return False
+                os.unlink(owed)
+        except DiskFull:
+            return False
+        return True
+
+    def _checkpoint(self) -> bool:
+        """Empty the WAL. False if a reader is in the way."""
+        self.connection.set_busy_timeout(CHECKPOINT_MS)
+        try:
+            busy, _, _ = self.run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            self.connection.set_busy_timeout(BUSY_SECONDS * 1000)
+        return not busy
 
     def _configure(self) -> None:
         self.run("PRAGMA journal_mode=WAL")

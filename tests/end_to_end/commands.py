@@ -156,13 +156,13 @@ def sidecar(home: Path) -> Iterator["subprocess.Popen[str]"]:
         process.communicate(timeout=PATIENCE_SECONDS)
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool], patience_seconds: float = PATIENCE_SECONDS) -> None:
     """Wait for something that must come true."""
     shortest, longest = _PAUSE_SECONDS
     began = looked = time.monotonic()
     while not condition():
         now = time.monotonic()
-        assert now - began < PATIENCE_SECONDS, "waited in vain"
+        assert now - began < patience_seconds, "waited in vain"
         time.sleep(min(longest, max(shortest, _SHARE * (now - looked))))
         looked = time.monotonic()
 

@@ -253,7 +253,7 @@ def test_an_erase_killed_before_its_last_step_is_finished_by_the_sidecar(tmp_pat
     erase_cut_short(tmp_path / "home", record)
     with sidecar(tmp_path / "home"):
         # the bytes go first, the note of the debt a moment later: only the second says that it is done
-        wait_until(lambda: asked(tmp_path / "home", "status")["scrub_owed"] is False)
+        wait_until(lambda: asked(tmp_path / "home", "status")["unfinished_erases"] == [])
         assert anywhere(tmp_path / "home", SECRET) == []
 
 

@@ -182,7 +182,7 @@ def test_nobody_waits_for_an_erase_that_a_reader_holds_up(home: Home, old_reader
         text=True,
     )
     try:
-        wait_until(lambda: bool(asked(home.path, "status")["scrub_owed"]))
+        wait_until(lambda: bool(asked(home.path, "status")["unfinished_erases"]))
         finished = mesh(home.path, "op", "add", "facts", "written meanwhile")
         assert (finished.returncode, finished.stderr) == (0, "")
         _, errors = erasing.communicate(timeout=PATIENCE_SECONDS)

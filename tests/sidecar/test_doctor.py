@@ -18,7 +18,8 @@ STATUS: dict[str, Any] = {
     "certified": True,
     "can_link": True,
     "damaged_copies": [],
-    "scrub_owed": False,
+    "sidecar": 4711,
+    "unfinished_erases": [],
     "erased_edits": [],
     "erase_requests": [],
     "waiting": [],
@@ -82,7 +83,7 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
     ("status", "expected"),
     [
         ({"damaged_copies": ["mesh.db.damaged-1"]}, "damaged copy"),
-        ({"scrub_owed": True}, "unfinished erase"),
+        ({"unfinished_erases": ["mesh.db"]}, "unfinished erase"),
         ({"erased_edits": ["a" * 52]}, "edit of what is erased"),
         ({"erase_requests": [{"id": "a" * 52, "name": "ci·abcde", "reason": "a password"}]}, "erase asked"),
         ({"certified": False}, "not admitted"),

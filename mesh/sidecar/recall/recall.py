@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import Any, Self
 
-from clan_learnings.embedding.embedder import available
+from clan_learnings.embedding.embedder import available, is_address
 from clan_learnings.memory import Memory
 from clan_learnings.records import LOGS
 from mesh.sidecar.recall.finder import Indexed
@@ -60,6 +60,11 @@ class Recall:
     def memory(self) -> AbstractContextManager[Memory]:
         """One snapshot of the shared records, for a `with` block."""
         return self._readers.memory()
+
+    def prepare(self, question: str) -> None:
+        """Have a server make the vector of a question before it is asked: an erase waits for snapshots, and a server may take seconds."""
+        if self.meaning is not None and is_address(self._sink.choice):
+            self.meaning.question(question)
 
     def finder(self, reader: Reader) -> Indexed:
         """What finds candidates in one snapshot."""

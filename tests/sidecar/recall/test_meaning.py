@@ -9,8 +9,9 @@ from clan_learnings.recall.within import Within
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.recall import Recall
 from mesh.sidecar.recall.finder import Indexed
+from mesh.store.database import Database
 from mesh.store.reading import Entry
-from tests.clan_learnings.embedding.servers import Server, serving, status, well
+from tests.clan_learnings.embedding.servers import Asked, Server, serving, status, well
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 from tests.end_to_end.commands import wait_until
 from tests.sidecar.recall.kept_homes import fill, recalling, settled, snapshot, wipe, write
@@ -100,6 +101,26 @@ def test_an_edited_record_gets_another_and_what_is_gone_has_none(book: Notebook,
         embedded(recall, 6)
         assert recall._sink.space is not None
         assert set(recall._sink.space.vectors.tags()) == {tags[0], *tags[5:]}
+
+
+def test_nobody_who_erases_waits_for_a_server_that_thinks_about_a_question(book: Notebook, server: Server) -> None:
+    """While the server makes a vector, the search holds no state of the database: the WAL can be emptied."""
+    fill(book, 10)
+    emptied: list[bool] = []
+
+    def slowly(asked: Asked) -> None:
+        database = Database(book.home.file("mesh.db"))
+        emptied.append(database.checkpoint())
+        database.close()
+        well(asked)
+
+    with recalling(book, choice(server)) as recall:
+        embedded(recall, 10)
+        settled(book, recall)
+        server.answers[:] = [slowly]
+        found = Desk(book.home.path, recall=recall).search("a question that nobody has asked", everywhere=True)
+    assert emptied == [True]
+    assert found["by"] == "keywords and vectors"
 
 
 @pytest.mark.parametrize("behind", [False, True])

@@ -1,0 +1,93 @@
+"""Finishing erases beside a running sidecar: every database of the home, again and again, with our own readers out of the way."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from clan_learnings.records import DISCOVERIES
+from mesh.core.draft import NewRecord
+from mesh.sidecar.renderer import FOLDER, Renderer
+from mesh.sidecar.unfinished_erases import UnfinishedErases
+from mesh.store.erase_debts import unfinished
+from mesh.store.home import Home, create_home
+from tests.store.test_erase_debts import erased, reading, remains
+
+PATIENCE_SECONDS = 250.0
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return create_home(str(tmp_path / "home"), "own")
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < PATIENCE_SECONDS, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_an_erase_of_each_sort_of_record_is_finished_once_the_stranger_is_gone(home: Home) -> None:
+    """The thread goes on trying; nobody has to write, or to start it again."""
+    home.store(private=True).close()
+    with UnfinishedErases(home.path, threading.Event(), look_seconds=0.05):
+        with reading(home, "mesh.db"), reading(home, "private.db"):
+            erased(home, private=False)
+            erased(home, private=True)
+            assert unfinished(home.path) == ["mesh.db", "private.db"]
+        wait_until(lambda: unfinished(home.path) == [])
+    assert remains(home) == []
+
+
+def test_a_thread_of_ours_that_reads_for_long_is_asked_to_let_go(home: Home) -> None:
+    """Only then: whoever is not in the way is not disturbed."""
+    hurry, is_reading = threading.Event(), threading.Event()
+
+    def read() -> None:
+        connection = apsw.Connection(home.file("mesh.db"), flags=apsw.SQLITE_OPEN_READONLY)
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM ops").fetchall()
+        is_reading.set()
+        hurry.wait(PATIENCE_SECONDS)
+        connection.close()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    is_reading.wait(PATIENCE_SECONDS)
+    erased(home, private=False)
+    assert unfinished(home.path) == ["mesh.db"]
+    with UnfinishedErases(home.path, hurry, look_seconds=0.05):
+        wait_until(lambda: unfinished(home.path) == [])
+    thread.join()
+    assert remains(home) == []
+    assert not hurry.is_set()
+
+
+class Impatient(threading.Event):
+    """In a hurry for the first few times that somebody asks."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    def is_set(self) -> bool:
+        """As an event has it."""
+        self.times -= 1
+        return self.times >= 0
+
+
+def test_rendering_that_is_interrupted_is_begun_again(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    """The files are whole in the end, and nobody is told of a failure, because there was none."""
+    author = home.author()
+    author.append([NewRecord(DISCOVERIES, {"text": f"thing {number}", "repo": ""}) for number in range(600)])
+    author.store.close()
+    hurry = Impatient(3)
+    file = Path(home.file(FOLDER)) / "discoveries.jsonl"
+    with Renderer(home, hurry):
+        wait_until(lambda: file.exists() and file.read_bytes().count(b'"thing ') == 600)
+    assert hurry.times < 0
+    assert caplog.records == []
