@@ -16,6 +16,8 @@ from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, import_bundle
 from mesh.store.home import open_home
 
+_ANEW = "make it anew on another node: mesh export FILE"
+
 
 def main(argv: list[str]) -> int:
     """Merge each bundle; one that is bad does not keep the others out."""
@@ -31,7 +33,7 @@ def main(argv: list[str]) -> int:
     for file in given.files:
         report, problem = _import(author, file)
         if problem is not None:
-            complain(MeshError(f"{file}: {problem}", problem.next_step))
+            complain(MeshError(f"{file}: {problem}; {_kept(report)}", problem.next_step or _ANEW))
             code = max(code, EXIT_FAILED if isinstance(problem, UsageError) else EXIT_REFUSED)
         if report.refused:
             code = EXIT_REFUSED
@@ -44,8 +46,11 @@ def main(argv: list[str]) -> int:
                 "root": author.store.root().hex(),
             }
             print_json(values)
-        else:
-            _tell(file, report)
+            continue
+        if problem is None:
+            print(f"{file}: {_counts(report)}")
+        for reason, times in report.reasons.items():
+            tell(f"  {times} times: {plain(reason)}")
     if not given.private:
         wipe_erased(home)
     author.store.close()
@@ -80,10 +85,13 @@ def _opened(file: str) -> Iterator[BinaryIO]:
         yield source
 
 
-def _tell(file: str, report: ImportReport) -> None:
-    print(
-        f"{file}: {report.operations} operations and {report.statements} statements merged, {report.known} known,"
+def _counts(report: ImportReport) -> str:
+    return (
+        f"{report.operations} operations and {report.statements} statements merged, {report.known} known,"
         f" {report.waiting} waiting, {report.clipped} clipped, {report.refused} refused"
     )
-    for reason, times in report.reasons.items():
-        tell(f"  {times} times: {plain(reason)}")
+
+
+def _kept(report: ImportReport) -> str:
+    """What became of a bundle before it turned out bad."""
+    return "nothing of it was merged" if report == ImportReport() else f"what came before that: {_counts(report)}"

@@ -111,7 +111,8 @@ def import_bundle(author: Author, source: BinaryIO, report: ImportReport, progre
         size = 0
         for kind, payload in _until_bad(frames, lambda: _merge(author, report, statements, ranges)):
             if kind == bundle.HEADER:
-                raise Malformed("the bundle has two headers; what came before the second was merged")
+                _merge(author, report, statements, ranges)
+                raise Malformed("the bundle has two headers")
             if kind == bundle.RANGE and statements:
                 _merge(author, report, statements, ranges)
                 size = 0
@@ -138,20 +139,16 @@ def read_frames(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     while True:
         head = source.read(bundle.FRAME_HEAD_BYTES)
         if len(head) < bundle.FRAME_HEAD_BYTES:
-            raise Malformed(
-                "the bundle ends early; what came before was merged", "copy the file again and import it again"
-            )
+            raise Malformed("the bundle ends early", "copy the file again and import it again")
         kind, length = bundle.frame_head(head)
         payload = source.read(length)
         if len(payload) < length:
-            raise Malformed(
-                "the bundle ends early; what came before was merged", "copy the file again and import it again"
-            )
+            raise Malformed("the bundle ends early", "copy the file again and import it again")
         if kind == bundle.END:
             if payload != digest.digest():
-                raise Malformed("the bundle was altered on its way; what held by its own signature was merged")
+                raise Malformed("the bundle was altered on its way")
             if source.read(1):
-                raise Malformed("something follows the end of the bundle; what came before was merged")
+                raise Malformed("something follows the end of the bundle")
             return
         digest.update(head)
         digest.update(payload)

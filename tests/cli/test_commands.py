@@ -11,6 +11,8 @@ from unittest import mock
 import pytest
 
 from mesh.cli.main import run
+from mesh.core.bundle import FRAME_HEAD_BYTES, MAGIC, frame_head
+from mesh.core.ids import HASH_BYTES
 from tests.clan_learnings.redaction_examples import fake
 
 
@@ -131,6 +133,52 @@ def test_operations_of_a_node_wait_until_it_is_admitted(alpha: Shell, beta: Shel
     carry(alpha, beta, tmp_path)
     assert "from beta" in beta("tail")
     assert alpha.json("status")["root"] == beta.json("status")["root"]
+
+
+def test_a_bad_bundle_prints_no_counts(alpha: Shell, tmp_path: Path) -> None:
+    """Not those of a success: what is no bundle, what is of another mesh, what cannot be read."""
+    other = tmp_path / "other.mesh"
+    with mock.patch.dict(os.environ, MESH_HOME=str(tmp_path / "other")):
+        assert run(["init"]) == run(["export", str(other)]) == 0
+    (tmp_path / "text").write_text("no bundle")
+    (tmp_path / "empty").touch()
+    for file, code in (
+        (tmp_path / "text", 4),
+        (tmp_path / "empty", 4),
+        (other, 4),
+        (tmp_path, 1),
+        (tmp_path / "no", 1),
+    ):
+        assert alpha("import", str(file), code=code) == ""
+        assert alpha.err.startswith(f"mesh: {file}: ")
+        assert "; nothing of it was merged\n  next: " in alpha.err
+
+
+@pytest.mark.parametrize("fault", ["cut short", "too long", "altered", "two headers"])
+def test_what_was_merged_before_the_fault_of_a_bundle_is_said(
+    alpha: Shell, beta: Shell, tmp_path: Path, fault: str
+) -> None:
+    """On stderr, in the sentence about the fault: it is no success."""
+    for number in range(3):
+        alpha("op", "add", "notes", f"note {number}")
+    alpha("admit", beta.json("status")["node"])
+    bundle = tmp_path / "bundle"
+    alpha("export", str(bundle))
+    data = bundle.read_bytes()
+    end = len(data) - FRAME_HEAD_BYTES - HASH_BYTES
+    _, length = frame_head(data[len(MAGIC) : len(MAGIC) + FRAME_HEAD_BYTES])
+    header = data[len(MAGIC) : len(MAGIC) + FRAME_HEAD_BYTES + length]
+    bad = {
+        "cut short": data[:end],
+        "too long": data + b"more",
+        "altered": data[:-1] + bytes([data[-1] ^ 1]),
+        "two headers": data[:end] + header + data[end:],
+    }[fault]
+    bundle.write_bytes(bad)
+    assert beta("import", str(bundle), code=4) == ""
+    assert "; what came before that: 3 operations and " in beta.err
+    assert "  next: " in beta.err
+    assert [line.split("  ")[2] for line in beta("op", "list").splitlines()] == ["note 0", "note 1", "note 2"]
 
 
 def test_only_the_root_key_admits(alpha: Shell, beta: Shell) -> None:
