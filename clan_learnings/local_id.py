@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SECTION, _KEY = "clan-mesh", "id"
 _CHARS = 64
-_TRIES, _WAIT_SECONDS = 20, 0.01
+_TRIES, _WAIT_SECONDS = 100, 0.01
 
 
 def written(entries: list[Entry]) -> str:

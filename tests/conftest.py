@@ -78,7 +78,7 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(_NEW_OBJECTS)
 
 
-_MIDNIGHT_SECONDS = 20.0  # longer than any test takes that counts by the day
+_MIDNIGHT_SECONDS = 300.0  # longer than any test takes that counts by the day, also on a busy machine
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +109,7 @@ def _move(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setenv("HOME", str(folder / "user"))
     patch.chdir(folder)  # no repository: a record that is written in one without a remote gives it an id
     patch.setenv("MESH_SPOOL", str(folder / "queue"))
+    patch.setenv("MESH_PATIENCE", "20")  # a busy machine is not a wrong program: who tests giving up says so
     patch.setenv("MESH_EMBEDDER", "none")  # who wants vectors says so: no other test waits for a model
     for name in _OF_THE_DEVELOPER:
         patch.delenv(name, raising=False)

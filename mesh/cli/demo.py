@@ -19,6 +19,7 @@ from mesh.cli.arguments import parser
 from mesh.cli.output import print_json
 from mesh.core.errors import MeshError
 from mesh.sidecar.client import ask
+from mesh.sidecar.patience import patience
 
 _NODES = ("laptop", "builder", "tester")
 # One mistake, three sessions on three machines, three wordings.
@@ -67,7 +68,7 @@ class Demo:
             capture_output=True,
             env=self._environ | {"MESH_HOME": self.home(name)},  # what is typed here names no home, nor does the answer
             cwd=self._folder,
-            timeout=_PATIENCE_SECONDS * 2,
+            timeout=patience(_PATIENCE_SECONDS * 2),
             check=False,
         )
         if done.returncode not in (0, 3):
@@ -108,10 +109,10 @@ class Demo:
 
     def wait(self, what: str, condition: Callable[[], bool]) -> float:
         """Wait for something, and say how long it took."""
-        start = time.monotonic()
+        start, most = time.monotonic(), patience(_PATIENCE_SECONDS)
         while not condition():
-            if time.monotonic() - start > _PATIENCE_SECONDS:
-                raise _Failed(f"{what}: not within {_PATIENCE_SECONDS:.0f} s")
+            if time.monotonic() - start > most:
+                raise _Failed(f"{what}: not within {most:.0f} s")
             time.sleep(0.01)
         return time.monotonic() - start
 
@@ -141,7 +142,7 @@ class Demo:
                 process.terminate()
         for process in self._running.values():
             try:
-                process.communicate(timeout=_STOP_SECONDS)
+                process.communicate(timeout=patience(_STOP_SECONDS))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.communicate()
@@ -201,7 +202,9 @@ def _demo(*, quiet: bool) -> Iterator[Demo]:
 def _environ(folder: str) -> dict[str, str]:
     """Nothing of the user's own nodes, agents and settings is seen or touched."""
     kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("MESH_", "CLAUDE", "CODEX", "GEMINI"))
+        name: value
+        for name, value in os.environ.items()
+        if name == "MESH_PATIENCE" or not name.startswith(("MESH_", "CLAUDE", "CODEX", "GEMINI"))
     }
     return kept | {
         "HOME": folder,

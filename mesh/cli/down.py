@@ -10,6 +10,7 @@ from mesh.cli.arguments import parser
 from mesh.cli.output import print_json
 from mesh.core.errors import HomeBusy
 from mesh.sidecar.lock import running
+from mesh.sidecar.patience import patience
 from mesh.store.home import Home, open_home
 
 _SECONDS = 10.0
@@ -47,11 +48,12 @@ def main(argv: list[str]) -> int:
         end = _end_of(process)
         with suppress(ProcessLookupError):  # it has ended by itself
             os.kill(process, signal.SIGTERM)
-        deadline = time.monotonic() + _SECONDS
+        most = patience(_SECONDS)
+        deadline = time.monotonic() + most
         while running(home) == process:
             if time.monotonic() > deadline:
                 raise HomeBusy(
-                    f"process {process} did not stop within {_SECONDS:g} s",
+                    f"process {process} did not stop within {most:g} s",
                     f"see what it does in {home.file('sidecar.log')}; as a last resort: kill -9 {process}, which loses nothing",
                 )
             time.sleep(0.02)

@@ -13,6 +13,7 @@ from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[impo
 from clan_learnings.agents.event import AGENTS, BYTES, CALL, OTHER, PAUSE, START, Event, parse
 from clan_learnings.agents.reply import NOTHING, reply
 from mesh.cli.streams import OutputLost
+from mesh.sidecar.patience import patience
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -85,11 +86,12 @@ def main(argv: list[str]) -> int:
 
         tell(f"mesh hook: {given.problem}\n  next: mesh hook --help")
     run = _Run(given)
+    afterwards = patience(_AFTERWARDS_SECONDS)
     if not given.problem:  # a home that was not given is not guessed
-        run.guarded(_ANSWER_SECONDS, run.answer)
-    run.guarded(_AFTERWARDS_SECONDS, run.say)
-    run.guarded(_AFTERWARDS_SECONDS, run.afterwards)
-    run.guarded(_AFTERWARDS_SECONDS, run.log)
+        run.guarded(patience(_ANSWER_SECONDS), run.answer)
+    run.guarded(afterwards, run.say)
+    run.guarded(afterwards, run.afterwards)
+    run.guarded(afterwards, run.log)
     return 0
 
 

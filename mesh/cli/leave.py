@@ -10,6 +10,7 @@ from mesh.cli.output import print_json, tell
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.sidecar.client import ask
 from mesh.sidecar.lock import running
+from mesh.sidecar.patience import patience
 from mesh.store.home import Home, open_home
 
 _STOP_SECONDS = 10.0
@@ -42,7 +43,7 @@ def main(argv: list[str]) -> int:
 
 def _running(home: Home) -> bool:
     told = bool(ask(home.path, "POST", "/leave")["told"])
-    deadline = time.monotonic() + _STOP_SECONDS
+    deadline = time.monotonic() + patience(_STOP_SECONDS)
     while running(home):
         if time.monotonic() > deadline:
             raise HomeBusy("the sidecar does not stop", "mesh down, then mesh leave again")

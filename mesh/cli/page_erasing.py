@@ -16,6 +16,7 @@ from mesh.core.limits import TEXT_CHARS
 from mesh.sidecar.lock import running
 from mesh.sidecar.pages.erasing import erase_text
 from mesh.sidecar.pages.open import open_pages
+from mesh.sidecar.patience import patience
 from mesh.store.home import open_home
 from mesh.store.page_files import wiped
 
@@ -59,7 +60,7 @@ def _erase(given: Given) -> int:
 def _rewritten(home: Home, pages: Pages) -> bool:
     """Have the files of pages written anew: by the sidecar if one runs, else by ourselves. Says whether all of them were."""
     database = pages.book.author.store.database
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + patience(_PATIENCE_SECONDS)
     if running(home) is not None:
         while wiped(database).ids and time.monotonic() < deadline:
             time.sleep(0.05)

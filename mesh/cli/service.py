@@ -14,6 +14,7 @@ from mesh.cli.within import answer
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.sidecar.client import ask
 from mesh.sidecar.lock import running
+from mesh.sidecar.patience import patience
 from mesh.sidecar.service import NO_AUTOSTART, Service, addresses_in, is_ours, text_of
 from mesh.sidecar.supervisor import INSTEAD, Supervisor
 from mesh.store.home import Home, open_home
@@ -222,7 +223,7 @@ def _ours(path: str) -> str:
 
 def _wait_for(home: Home, supervisor: Supervisor) -> None:
     """Until the sidecar answers: one that cannot listen holds the home for a moment too."""
-    deadline = time.monotonic() + _START_SECONDS
+    deadline = time.monotonic() + patience(_START_SECONDS)
     while True:
         try:
             ask(home.path, "GET", "/peers")

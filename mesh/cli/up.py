@@ -13,6 +13,7 @@ from mesh.cli.main import WORKED_ON
 from mesh.cli.output import print_json, say, tell
 from mesh.core.errors import MeshError, NoHome
 from mesh.core.ids import text_id
+from mesh.sidecar.patience import patience
 from mesh.store.home import Home, create_home, open_home
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _detach(home: Home, listen: list[str], advertise: list[str], *, as_json: boo
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    ready, _, _ = select.select([process.stdout], [], [], _START_SECONDS)
+    ready, _, _ = select.select([process.stdout], [], [], patience(_START_SECONDS))
     line = process.stdout.readline() if ready else b""
     if not line:
         process.terminate()

@@ -5,6 +5,8 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
+from mesh.sidecar.patience import patience
+
 
 class Background(ABC):
     """Use as a context manager: leaving it ends the thread, as soon as that looks at `_stop`."""
@@ -23,7 +25,7 @@ class Background(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-        self._thread.join(self._stop_seconds)
+        self._thread.join(patience(self._stop_seconds))
 
     def stop(self) -> None:
         """To end soon."""

@@ -6,6 +6,7 @@ import socket
 from typing import Any
 
 from mesh.core.errors import HomeBusy, MeshError, UsageError
+from mesh.sidecar.patience import patience
 from mesh.store.doorbell import socket_file
 
 _SECONDS = 15.0
@@ -39,7 +40,7 @@ def _exchange(home: str, method: str, path: str, body: bytes) -> tuple[int, byte
                 f"the socket {file} belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of your own"
             )
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(_SECONDS)
+            connection.settimeout(patience(_SECONDS))
             connection.connect(file)
             connection.sendall(head.encode() + body)
             parts = []

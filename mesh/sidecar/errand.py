@@ -11,6 +11,7 @@ from _socket import AF_UNIX, SOCK_STREAM, socket
 
 from clan_learnings.light_json import line, loads
 from mesh.core.ids import parse_id
+from mesh.sidecar.patience import patience
 from mesh.sidecar.place import Place
 from mesh.store.doorbell import socket_file
 
@@ -102,7 +103,7 @@ def _exchange(path: str, where: str, body: dict[str, Any]) -> tuple[int, Any]:
     head = f"{where} HTTP/1.0\r\nHost: mesh\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
     connection = socket(AF_UNIX, SOCK_STREAM)
     try:
-        connection.settimeout(_SECONDS)
+        connection.settimeout(patience(_SECONDS))
         connection.connect(path)
         connection.sendall(head.encode() + data)
         parts = []

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from mesh.core.ids import display_name
 from mesh.sidecar.librarian import Librarian
+from mesh.sidecar.patience import patience
 from mesh.sidecar.tally import Tally
 from peers.proto.cards import Card
 from peers.proto.codec import FRAME_KINDS
@@ -46,6 +47,7 @@ from peers.transport import links
 
 _MERGING_BYTES = 8 * 1024 * 1024  # being merged: above it links are not read from, and TCP slows the senders
 _GOODBYE_SECONDS = 0.5
+_LAST_SECONDS = 1.0  # for all goodbyes of a node that stops
 _LAST_BYTES = 16_384  # a goodbye, and what was to be said before it: a contact, a statement
 _LATE_SECONDS = 1.0  # a timer this late means that our own loop stood still
 _SLEPT_SECONDS = 30.0  # the wall clock ahead of the steady one by this: the machine slept
@@ -125,7 +127,7 @@ class Gossip:
         if self._timer is not None:
             self._timer.cancel()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=1.0)
+            await asyncio.wait(self._tasks, timeout=patience(_LAST_SECONDS))
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -284,7 +286,7 @@ class Gossip:
             talk.outbox.popleft()
         talk.closing = reason
         talk.wake.set()
-        self._loop.call_later(_GOODBYE_SECONDS, lambda: self._spawn(talk.link.close(reason)))
+        self._loop.call_later(patience(_GOODBYE_SECONDS), lambda: self._spawn(talk.link.close(reason)))
 
     async def _send(self, talk: _Conversation) -> None:
         try:

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 
 from mesh.core.errors import HomeBusy, HomeError, Malformed
 from mesh.sidecar.library import Library
+from mesh.sidecar.patience import patience
 from mesh.store.cards import Cards
 from peers.proto.events import (
     CommonFound,
@@ -81,7 +82,7 @@ class Librarian:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._queue.put(None)
-        self._thread.join(_STOP_SECONDS)
+        self._thread.join(patience(_STOP_SECONDS))
 
     @property
     def is_working(self) -> bool:

@@ -29,6 +29,7 @@ from mesh.sidecar.notary import Notary, is_sound
 from mesh.sidecar.openings import Openings
 from mesh.sidecar.pages.keeper import Keeper
 from mesh.sidecar.pages.study import open_study
+from mesh.sidecar.patience import patience
 from mesh.sidecar.peers import peers_report
 from mesh.sidecar.recall import Recall
 from mesh.sidecar.renderer import Renderer
@@ -46,7 +47,7 @@ from peers.proto.engine import Engine
 from peers.proto.events import AddressesChanged, CardIssued
 from peers.proto.replica import Changes
 from peers.transport.gate import Admission
-from peers.transport.links import Link
+from peers.transport.links import Link, LinkConfig
 from peers.transport.websocket import WebSocketTransport
 from peers.trust.tls import Credentials, peer_leaf, peer_node
 
@@ -210,7 +211,7 @@ class Node:
                 task.result()  # an error of ours ends the process, and is said as any other
             if self.home.ephemeral:
                 self._left = True
-                await self._parted(_PARTING_SECONDS)
+                await self._parted(patience(_PARTING_SECONDS))
         finally:
             for task in tasks:
                 task.cancel()
@@ -278,7 +279,7 @@ class Node:
         return waits
 
     async def _tell_goodbye(self) -> None:
-        await self._parted(_LEAVING_SECONDS)
+        await self._parted(patience(_LEAVING_SECONDS))
 
     async def _parted(self, seconds: float) -> bool:
         """Wait until some neighbour has everything we have."""
@@ -310,6 +311,7 @@ class Node:
             client_context=lambda: self._credentials().client_context(pem),
             admission=Admission(peer_node, self._allows, lambda proof: self._notary.has_expired(peer_leaf(proof))),
             listen=self._settings.listen,
+            config=LinkConfig(close_seconds=patience(LinkConfig().close_seconds)),
         )
         await stack.enter_async_context(transport)
         self.addresses = advertised(self._settings.advertise, transport.bound)
@@ -388,7 +390,7 @@ class Node:
 
     async def leave(self) -> bool:
         """Say goodbye for good and stop. Says whether some neighbour had everything."""
-        told = await self._parted(_PARTING_SECONDS)
+        told = await self._parted(patience(_PARTING_SECONDS))
         self._left = True
         self._stop.set()
         return told

@@ -93,6 +93,7 @@ def test_no_section_describes_a_command_that_is_gone() -> None:
         "MESH_EXTRACTING",
         "MESH_HOME",
         "MESH_NO_AUTOSTART",
+        "MESH_PATIENCE",
         "MESH_SESSION",
         "MESH_SOCKET",
         "MESH_SPOOL",

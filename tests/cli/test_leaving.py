@@ -13,7 +13,7 @@ START = "import sys; sys.argv = ['mesh', *{words}]; {before}; from mesh.cli.main
 def ended(*words: str, before: str = "pass") -> "subprocess.CompletedProcess[str]":
     """A process that did something before it ran a command."""
     script = START.format(words=list(words), before=before)
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_all_that_was_said_arrives() -> None:

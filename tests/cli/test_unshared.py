@@ -42,7 +42,7 @@ def run(home: Path, folder: Path, *words: str) -> tuple[dict[str, Any], str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     return json.loads(finished.stdout), finished.stderr
 

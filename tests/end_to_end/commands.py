@@ -15,7 +15,7 @@ from mesh.cli.main import run
 
 MESH = os.path.join(os.path.dirname(sys.executable), "mesh")
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PATIENCE_SECONDS = 60.0  # how long anything here may take before it counts as hanging
+PATIENCE_SECONDS = 300.0  # how long anything may take before it counts as hanging, also on a busy machine
 _PAUSE_SECONDS = (0.01, 0.5)  # the shortest and the longest between two looks
 _SHARE = 4  # a pause is so many times as long as the look before it: who is waited for needs the processor too
 

@@ -38,6 +38,7 @@ class Person:
             "PATH": os.pathsep.join([str(binaries), os.path.dirname(sys.executable), "/usr/bin", "/bin"]),
             "LANG": "C.UTF-8",
             "MESH_EMBEDDER": "none",
+            "MESH_PATIENCE": os.environ["MESH_PATIENCE"],
         } | {name: os.environ[name] for name in ("PYTHONPATH", "COVERAGE_PROCESS_START") if name in os.environ}
 
     def mesh(self, *words: str, at: Path | None = None, stdin: str | None = None, **environ: str) -> Finished:

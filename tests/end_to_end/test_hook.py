@@ -437,7 +437,10 @@ def test_a_database_that_is_locked_for_everyone_is_not_waited_for(agent: Agent, 
 def test_an_agent_that_never_ends_its_event_is_not_waited_for_for_ever(agent: Agent, home: Home) -> None:
     """After three seconds the session goes on without us."""
     process = subprocess.Popen(
-        [MESH, "hook", "Stop", "--home", home.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=agent.environ
+        [MESH, "hook", "Stop", "--home", home.path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=agent.environ | {"MESH_PATIENCE": "1"},
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -484,7 +487,7 @@ def test_an_exit_from_below_is_no_exit_of_ours(agent: Agent, home: Home) -> None
 
 
 def whole_event(process: "subprocess.Popen[bytes]", event: bytes) -> None:
-    """An event to its end: a hook waits three seconds for that, also while others are still being answered."""
+    """An event to its end: a hook does not wait long for that, also while others are still being answered."""
     assert process.stdin is not None
     process.stdin.write(event)
     process.stdin.close()

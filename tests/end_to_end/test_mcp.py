@@ -42,7 +42,7 @@ async def served(
     """A client with a server of its own, which must say nothing on stderr. If no home is named, the server finds one."""
     folder = home.parent / "project"
     folder.mkdir(exist_ok=True)
-    environ = {name: os.environ[name] for name in ("HOME", "MESH_SPOOL", "MESH_STATE", "PATH")}
+    environ = {name: os.environ[name] for name in ("HOME", "MESH_PATIENCE", "MESH_SPOOL", "MESH_STATE", "PATH")}
     if session:
         environ["MESH_SESSION"] = session
     server = StdioServerParameters(

@@ -26,6 +26,12 @@ GIVEN_UP_SECONDS = 4.0  # longer than a command waits for a sidecar
 CORRECTION = ("--wrong", "ran npm install", "--right", "use pnpm install")
 
 
+@pytest.fixture(autouse=True)
+def _gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Giving up is what is tested here."""
+    monkeypatch.setenv("MESH_PATIENCE", "1")
+
+
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Sidecar]:
     made = Sidecar(tmp_path / "node", listen=None).init()

@@ -196,7 +196,7 @@ class Applier:
         process, self._process = self._process, None
         if process is None:
             return None
-        process.communicate(timeout=30)
+        process.communicate(timeout=300)
         return process.returncode
 
     def _start(self) -> subprocess.Popen[bytes]:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from mesh.pages.difference import Edit
 from mesh.pages.document import Document
 from mesh.pages.update import parse
 from mesh.pages.workshop import NotOpen, WorkerDied, WorkerSlow, Workshop
+from tests.end_to_end.commands import PATIENCE_SECONDS, wait_until
 
 TREE = Path(__file__).parents[2]
 ME, OTHER = 2**53 - 1, 77
@@ -45,9 +46,10 @@ POISONED = """
             (folder / "doomed").touch()
             os.abort()
         if b"{hang" in update:
-            time.sleep(60)
+            (folder / "hanging").touch()
+            time.sleep(3600)
         if b"{slow" in update:
-            time.sleep(0.1)
+            time.sleep(0.3)
         if b"{panic" in update:
             raise BaseException("a panic")
 
@@ -60,13 +62,6 @@ POISONED = """
     worker._BEAT_SECONDS = 0.05
     worker.main()
 """
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.01)
 
 
 def script(folder: Path, source: str) -> list[str]:
@@ -101,7 +96,7 @@ def typed(words: Sequence[str], client: int = OTHER) -> list[bytes]:
 
 @pytest.fixture
 def workshop() -> Iterator[Workshop]:
-    with Workshop() as shop:
+    with Workshop(seconds=PATIENCE_SECONDS) as shop:
         yield shop
 
 
@@ -209,7 +204,7 @@ def test_a_worker_that_was_killed_between_two_calls_is_replaced(workshop: Worksh
 def test_a_worker_dies_of_an_update_and_the_next_one_serves(poison: str, tmp_path: Path) -> None:
     """By a signal, by a panic of pycrdt, or only when the text is read."""
     (good, bad) = typed(["good", poison])
-    with Workshop(command=poisoned(tmp_path)) as workshop:
+    with Workshop(command=poisoned(tmp_path), seconds=PATIENCE_SECONDS) as workshop:
         workshop.open(ANOTHER, None, [good])
         with pytest.raises(WorkerDied):
             workshop.open(PAGE, None, [good, bad])
@@ -224,7 +219,7 @@ def test_a_worker_dies_of_an_update_and_the_next_one_serves(poison: str, tmp_pat
 
 def test_the_error_tells_how_the_worker_ended_and_what_it_said(tmp_path: Path) -> None:
     """The signal, and the last line, made fit for a terminal."""
-    with Workshop(command=poisoned(tmp_path)) as workshop:
+    with Workshop(command=poisoned(tmp_path), seconds=PATIENCE_SECONDS) as workshop:
         with pytest.raises(WorkerDied, match=r"SIGSEGV: panicked: \?\[1mno$"):
             workshop.open(PAGE, None, typed(["{crash}"]))
         with pytest.raises(WorkerDied, match=r"code 1: BaseException: a panic$"):
@@ -238,7 +233,7 @@ def test_settle_finds_every_killer_with_few_workers(tmp_path: Path) -> None:
     words = [f"<{number}>" for number in range(200)]
     poison = {0: "{crash}", 57: "{unreadable}", 58: "{panic}", 199: "{crash}"}
     updates = typed([poison.get(number, word) for number, word in enumerate(words)])
-    with Workshop(command=poisoned(tmp_path)) as workshop:
+    with Workshop(command=poisoned(tmp_path), seconds=PATIENCE_SECONDS) as workshop:
         settled = workshop.settle(None, updates)
         assert settled.killers == tuple(poison)
         assert all((word in settled.text) == (number not in poison) for number, word in enumerate(words))
@@ -250,7 +245,7 @@ def test_settle_finds_every_killer_with_few_workers(tmp_path: Path) -> None:
 def test_an_update_that_ends_a_worker_once_only_is_no_killer(tmp_path: Path) -> None:
     """It might have been anything: somebody else's memory, say."""
     good, once = typed(["good", "{once}"])
-    with Workshop(command=poisoned(tmp_path)) as workshop:
+    with Workshop(command=poisoned(tmp_path), seconds=PATIENCE_SECONDS) as workshop:
         settled = workshop.settle(None, [good, once])
     assert settled.killers == ()
     assert "good" in settled.text
@@ -260,19 +255,19 @@ def test_an_update_that_ends_a_worker_once_only_is_no_killer(tmp_path: Path) -> 
 def test_settle_does_not_blame_updates_for_the_state_they_come_on_top_of(tmp_path: Path) -> None:
     """Nobody can tell then."""
     poison, good = typed(["{crash}", "good"])
-    with Workshop(command=poisoned(tmp_path)) as workshop, pytest.raises(WorkerDied):
+    with Workshop(command=poisoned(tmp_path), seconds=PATIENCE_SECONDS) as workshop, pytest.raises(WorkerDied):
         workshop.settle(poison, [good])
 
 
 def test_settle_blames_nothing_while_no_worker_works_at_all(tmp_path: Path) -> None:
     """From the first death on they all die: that is the machine."""
-    with Workshop(command=poisoned(tmp_path)) as workshop, pytest.raises(WorkerDied):
+    with Workshop(command=poisoned(tmp_path), seconds=PATIENCE_SECONDS) as workshop, pytest.raises(WorkerDied):
         workshop.settle(None, typed(["good", "{doom}"]))
 
 
 def test_settle_leaves_open_documents_alone(tmp_path: Path) -> None:
     """It has workers of its own."""
-    with Workshop(command=poisoned(tmp_path)) as workshop:
+    with Workshop(command=poisoned(tmp_path), seconds=PATIENCE_SECONDS) as workshop:
         workshop.open(PAGE, None, typed(["here"]))
         assert workshop.settle(None, typed(["{crash}"])) == (b"\x00\x00", "", (0,))
         assert workshop.apply(PAGE, []) == "here"
@@ -287,7 +282,7 @@ def test_a_worker_that_hangs_is_ended_and_nothing_is_decided(tmp_path: Path) -> 
         assert not workshop.is_open(PAGE)
         with pytest.raises(WorkerSlow):
             workshop.settle(None, [good, hang])
-        workshop._seconds = 10
+        workshop._seconds = PATIENCE_SECONDS
         assert workshop.open(PAGE, None, [good]) == "good"
         *ended, last = started(tmp_path)
         assert last == pid_of(workshop)
@@ -296,10 +291,10 @@ def test_a_worker_that_hangs_is_ended_and_nothing_is_decided(tmp_path: Path) -> 
 
 def test_a_worker_that_gets_on_may_take_longer_altogether(tmp_path: Path) -> None:
     """What is limited is how long it is silent."""
-    with Workshop(command=poisoned(tmp_path)) as workshop:
+    with Workshop(command=poisoned(tmp_path), seconds=PATIENCE_SECONDS) as workshop:
         workshop.open(PAGE, None, [])
         assert workshop._process is not None
-        workshop._process._seconds = 0.4
+        workshop._process._seconds = 2.0
         assert len(workshop.open(PAGE, None, typed(["{slow}"] * 8))) == 8 * len("{slow}")
 
 
@@ -329,7 +324,7 @@ def test_a_worker_that_lies_is_taken_for_dead(answer: str, tmp_path: Path) -> No
         os.read(0, 4096)
         os.write(1, {answer})
     """
-    with Workshop(command=script(tmp_path, source)) as workshop:
+    with Workshop(command=script(tmp_path, source), seconds=PATIENCE_SECONDS) as workshop:
         with pytest.raises(WorkerDied):
             workshop.open(PAGE, None, [])
         assert not workshop.is_open(PAGE)
@@ -340,7 +335,10 @@ def test_a_worker_that_lies_is_taken_for_dead(answer: str, tmp_path: Path) -> No
 def test_a_worker_that_talks_without_end_cannot_fill_our_memory(tmp_path: Path) -> None:
     """Of what it complains about the end is kept; it may not block on it either."""
     source = "import os\nfor _ in range(300): os.write(2, b'x' * 9999 + b'\\n')\nos.write(2, b'done')\n"
-    with Workshop(command=script(tmp_path, source)) as workshop, pytest.raises(WorkerDied, match=r"code 0: done$"):
+    with (
+        Workshop(command=script(tmp_path, source), seconds=PATIENCE_SECONDS) as workshop,
+        pytest.raises(WorkerDied, match=r"code 0: done$"),
+    ):
         workshop.open(PAGE, None, [])
 
 
@@ -355,7 +353,7 @@ def test_a_worker_that_cannot_be_started_decides_nothing() -> None:
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not enforce a limit of memory")
 def test_a_worker_has_only_so_much_memory() -> None:
     """The one process that runs out of it is the worker."""
-    with Workshop(memory_mb=128) as workshop:
+    with Workshop(memory_mb=128, seconds=PATIENCE_SECONDS) as workshop:
         workshop.open(PAGE, None, [])
         with pytest.raises(WorkerDied):
             workshop.edit(PAGE, ME, [Edit(0, 0, "x" * 60_000_000)], 2**40)
@@ -367,7 +365,10 @@ def test_a_worker_knows_nothing_and_has_a_session_of_its_own(tmp_path: Path, mon
     monkeypatch.setenv("MESH_SECRET", "hidden")
     monkeypatch.setenv("PYTHONINSPECT", "1")
     source = "import os, sys\nsys.exit(f'{sorted(os.environ)} {os.getsid(0) == os.getpid()} {os.getcwd()}')\n"
-    with Workshop(command=script(tmp_path, source)) as workshop, pytest.raises(WorkerDied) as died:
+    with (
+        Workshop(command=script(tmp_path, source), seconds=PATIENCE_SECONDS) as workshop,
+        pytest.raises(WorkerDied) as died,
+    ):
         workshop.open(PAGE, None, [])
     assert "True /" in str(died.value)
     assert "PYTHONPATH" in str(died.value)
@@ -381,10 +382,10 @@ def test_no_worker_is_left_behind_by_a_parent_that_was_killed(tmp_path: Path) ->
         import sys, time
         from mesh.pages.workshop import Workshop
 
-        workshop = Workshop()
+        workshop = Workshop(seconds=300)
         workshop.open({PAGE!r}, None, [])
         print(workshop._process._process.pid, flush=True)
-        time.sleep(60)
+        time.sleep(3600)
     """
     with subprocess.Popen(script(tmp_path, source), stdout=subprocess.PIPE, cwd=TREE) as parent:
         assert parent.stdout is not None
@@ -405,16 +406,26 @@ def test_leaving_the_workshop_ends_its_worker(workshop: Workshop) -> None:
 
 def test_an_interrupted_call_does_not_answer_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while the worker works: it is ended at once."""
-    with Workshop(command=poisoned(tmp_path)) as workshop:
+    with Workshop(command=poisoned(tmp_path), seconds=PATIENCE_SECONDS) as workshop:
         workshop.open(PAGE, None, [])
         worker = pid_of(workshop)
-        signal.signal(signal.SIGALRM, signal.default_int_handler)
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            workshop.apply(PAGE, typed(["{hang}"]))
+        signal.signal(signal.SIGUSR1, signal.default_int_handler)
+        person = threading.Thread(target=_interrupt_when, args=[(tmp_path / "hanging").exists])
+        person.start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                workshop.apply(PAGE, typed(["{hang}"]))
+        finally:
+            person.join()
+            signal.signal(signal.SIGUSR1, signal.SIG_DFL)
         assert not is_running(worker)
         assert workshop.open(PAGE, None, typed(["fine"])) == "fine"
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def _interrupt_when(is_so: Callable[[], bool]) -> None:
+    wait_until(is_so)
+    assert threading.main_thread().ident is not None
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
 
 
 @pytest.fixture(params=["abort-read.bin", "segv-encode.bin", "segv-read.bin"])

@@ -24,7 +24,7 @@ from peers.transport.memory import MemoryNetwork, MemoryTransport
 from peers.transport.websocket import WebSocketTransport
 
 Result = TypeVar("Result")
-PATIENCE = 60  # seconds until a test that waits for a condition has failed
+PATIENCE = 300  # seconds until a test that waits for a condition has failed
 # Most tests leave with nobody receiving on the other side, so goodbyes run into this.
 BRISK = LinkConfig(close_seconds=0.1)
 _START = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)

@@ -132,7 +132,7 @@ def exchange(stores: list[Store]) -> None:
             store.merge_statements(everything)
 
 
-@pytest.mark.timeout(5 * EXAMPLES)  # seconds of nothing but work, and a busy machine makes minutes of them
+@pytest.mark.timeout(8 * EXAMPLES)  # seconds of nothing but work, and a busy machine makes minutes of them
 @given(st.integers(0, 2**32))
 @settings(max_examples=EXAMPLES)
 def test_any_delivery_ends_in_the_oracles_state(number: int) -> None:

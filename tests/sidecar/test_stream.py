@@ -24,7 +24,7 @@ def test_who_stops_listening_while_a_thread_looks_leaves_nothing_open_and_raises
     def looking(reader: Reader, _seen: int) -> list[tuple[int, str]]:
         def wait(*_: object) -> bool:
             is_looking.set()
-            return may_end.wait(60)
+            return may_end.wait(300)
 
         readers.append(reader)
         reader.connection.create_scalar_function("wait", wait, 0)

@@ -81,7 +81,7 @@ def test_one_that_was_killed_leaves_the_index_that_was_there(tmp_path: Path) -> 
     with open_author(tmp_path, CLAN, OWN) as author:
         write_some(author)
         before, kept = answers(author), content(author.store)
-    done = subprocess.run([sys.executable, "-c", KILLED, os.fspath(tmp_path / "mesh.db")], check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", KILLED, os.fspath(tmp_path / "mesh.db")], check=False, timeout=300)
     assert done.returncode == -signal.SIGKILL
     with open_author(tmp_path, CLAN, OWN) as author:
         assert (answers(author), content(author.store)) == (before, kept)

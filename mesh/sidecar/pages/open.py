@@ -9,11 +9,14 @@ from mesh.pages.workshop import Workshop
 from mesh.sidecar.pages.book import Book
 from mesh.sidecar.pages.editor import Editor
 from mesh.sidecar.pages.joining import Joiner
+from mesh.sidecar.patience import patience
 from mesh.store.home import open_home
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_SILENT_SECONDS = 10.0  # the text worker says every moment that it is at work
 
 
 class Pages(NamedTuple):
@@ -29,7 +32,7 @@ def open_pages(home: str) -> Iterator[Pages]:
     """The pages of a home. The text worker is started by the first text that is not worked out yet, and ended here."""
     author = open_home(home).author()
     try:
-        with Workshop() as workshop:
+        with Workshop(seconds=patience(_SILENT_SECONDS)) as workshop:
             editor = Editor(Book(author, workshop))
             yield Pages(editor.book, editor, Joiner(editor))
     finally:

@@ -70,7 +70,7 @@ def stand_in(folder: Path, body: str) -> str:
     return f"{sys.executable} {path}"
 
 
-def asked(folder: Path, body: str, seconds: float = 30.0, known: list[Item] | None = None) -> Extracted:
+def asked(folder: Path, body: str, seconds: float = 300.0, known: list[Item] | None = None) -> Extracted:
     return extract(stand_in(folder, body), DIGEST, SESSION, seconds=seconds, known=known or [])
 
 
@@ -201,7 +201,7 @@ def test_a_command_that_reads_nothing_may_answer(tmp_path: Path) -> None:
     """Its stdin is closed before all of a long question was written."""
     body = f"os.close(0)\nprint({json.dumps(json.dumps([GOOD]))})"
     session = SESSION._replace(events=[*EVENTS, *(Event(n, Kind.REFUSAL, "word " * 500) for n in range(20, 90))])
-    found = extract(stand_in(tmp_path, body), DIGEST, session, seconds=30)
+    found = extract(stand_in(tmp_path, body), DIGEST, session, seconds=300)
     assert [item.text for item in found.items] == [GOOD["text"]]
 
 
@@ -212,7 +212,7 @@ def test_a_program_is_named_from_where_the_user_is(tmp_path: Path, monkeypatch: 
     program.write_text(f"#!/bin/sh\nexec {sys.executable} {tmp_path}/model.py\n", encoding="utf-8")
     program.chmod(0o700)
     monkeypatch.chdir(tmp_path)
-    assert [item.text for item in extract("./model", DIGEST, SESSION, seconds=30).items] == [GOOD["text"]]
+    assert [item.text for item in extract("./model", DIGEST, SESSION, seconds=300).items] == [GOOD["text"]]
 
 
 def test_a_hang_that_ignores_signals_is_ended_with_all_its_children(tmp_path: Path) -> None:
@@ -224,9 +224,12 @@ child = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.sig
 open({str(pids)!r}, "w").write(f"{{os.getpid()}} {{child.pid}}")
 time.sleep(600)
 """
-    found = asked(tmp_path, body, seconds=2.0)
-    assert found == Extracted([], [found.problems[0]])
-    assert "no answer within 2 s" in found.problems[0]
+    seconds = 1.0
+    while not pids.exists():  # longer and longer: how long it takes to begin is the machine's business
+        seconds *= 2
+        found = asked(tmp_path, body, seconds=seconds)
+        assert found == Extracted([], [found.problems[0]])
+        assert f"no answer within {seconds:g} s" in found.problems[0]
     wait_until(lambda: not any(is_running(int(pid)) for pid in pids.read_text(encoding="utf-8").split()))
 
 
@@ -274,7 +277,7 @@ def test_a_command_that_is_none_is_told(command: str, words: str) -> None:
 def test_no_shell_looks_at_the_command(tmp_path: Path) -> None:
     """What a shell would do with it does not happen."""
     made = tmp_path / "made"
-    found = extract(f"{stand_in(tmp_path, 'print([])')} ; touch {made} > {made}", DIGEST, SESSION, seconds=30)
+    found = extract(f"{stand_in(tmp_path, 'print([])')} ; touch {made} > {made}", DIGEST, SESSION, seconds=300)
     assert found == Extracted([], [])
     assert not made.exists()
 
@@ -282,7 +285,7 @@ def test_no_shell_looks_at_the_command(tmp_path: Path) -> None:
 def test_what_is_told_holds_no_secret(tmp_path: Path) -> None:
     """Neither one among the command's words nor one it complains about."""
     command = stand_in(tmp_path, f"sys.exit('bad token {KEY}')") + f" --key {KEY}"
-    (problem,) = extract(command, DIGEST, SESSION, seconds=30).problems
+    (problem,) = extract(command, DIGEST, SESSION, seconds=300).problems
     assert "bad token" in problem
     assert KEY not in problem
 

@@ -19,7 +19,7 @@ ADMIN = CLAN.node(9)
 SOAK = settings.get_current_profile_name() == "soak"
 EXAMPLES = 1000 if SOAK else 40
 
-pytestmark = pytest.mark.timeout(3600 if SOAK else 120)
+pytestmark = pytest.mark.timeout(3600 if SOAK else 900)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -34,7 +34,7 @@ MOST = 6
 @cache
 def workshop(index: int) -> Workshop:
     """One of the workers: started when it is first asked something. Bodies have random ids, so tests do not meet in it."""
-    made = Workshop(seconds=60)
+    made = Workshop(seconds=300)
     atexit.register(made.close)
     return made
 

@@ -160,7 +160,7 @@ def test_another_process_is_seen_whatever_was_kept_meanwhile(
 ) -> None:
     """Two books of one home, each with the text open: one saves the state, by which all news go, the other edits on."""
     monkeypatch.setattr(texts, "_KEEP_UPDATES", keep)
-    with nodes(1, tmp_path) as (sidecar,), Workshop(seconds=60) as workshop:
+    with nodes(1, tmp_path) as (sidecar,), Workshop(seconds=300) as workshop:
         info, _ = sidecar.editor.new("p", "first\n")
         sidecar.editor.append(info, "second")
         command = Editor(Book(sidecar.author, workshop))
@@ -188,7 +188,7 @@ def test_a_text_is_whole_if_another_process_keeps_its_state_while_a_worker_is_re
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is in a state is news no more: who reads the state before and the news after has lost what went over."""
-    with nodes(2, tmp_path) as (one, two), Workshop(seconds=60) as workshop:
+    with nodes(2, tmp_path) as (one, two), Workshop(seconds=300) as workshop:
         info, _ = two.editor.new("p", "first\n")
         exchange(two, one)
         asked, kept = list[bytes](), one.book.shelf.kept
@@ -227,7 +227,7 @@ def test_what_ends_every_worker_stays_out_of_the_page_and_everything_else_goes_o
         two.editor.append(two.find("p"), "a {poison} word")
         meet(one, two)
         one.save("p", "after\n" + one.text("p"))  # but it stands before it, so it does not build on it
-        with Workshop(command=[sys.executable, os.fspath(script)]) as workshop:
+        with Workshop(command=[sys.executable, os.fspath(script)], seconds=300) as workshop:
             book = Book(one.author, workshop)
             for item in book.pages():
                 book.shelf.reset(item.body)

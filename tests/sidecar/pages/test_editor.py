@@ -155,7 +155,7 @@ def test_the_last_name_wins(tmp_path: Path) -> None:
 
 def test_an_edit_that_another_process_overtook_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At every moment of a save: before the text was opened, before the edit is made, before it is written."""
-    with nodes(1, tmp_path) as (one,), Workshop(seconds=60) as workshop:
+    with nodes(1, tmp_path) as (one,), Workshop(seconds=300) as workshop:
         info, _ = one.editor.new("p", "start\n")
         other = Editor(Book(one.author, workshop))
         count = 0
@@ -286,7 +286,7 @@ def test_settling_remembers_what_was_read_over(tmp_path: Path) -> None:
 def write_many(path: str, page: str, name: str, count: int) -> None:
     """In a process of its own: append and insert, as fast as it can."""
     author = open_home(path).author()
-    with Workshop(seconds=60) as workshop:
+    with Workshop(seconds=300) as workshop:
         editor = Editor(Book(author, workshop))
         info = editor.book.find(page)
         for number in range(count):
@@ -302,7 +302,7 @@ def test_two_processes_of_one_node_write_to_one_page(tmp_path: Path) -> None:
     """All words of both are there, and no operation claims the place of another."""
     path, count = str(tmp_path / "home"), 12
     author = create_home(path, "home").author()
-    with Workshop(seconds=60) as workshop:
+    with Workshop(seconds=300) as workshop:
         book = Book(author, workshop)
         info, _ = Editor(book).new("p", "start\n")
         context = multiprocessing.get_context("spawn")
@@ -353,7 +353,7 @@ def test_a_restored_home_and_its_copy(tmp_path: Path) -> None:
             (copy / file.name).write_bytes(file.read_bytes())
         one.restart()
         twin = Node(0, copy)
-        twin.workshop = Workshop(seconds=60)
+        twin.workshop = Workshop(seconds=300)
         try:
             twin.book = Book(twin.author, twin.workshop)
             twin.editor = Editor(twin.book)

@@ -2,8 +2,7 @@
 
 import logging
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -14,14 +13,8 @@ from mesh.core.errors import HomeBusy
 from mesh.sidecar.pages import keeper
 from mesh.sidecar.pages.keeper import Keeper, say
 from mesh.sidecar.pages.mirror import Mirror
+from tests.end_to_end.commands import wait_until
 from tests.sidecar.pages.shelf import Rows, Shelf
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.01)
 
 
 class Locked(Shelf):

@@ -31,7 +31,7 @@ from tests.end_to_end.commands import wait_until
 @pytest.fixture(scope="module")
 def workshop() -> Iterator[Workshop]:
     """One worker for all: starting it is what takes time."""
-    with Workshop() as made:
+    with Workshop(seconds=300) as made:
         yield made
 
 

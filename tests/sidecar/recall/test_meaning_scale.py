@@ -129,6 +129,6 @@ def test_a_sidecar_that_is_to_stop_does_not_wait_for_the_measuring(book: Noteboo
 
     with serving(well, thinking) as server:
         with recalling(book, choice(server)) as recall:
-            assert waits.wait(10)
-        recall._vectors._thread.join(10)
+            assert waits.wait(300)
+        recall._vectors._thread.join(300)
         assert not recall._vectors.is_working

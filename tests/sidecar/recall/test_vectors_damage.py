@@ -17,7 +17,7 @@ from tests.sidecar.recall.vector_sets import directions, tag_of, version_of
 
 DIMENSIONS = 8
 ROWS = directions(40, DIMENSIONS)
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 300
 REPOSITORY = Path(__file__).parents[3]
 
 # Runs in a process of its own: tears the n-th write in the middle, or dies at the n-th fsync.
@@ -281,7 +281,12 @@ except OSError:
     print(len(vectors.nearest(rows[0], 99)))
 """
     done = subprocess.run(
-        [sys.executable, "-c", program, folder], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program, folder],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert (done.stdout, done.stderr) == ("40\n", "")
     assert len(check(folder)) == 40
