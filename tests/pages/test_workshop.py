@@ -424,8 +424,9 @@ def test_an_interrupted_call_does_not_answer_the_next_one(tmp_path: Path, monkey
 
 def _interrupt_when(is_so: Callable[[], bool]) -> None:
     wait_until(is_so)
-    assert threading.main_thread().ident is not None
-    signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+    main = threading.main_thread().ident
+    assert main is not None
+    signal.pthread_kill(main, signal.SIGUSR1)
 
 
 @pytest.fixture(params=["abort-read.bin", "segv-encode.bin", "segv-read.bin"])
