@@ -42,6 +42,10 @@ _FLAVOURS = {
 }
 
 
+# What Codex, Gemini CLI and Claude Code set for what they run in a sandbox.
+_SANDBOXES = ("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "SANDBOX", "SANDBOX_RUNTIME")
+
+
 class Surroundings(_Surroundings):
     """What a record says of where it was written."""
 
@@ -85,6 +89,11 @@ def flavour(environ: Mapping[str, str], tree: tuple[Process, ...] = ()) -> str:
                 if process.name in _FLAVOURS[name][2]:
                     return name
     return there[0] if there else SHELL
+
+
+def in_sandbox(environ: Mapping[str, str]) -> bool:
+    """Whether an agent says that what it runs here is kept in a sandbox."""
+    return any(environ.get(variable) for variable in _SANDBOXES)
 
 
 def session_of(

@@ -129,7 +129,7 @@ def _run(argv: list[str]) -> int:
             complain(UsageError("--home needs a folder", "mesh --home DIR status"))
             return EXIT_USAGE
     if argv[:1] == ["help"]:
-        return _help([word for word in argv[1:] if not word.startswith("-")])
+        return _help([word for word in argv[1:] if word not in WORKED_ON and not word.startswith("-")])
     if not argv or argv[0] in ("-h", "--help"):
         return _help([])
     if argv[0] in ("-V", "--version", "version"):
@@ -202,13 +202,20 @@ def complain(error: MeshError, who: str = "mesh") -> None:
     tell("".join(char if char.isprintable() or char == "\n" else "?" for char in text))
 
 
+def system_error(error: OSError) -> MeshError:
+    """What the system says, as a sentence."""
+    from mesh.store.permissions import refusal
+
+    return refusal(error) or MeshError(f"the system says: {error}", "mend that and repeat the command")
+
+
 def _unexpected(error: Exception) -> MeshError:
     if type(error).__module__ == "apsw":
         from mesh.store.database import sentence
 
         return sentence("the database", error)  # type: ignore[arg-type]
     if isinstance(error, OSError):
-        return MeshError(f"the system says: {error}", "mend that and repeat the command")
+        return system_error(error)
     return MeshError(
         f"something that should not happen: {type(error).__name__}: {error}",
         "see whether the home is whole: mesh verify; for a report, repeat the command with MESH_DEBUG=1",

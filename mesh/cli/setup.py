@@ -13,7 +13,7 @@ from clan_learnings.agents.target import Target
 from mesh.cli import doctor, down, init, join, service, up
 from mesh.cli.arguments import parser
 from mesh.cli.install import program
-from mesh.cli.main import EXIT_FAILED, EXIT_OK, complain
+from mesh.cli.main import EXIT_FAILED, EXIT_OK, complain, system_error
 from mesh.cli.output import hinted, plain, print_json, say, tell
 from mesh.cli.place import baked_home
 from mesh.cli.streams import flush
@@ -112,7 +112,7 @@ def _guarded(step: str, report: _Report, work: Callable[[], None]) -> None:
     except MeshError as error:
         report.fail(step, error)
     except OSError as error:
-        report.fail(step, MeshError(f"the system says: {error}", "mend that and repeat the command"))
+        report.fail(step, system_error(error))
 
 
 def _node(given: argparse.Namespace, report: _Report) -> Home | None:

@@ -107,10 +107,7 @@ def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any
     if answer.get("kept_here"):
         tell(f"mesh: it stays on this machine, as with --private: {plain(answer['kept_here'])}")
     if answer["state"] == "queued":
-        tell(
-            f"mesh: it is not recorded yet, because {plain(answer['because'])}\n"
-            "  next: nothing; the next hook of an agent outside the sandbox takes it in"
-        )
+        tell(f"mesh: it is not recorded yet, because {plain(answer['because'])}\n  next: {_taken_in()}")
         return EXIT_WAITING
     if answer.get("counts") is False:
         tell(
@@ -120,6 +117,15 @@ def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any
     if answer.get("new_epoch"):
         tell(f"a new feed was opened, because {answer['new_epoch']}; nothing is lost by that")
     return EXIT_OK
+
+
+def _taken_in() -> str:
+    """What becomes of a write that is only queued."""
+    from clan_learnings.surroundings import in_sandbox
+
+    if in_sandbox(os.environ):
+        return "nothing; the next hook of an agent outside the sandbox takes it in"
+    return "mend that; the next session of an agent takes it in, or now: echo '{}' | mesh hook SessionStart"
 
 
 def place_name(repo: str) -> str:

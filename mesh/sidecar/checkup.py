@@ -142,7 +142,7 @@ def examine_spool(spool: Spool) -> Iterator[Finding]:
         yield Finding(
             "queued writes",
             f"{spool.queued} writes of sandboxed agents wait to be taken in",
-            "the next session start of an agent takes them in; or now: mesh hook SessionStart < /dev/null",
+            "the next session start of an agent takes them in; or now: echo '{}' | mesh hook SessionStart",
         )
     if spool.rejected:
         yield Finding(

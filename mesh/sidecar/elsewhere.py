@@ -5,6 +5,8 @@ An agent's shell may be in a sandbox that reaches neither the home nor any socke
 
 from __future__ import annotations
 
+import os
+
 from mesh.core.errors import HomePermissions, MeshError, UsageError
 from mesh.sidecar.errand import is_older
 
@@ -38,8 +40,11 @@ def _queue(home: str, kind: str, arguments: Mapping[str, Any], error: HomeError)
     try:
         path = queue(kind, {name: value for name, value in arguments.items() if value not in (None, "", [], ())}, home)
     except OSError as trouble:
+        from clan_learnings.surroundings import in_sandbox
+
+        step = "repeat the command outside the sandbox" if in_sandbox(os.environ) else error.next_step
         raise HomePermissions(
             f"{error}; and it cannot be queued either: {trouble}",
-            "repeat the command outside the sandbox, or let it write to the temporary folder",
+            f"{step or 'mend that'}; or let it write to the temporary folder",
         ) from error
     return {"state": "queued", "id": None, "queued_in": path, "because": str(error)}

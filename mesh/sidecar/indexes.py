@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 
-from mesh.core.errors import HomePermissions, UsageError
+from mesh.core.errors import UsageError
+from mesh.store.permissions import unwritable
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def choose(home: str, words: list[str]) -> dict[str, Any]:
             file.write(choice + "\n")
         os.replace(draft, path)
     except OSError as error:
-        raise HomePermissions(f"{path} cannot be written: {error.strerror}", f"check: ls -la {home}") from error
+        raise unwritable(path, error) from error
     return {"choice": choice, "usable": usable, "says": says}
 
 

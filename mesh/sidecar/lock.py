@@ -38,13 +38,7 @@ def only_sidecar(home: Home) -> Iterator[None]:
 def running(home: Home) -> int | None:
     """The process id of the home's sidecar, if one runs."""
     path = home.file(_NAME)
-    if not os.path.exists(path):
-        return None
-    try:
-        os.close(FileLock(path).acquire(0))
-    except HomeBusy:
-        return _holder(path)
-    return None
+    return _holder(path) if FileLock(path).is_held() else None
 
 
 def _holder(path: str) -> int | None:

@@ -4,6 +4,7 @@ Every writer, sidecar or command, takes the file lock first and then `BEGIN IMME
 handling is not fair, and twenty starving writers would fail where twenty queued ones succeed.
 """
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 
@@ -20,6 +21,8 @@ _LEAST_ROOM_BYTES = 256 * 1024  # with less, SQLite's shared memory may fail to 
 CACHE_KIB = 48 * 1024
 WAL_BYTES = 64 * 1024 * 1024  # what a WAL is cut back to after a checkpoint
 _LONG_WAL_BYTES = 4 * 1024 * 1024  # of many small writes, or of a large one
+_TO_READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+SCRATCH = "file:scratch?mode=memory"  # what can be attached, and written, where all else can only be read
 _USER_VERSION_AT = 60  # offset in the file's header, see SQLite's file format
 
 
@@ -42,8 +45,7 @@ class Database:
         if create and not os.path.exists(path):  # for its owner only, as SQLite would not make it
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         with translated(path):
-            self.connection = apsw.Connection(path)
-            self.connection.set_busy_timeout(BUSY_SECONDS * 1000)
+            self.connection = connect(path)
             self._configure()
             self._file = os.stat(path).st_ino
         self.run: Run = self.connection.execute
@@ -131,7 +133,7 @@ class Database:
     def _configure(self) -> None:
         run = self.connection.execute
         run(f"PRAGMA page_size={schema.PAGE_BYTES}")  # has an effect on a new file only
-        if run("PRAGMA journal_mode=WAL").get != "wal":
+        if not self.connection.readonly("main") and run("PRAGMA journal_mode=WAL").get != "wal":
             raise HomeError(f"{self.path} cannot be kept in WAL mode", "move the home to a local disk")
         run("PRAGMA secure_delete=ON")
         run("PRAGMA fullfsync=ON")
@@ -167,11 +169,36 @@ def open_reader(path: str) -> apsw.Connection:
     if 0 < version < schema.VERSION:
         Database(path).close()  # brings it up to date: the first command after an upgrade may well be one that reads
     with translated(path):
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
-        connection.set_busy_timeout(BUSY_SECONDS * 1000)
+        connection = connect(path)
         connection.execute("PRAGMA query_only=ON")
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         return connection
+
+
+def connect(path: str) -> apsw.Connection:
+    """A connection to a file that is there. Where nobody may write, and SQLite would, to read: one that reads without."""
+    if not os.path.exists(path + "-shm"):
+        from mesh.store.permissions import is_writable
+
+        if not is_writable(os.path.dirname(path)):
+            return _connect_to_read(path)
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection.set_busy_timeout(BUSY_SECONDS * 1000)
+    return connection
+
+
+def _connect_to_read(path: str) -> apsw.Connection:
+    """Without a lock, and without the shared memory of a WAL, which cannot be made there.
+
+    That memory is missing, so nobody has the file open. Should somebody elsewhere open it, write, and bring the WAL into the file
+    while we read, we may see half of that; the next look is right again.
+    """
+    if os.path.exists(path + "-wal"):  # alone with the file, SQLite keeps the index of the WAL in its own memory
+        connection = apsw.Connection(path, flags=_TO_READ, vfs="unix-none")
+        connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        return connection
+    place = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return apsw.Connection(f"file:{place}?immutable=1", flags=_TO_READ)
 
 
 def refuse_newer(path: str) -> int:
@@ -225,12 +252,16 @@ def translated(path: str) -> Iterator[None]:
 
 def sentence(path: str, error: apsw.Error) -> HomeError:
     """What an error of SQLite means to the person whose home it is."""
+    from mesh.store.permissions import is_writable, unwritable
+
     folder = os.path.dirname(path)
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _room(folder) < _LEAST_ROOM_BYTES):
         return DiskFull(
             f"no room left on the disk of {path}; nothing of this write was kept",
             "free some space and repeat the command",
         )
+    if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError) and os.path.exists(path) and not is_writable(folder):
+        return unwritable(path, _refusal(folder))
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | apsw.CantOpenError | apsw.AuthError):
         return HomePermissions(
             f"{path} cannot be opened or written: {error}",
@@ -248,6 +279,15 @@ def sentence(path: str, error: apsw.Error) -> HomeError:
             f"{path} does not have the tables it should: {error}", "keep a copy of the folder, then run: mesh verify"
         )
     return HomeDamaged(f"{path} is damaged: {error}", "keep a copy of the folder, then run: mesh repair")
+
+
+def _refusal(folder: str) -> OSError:
+    """Why a folder cannot be written; SQLite does not say."""
+    try:
+        number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+    except OSError as error:
+        return error
+    return OSError(number, os.strerror(number))
 
 
 def _room(folder: str) -> int:

@@ -118,8 +118,11 @@ class Home(NamedTuple):
         marker = Marker(self.node, self.file("private.db") if private else self.path)
         tell = _nobody if private or is_sidecar else partial(ring, self.path)
         author = Author(self.store(private=private, clock=clock), self.identity(), marker, tell)
-        author.store.scrub()  # an erase that was cut short, if any
-        author.store.settle()  # what has waited for the clock, with no sidecar to let it in
+        try:
+            author.store.scrub()  # an erase that was cut short, if any
+            author.store.settle()  # what has waited for the clock, with no sidecar to let it in
+        except HomePermissions:
+            pass  # for who may write; whoever only reads needs neither
         return author
 
 

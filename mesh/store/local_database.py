@@ -10,8 +10,9 @@ from contextlib import contextmanager
 import apsw
 
 from mesh.core.errors import DiskFull, HomeDamaged, NewerHome
-from mesh.store.database import BUSY_SECONDS, CHECKPOINT_MS, Run, translated
+from mesh.store.database import BUSY_SECONDS, CHECKPOINT_MS, Run, connect, translated
 from mesh.store.lock import FileLock
+from mesh.store.permissions import is_writable, unwritable
 
 _CACHE_KIB = 4 * 1024
 _WAL_BYTES = 8 * 1024 * 1024
@@ -29,11 +30,10 @@ class LocalDatabase:
     def __init__(self, path: str, migrations: Sequence[str]) -> None:
         """Made, with its folder, if it is not there: for its owner only."""
         self.path = path
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        if not os.path.exists(path) or is_writable(os.path.dirname(path)):
+            _make(path)
         with _explained(path):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-            self.connection = apsw.Connection(path)
-            self.connection.set_busy_timeout(BUSY_SECONDS * 1000)
+            self.connection = connect(path)
             self.run: Run = self.connection.execute
             self._lock = FileLock(path + ".lock")
             try:
@@ -97,7 +97,8 @@ class LocalDatabase:
         return not busy
 
     def _configure(self) -> None:
-        self.run("PRAGMA journal_mode=WAL")
+        if not self.connection.readonly("main"):
+            self.run("PRAGMA journal_mode=WAL")
         self.run("PRAGMA synchronous=FULL")
         self.run("PRAGMA fullfsync=ON")
         self.run("PRAGMA secure_delete=ON")
@@ -122,6 +123,15 @@ class LocalDatabase:
 
     def _version(self) -> int:
         return int(self.run("PRAGMA user_version").get)
+
+
+def _make(path: str) -> None:
+    """An empty file, with its folder, unless it is there. A link in its place is not followed."""
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    except OSError as error:
+        raise unwritable(error.filename or path, error) from error
 
 
 @contextmanager

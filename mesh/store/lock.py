@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator
 
 from mesh.core.blocks import block
-from mesh.core.errors import HomeBusy, HomePermissions
+from mesh.core.errors import HomeBusy
+from mesh.store.permissions import unwritable
 
 _FIRST_PAUSE_SECONDS = 0.0005
 _LONGEST_PAUSE_SECONDS = 0.02
@@ -32,17 +33,27 @@ class FileLock:
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            folder = os.path.dirname(self.path)
-            raise HomePermissions(
-                f"{self.path} cannot be written: {error.strerror}",
-                f"check the owner and mode of the folder and that the disk is mounted writable: ls -la {folder}",
-            ) from error
+            raise unwritable(self.path, error) from error
         try:
             self._wait(descriptor, timeout_seconds)
         except BaseException:
             os.close(descriptor)
             raise
         return descriptor
+
+    def is_held(self) -> bool:
+        """Whether somebody has it now. Needs no right to write: who may only read asks, too."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False  # nobody has made it; or we may not even look
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
 
     def _wait(self, descriptor: int, timeout_seconds: float) -> None:
         deadline = time.monotonic() + timeout_seconds

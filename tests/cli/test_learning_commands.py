@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any, NoReturn
@@ -316,10 +317,32 @@ def test_what_cannot_be_written_is_queued_and_never_called_done(alpha: Shell, mo
     for words in (NPM, ("discover", "a thing")):
         assert alpha(*words, code=3) == "queued"
         assert "not recorded yet, because the home is not ours to write" in alpha.err
+        assert "sandbox" not in alpha.err
+        assert "next: mend that; the next session of an agent takes it in, or now: echo '{}' | mesh hook" in alpha.err
         answer = alpha.json(*words, code=3)
         assert (answer["state"], answer["id"]) == ("queued", None)
     alpha("discover", "a thing", "--private", code=1)
     assert "not ours to write" in alpha.err
+    assert "sandbox" not in alpha.err
+
+
+@pytest.mark.parametrize("variable", ["CODEX_SANDBOX", "SANDBOX", "SANDBOX_RUNTIME"])
+def test_a_sandbox_is_spoken_of_where_an_agent_says_there_is_one(
+    alpha: Shell, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """There is nothing to mend then: somebody outside can write."""
+
+    def closed(*_: object, **__: object) -> NoReturn:
+        raise HomePermissions("the home is not ours to write")
+
+    monkeypatch.setattr(Desk, "_author", closed)
+    monkeypatch.setenv(variable, "1")
+    alpha("discover", "a thing", code=3)
+    assert "next: nothing; the next hook of an agent outside the sandbox takes it in" in alpha.err
+    Path(os.environ["MESH_SPOOL"]).rename(alpha.home / "away")
+    Path(os.environ["MESH_SPOOL"]).write_text("no folder")
+    alpha("discover", "a thing", code=1)
+    assert "next: repeat the command outside the sandbox; or let it write" in alpha.err
 
 
 def test_a_node_that_is_not_admitted_is_told_so(beta: Shell) -> None:

@@ -10,12 +10,14 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from mesh.core.draft import NewRecord
 from mesh.core.errors import HomeError
 from mesh.store import database, keyfile, schema
 from mesh.store import home as homes
+from mesh.store.catalogue import Catalogue
 from mesh.store.home import Home, create_home, open_home, refuse_network_disk
 from mesh.store.reading import Reader
 from mesh.store.repair import repair
@@ -29,6 +31,7 @@ from tests.end_to_end.commands import (
     complaint,
     done,
     mesh,
+    sidecar,
     texts,
 )
 
@@ -631,6 +634,62 @@ def test_a_read_only_disk_is_named(disk: Disk, home_on_disk: Home) -> None:
         disk.remount("rw")
     assert asked(home_on_disk.path, "op", "add", "facts", "one more")["new_epoch"] is None
     assert texts(home_on_disk.path) == [*all_facts(), "one more"]
+
+
+@pytest.mark.parametrize("left", ["WAL and shared memory", "a WAL alone", "neither"])
+def test_whoever_only_reads_can_do_so_on_a_read_only_disk(
+    disk: Disk, home_on_disk: Home, left: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the last one who wrote has left, and nothing that is only in the WAL is overlooked."""
+    home = home_on_disk
+    done(home.path, "op", "add", "facts", "written last")
+    done(home.path, "discover", "found last")
+    done(home.path, "op", "add", "facts", "hidden", "--private")
+    done(home.path, "page", "new", "deploy", "--text", "# Deploy, see [[runbook]]")
+    done(home.path, "page", "append", "deploy", "push the tag")
+    Catalogue(home.path).close()
+    with sidecar(home.path) as process:
+        process.terminate()
+        process.wait(timeout=PATIENCE_SECONDS)
+    assert os.path.getsize(home.file("mesh.db-wal"))
+    for name in ("mesh.db", "private.db"):
+        if left == "neither":
+            connection = apsw.Connection(home.file(name))
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.close()
+        for end in {"WAL and shared memory": (), "a WAL alone": ("-shm",), "neither": ("-wal", "-shm")}[left]:
+            if os.path.exists(home.file(name + end)):
+                os.unlink(home.file(name + end))
+    before = snapshot(home.path)
+    disk.remount("ro")
+    try:
+        facts = done(home.path, "op", "list", "facts").splitlines()
+        assert [line.split("  ")[-1] for line in facts] == [*all_facts(), "written last"]
+        assert "hidden" in done(home.path, "op", "list", "--private")
+        assert "found last" in done(home.path, "search", "found last", "--all")
+        assert done(home.path, "page", "show", "deploy") == "# Deploy, see [[runbook]]\npush the tag\n"
+        assert "[[runbook]]  broken" in done(home.path, "page", "links", "deploy")
+        assert asked(home.path, "status")["sidecar"] is None
+        assert "no sidecar" in mesh(home.path, "doctor").stdout
+        problems = [mesh(home.path, *words).stderr for words in (["doctor"], ["peers"], ["capture", "--status"])]
+        assert not any("cannot be" in problem for problem in problems), problems
+        for words in (*READING, ["tail"], ["hot"], ["context"], ["tiers"], ["page", "list"], ["why", "a"], ["index"]):
+            finished = mesh(home.path, *words)
+            assert "read-only" not in finished.stderr, (words, finished.stderr)
+        for words in (*WRITING, ["page", "append", "deploy", "x"], ["mute", "node"], ["capture", "--off"], ["up"]):
+            sentence, step = complaint(mesh(home.path, *words))
+            assert sentence == f"the home {home.path} cannot be written: it is on a read-only file system", words
+            assert step == "have it mounted writable, or use another home: --home DIR"
+        queued = mesh(home.path, "discover", "queued meanwhile")
+        assert (queued.returncode, queued.stdout) == (3, "queued\n")
+        assert "or now: echo '{}' | mesh hook SessionStart" in queued.stderr
+        assert snapshot(home.path) == before
+    finally:
+        disk.remount("rw")
+    monkeypatch.setenv("MESH_NO_AUTOSTART", "1")
+    done(home.path, "hook", "SessionStart", stdin="{}\n")
+    assert "queued meanwhile" in done(home.path, "tail")
+    done(home.path, "verify")
 
 
 def test_a_disk_that_becomes_read_only_in_use_is_named(disk: Disk, home_on_disk: Home) -> None:

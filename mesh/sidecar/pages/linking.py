@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from mesh.core.errors import MeshError, UsageError
+from mesh.core.errors import HomePermissions, MeshError, UsageError
 from mesh.core.ids import digest
 from mesh.core.tuples import NamedTuple
 from mesh.pages.links import links
@@ -13,6 +13,8 @@ from mesh.store.reading import SHORT_CHARS, Reader
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mesh.sidecar.pages.book import Book, PageInfo
 
 PAGE, RECORD, BROKEN = "page", "record", "broken"
@@ -36,6 +38,7 @@ class Links:
         self._book = book
         self._reader = Reader(book.author.store.database.connection)
         self._pages: list[PageInfo] = []
+        self._unkept: dict[bytes, list[tuple[str, int]]] = {}
         self._refresh()
 
     def out(self, info: PageInfo) -> list[Linked]:
@@ -66,17 +69,25 @@ class Links:
             text = self._book.read(info).text
         except MeshError:  # a text that cannot be worked out now keeps the links it had
             return True
-        return shelf.link(info.id, digest(text.encode()), partial(links, text), version)
+        try:
+            return shelf.link(info.id, digest(text.encode()), partial(links, text), version)
+        except HomePermissions:  # in a home that we may only read they are known to us alone
+            self._unkept[info.id] = list(links(text))
+            return True
 
     def _all(self) -> list[Linked]:
         named = {folded(info.shown): info for info in self._pages}
         of = {info.id: info for info in self._pages}
         found = [
             Linked(of[page], line, target, *self._target(target, named, of))
-            for page, target, line in self._book.shelf.links()
+            for page, target, line in self._known()
             if page in of
         ]
         return sorted(found, key=lambda link: (link.source.shown, link.line))
+
+    def _known(self) -> Iterator[tuple[bytes, str, int]]:
+        yield from (link for link in self._book.shelf.links() if link[0] not in self._unkept)
+        yield from ((page, target, line) for page, found in self._unkept.items() for target, line in found)
 
     def _target(
         self, target: str, named: dict[str, PageInfo], of: dict[bytes, PageInfo]

@@ -9,7 +9,7 @@ import logging
 import os
 from contextlib import suppress
 
-from mesh.core.errors import Malformed
+from mesh.core.errors import HomePermissions, Malformed
 from mesh.core.ids import text_id
 from mesh.core.tuples import NamedTuple
 from mesh.pages.ledger import Ledger, PageOp, Ruling
@@ -195,7 +195,8 @@ class Texts:
             # What goes into the state is news no more: another process that has the text open must load it again.
             opened.made = _made()
             kept = Kept(opened.ledger.encode(), state)
-        self._shelf.keep(body, before, Worked(opened.made, opened.number, text), troubles, kept)
+        with suppress(HomePermissions):  # in a home that we may only read it is worked out again next time
+            self._shelf.keep(body, before, Worked(opened.made, opened.number, text), troubles, kept)
 
 
 def _made() -> int:
