@@ -39,7 +39,7 @@ class LocalDatabase:
             try:
                 self._configure()
                 self._migrate(migrations)
-                if is_rewrite_owed(path):
+                if is_rewrite_owed(path) and not self.connection.readonly("main"):
                     self.rewrite()
             except BaseException:
                 self.connection.close()
