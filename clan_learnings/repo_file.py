@@ -20,13 +20,18 @@ if TYPE_CHECKING:
         share: bool | None  # false also if the file speaks of it and cannot be understood; `problem` says so then
         categories: tuple[str, ...]
         problem: str  # one sentence, empty if all is well
+        unknown: tuple[str, ...] = ()  # keys and tables that we know nothing of: of a later version, or misspelt
 
 else:
-    _RepoFile = namedtuple("_RepoFile", ("repo", "share", "categories", "problem"))  # noqa: PYI024
+    _RepoFile = namedtuple("_RepoFile", ("repo", "share", "categories", "problem", "unknown"), defaults=((),))  # noqa: PYI024
 
 NAME = ".clan-mesh.toml"
 _BYTES = 64 * 1024
 _CATEGORIES, _CATEGORY_CHARS = 64, 64
+_KNOWN = ("repo", "share", "categories")
+_LATER = ("search", "decay", "quality_gate", "compound")  # tables that are to come
+_SHOWN, _SHOWN_CHARS = 5, 40
+_NOTICED = 8  # files, in one process
 _NOT_TOML, _UNCLEAR = "is not TOML", "share is not true or false"
 
 
@@ -44,19 +49,39 @@ class RepoFile(_RepoFile):
             return f"{self.problem}. Until it is mended (share = true, or share = false), nothing is shared"
         return f"the repository says share = false in {NAME}"
 
+    @property
+    def remark(self) -> str:
+        """What is unknown, in words; empty if nothing is. No problem: a later version may know it."""
+        later = [f"[{name}]" for name in self.unknown if name in _LATER]
+        other = [_misspelt(name) for name in self.unknown if name not in _LATER]
+        said = [
+            f"{', '.join(names[:_SHOWN])} {'is' if len(names) == 1 else 'are'} {what}"
+            for names, what in ((later, "not supported yet"), (other, "not known"))
+            if names
+        ]
+        return f"{' and '.join(said)}: what stands there changes nothing" if said else ""
+
 
 ABSENT = RepoFile("", None, (), "")
+NOTICED: dict[
+    str, RepoFile
+] = {}  # those with something unknown that this process has read: whoever runs a command is told
 
 
 def read_repo_file(path: str) -> RepoFile:
     """The file's settings; those of no file if there is none."""
     text = read_text(path, _BYTES)
-    return ABSENT if text is None else parse_repo_file(text)
+    if text is None:
+        return ABSENT
+    file = parse_repo_file(text)
+    if file.unknown and len(NOTICED) < _NOTICED:
+        NOTICED[path] = file
+    return file
 
 
 def parse_repo_file(text: str) -> RepoFile:
     """The settings in a text. One that is wrong does not take the others with it."""
-    values = _plain_lines(text)
+    values = plain_lines(text)
     if values is None:
         import tomllib  # with `re` and datetime: only for what the few lines below do not understand
 
@@ -81,7 +106,18 @@ def parse_repo_file(text: str) -> RepoFile:
         categories = []
         problems.append(f"categories is not a list of at most {_CATEGORIES} short words")
     assert isinstance(categories, list)
-    return RepoFile(repo, share, tuple(dict.fromkeys(categories)), f"{NAME}: {', '.join(problems)}" if problems else "")
+    problem = f"{NAME}: {', '.join(problems)}" if problems else ""
+    unknown = tuple(key for key in values if key not in _KNOWN)
+    return RepoFile(repo, share, tuple(dict.fromkeys(categories)), problem, unknown)
+
+
+def _misspelt(name: str) -> str:
+    """An unknown key as it is shown, with what was probably meant."""
+    from difflib import get_close_matches
+
+    shown = "".join(char if char.isprintable() else "?" for char in name[:_SHOWN_CHARS])
+    near = get_close_matches(name.lower(), _KNOWN, 1)
+    return f"{shown} (did you mean {near[0]}?)" if near else shown
 
 
 def _speaks_of_sharing(values: dict[str, object]) -> bool:
@@ -106,25 +142,39 @@ def _is_categories(value: object) -> bool:
     )
 
 
-def _plain_lines(text: str) -> dict[str, object] | None:
+def plain_lines(text: str) -> dict[str, object] | None:
     """The file read without a TOML parser, if it is as simple as most are; None if it may say anything more."""
     values: dict[str, object] = {}
-    for line in text.splitlines():
-        written = line.strip()
+    table = values
+    for line in text.replace("\r\n", "\n").split("\n"):
+        written = line.strip(" \t")
+        if not written.isprintable():
+            return None
         if not written or written.startswith("#"):
+            continue
+        if written.startswith("[") and _is_name(written[1:-1]) and written.endswith("]"):
+            if written[1:-1] in values:
+                return None
+            values[written[1:-1]] = table = {}
             continue
         key, equals, value = written.partition("=")
         key = key.strip()
         found = _plain_value(value.strip())
-        if not equals or not key.isidentifier() or not key.isascii() or key in values or found is None:
+        if not equals or not _is_name(key) or key in table or found is None:
             return None
-        values[key] = found
+        table[key] = found
     return values
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and text.isascii()
 
 
 def _plain_value(text: str) -> object:
     if text in ("true", "false"):
         return text == "true"
+    if text.isascii() and text.replace(".", "", 1).isdigit() and text[0] not in "0." and text[-1] != ".":
+        return float(text)  # of what is not known to us; one that begins with a nought is left to who knows TOML
     if text.startswith("[") and text.endswith("]"):
         words = [_plain_string(word.strip()) for word in text[1:-1].split(",")] if text[1:-1].strip() else []
         return None if None in words else words

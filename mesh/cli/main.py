@@ -75,6 +75,13 @@ COMMANDS = {
 _NEW_OBJECTS = 50_000  # more than an everyday command makes: it ends before it pays to look for rings among them
 
 WORKED_ON: list[str] = []  # the home that hints name: the one that was given, or one that is not this folder's
+_WITHOUT_REMARKS = (
+    "hook",
+    "mcp",
+    "up",
+    "doctor",
+    "setup",
+)  # programs read them, nobody does, or they say it themselves
 _BEFORE = ("--home", "--help", "--version")  # what may stand in the place of a command, or before it
 _ELSEWHERE = "send the output elsewhere and repeat the command; what it had done by then is kept"
 
@@ -119,6 +126,17 @@ def run(argv: list[str]) -> int:
         WORKED_ON.clear()
 
 
+def _remark() -> None:
+    """Name what is unknown in the files of repositories that the command has read."""
+    from clan_learnings.repo_file import NOTICED
+
+    while NOTICED:
+        from mesh.cli.output import plain, tell
+
+        path, file = NOTICED.popitem()
+        tell(f"mesh: {plain(path)}: {file.remark}\n  next: mend it there, or leave it to a newer clan-mesh")
+
+
 def _run(argv: list[str]) -> int:
     home: list[str] = []
     if argv and argv[0].startswith("--home="):
@@ -152,6 +170,9 @@ def _run(argv: list[str]) -> int:
             flush()
             raise
         complain(_unexpected(error))
+    finally:
+        if "clan_learnings.repo_file" in sys.modules and name not in _WITHOUT_REMARKS:
+            _remark()
     return EXIT_FAILED
 
 

@@ -160,8 +160,14 @@ def examine_homes(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def examine_repository(folder: str, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """The file of the repository we are in, if it cannot be understood: records would go under another name."""
+    """The file of the repository we are in: what cannot be understood, and records would go under another name; what is unknown."""
     found = find(folder, environ)
+    if found.file.remark:
+        yield Finding(
+            "file of the repository",
+            f"{NAME}: {found.file.remark}",
+            f"mend {os.path.join(found.root, NAME)}, or leave it to a newer clan-mesh",
+        )
     if found.file.problem:
         name = found.identity or "this repository"
         yield Finding(

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from clan_learnings import git_config
 from clan_learnings.remote import identity_of
-from clan_learnings.repo_file import RepoFile, parse_repo_file
+from clan_learnings.repo_file import RepoFile, parse_repo_file, plain_lines
 from clan_learnings.repository import GLOBAL, LOCAL, Repository, claim, find
 
 TOOL = "github.com/acme/tool"
@@ -376,7 +377,10 @@ def test_another_users_repository_names_nothing(tmp_path: Path, monkeypatch: pyt
         ('# why\n  repo="git@github.com:acme/tool.git"  \nshare=false', RepoFile(TOOL, False, (), "")),
         ('repo = "https://token:x@github.com/acme/tool" # note\n', RepoFile(TOOL, None, (), "")),
         ("categories = [\n  'db', # first\n  \"u\\u0069\",\n]\n", RepoFile("", None, ("db", "ui"), "")),
-        ('categories = ["a,b", "a,b"]\nother = 3\n[table]\nx = 1\n', RepoFile("", None, ("a,b",), "")),
+        (
+            'categories = ["a,b", "a,b"]\nother = 3\n[table]\nx = 1\n',
+            RepoFile("", None, ("a,b",), "", ("other", "table")),
+        ),
         ("categories = []", RepoFile("", None, (), "")),
         ('repo = "tool"\n', RepoFile("", None, (), ".clan-mesh.toml: repo is not host/owner/name")),
         (
@@ -392,6 +396,34 @@ def test_another_users_repository_names_nothing(tmp_path: Path, monkeypatch: pyt
 def test_the_repositorys_own_file(text: str, expected: RepoFile) -> None:
     """What is right in it counts, what is wrong is said."""
     assert parse_repo_file(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ('repo = "github.com/acme/tool"\nshare = true\ncategories = ["db"]\n', ""),
+        ("[search]\nlimit = 10\n", "[search] is not supported yet"),
+        ("[decay]\ndays = 90.5\n[compound]\n", "[decay], [compound] are not supported yet"),
+        ("[quality_gate]\nleast = 0.5\n", "[quality_gate] is not supported yet"),
+        ("shaer = false\n", "shaer (did you mean share?) is not known"),
+        ("category = ['db']\ncolour = 'red'\n", "category (did you mean categories?), colour are not known"),
+        ("[search]\n[mesh]\nx = 1\n", "[search] is not supported yet and mesh is not known"),
+        ('"odd\\u001b" = 1\n', "odd? is not known"),
+    ],
+)
+def test_what_is_unknown_in_the_file_is_named_and_harms_nothing(text: str, remark: str) -> None:
+    """An older node must be able to read a newer file; a misspelt key must not go unnoticed."""
+    file = parse_repo_file(text)
+    assert file.remark == (f"{remark}: what stands there changes nothing" if remark else "")
+    assert file.problem == ""
+
+
+@given(st.text(alphabet='[]"#= \n.01abé_', max_size=40) | st.text(max_size=40))
+def test_simple_files_are_read_as_a_toml_parser_reads_them(text: str) -> None:
+    """The few lines that are read without one mean the same with one."""
+    values = plain_lines(text)
+    if values is not None:
+        assert tomllib.loads(text) == values
 
 
 @pytest.mark.parametrize(

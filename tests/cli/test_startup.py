@@ -84,15 +84,15 @@ COMMANDS: list[tuple[list[str], set[str]]] = [
 ]
 
 
-def report(home: str, command: list[str]) -> tuple[str, dict[str, Any]]:
+def report(home: str, command: list[str], folder: Path = Path("/"), event: str = EVENT) -> tuple[str, dict[str, Any]]:
     """What a command prints, and what it has loaded."""
     done = subprocess.run(
         [sys.executable, "-c", REPORT, " ".join(SLOW + HEAVY), command[0], "--home", home, *command[1:]],
         check=True,
         capture_output=True,
         text=True,
-        input=EVENT,
-        cwd="/",
+        input=event,
+        cwd=folder,
         env=os.environ | {"MESH_NO_AUTOSTART": "1"},
     )
     return done.stdout, json.loads(done.stderr.splitlines()[-1])
@@ -108,6 +108,21 @@ def test_everyday_commands_import_nothing_slow(home: str, command: list[str], al
     assert printed or command[0] in ("hot", "tail")
     loaded = {name: told["chains"].get(name, "loaded before") for name in SLOW + HEAVY if name in told["modules"]}
     assert {name: chain for name, chain in loaded.items() if name not in allowed} == {}
+
+
+def test_a_file_of_a_newer_version_in_the_repository_loads_nothing_slow(home: str, tmp_path: Path) -> None:
+    """Tables that are to come are passed over without a TOML parser."""
+    (tmp_path / "repo" / ".git" / "objects").mkdir(parents=True)
+    (tmp_path / "repo" / ".git" / "refs").mkdir()
+    (tmp_path / "repo" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "repo" / ".clan-mesh.toml").write_text(
+        'repo = "github.com/acme/api"\n\n[search]\nlimit = 10\n[decay]\ndays = 90\nwhen = "idle"\n'
+    )
+    for command in (["search", "note"], ["context"], ["hook", "SessionStart"]):
+        event = json.dumps({"hook_event_name": "SessionStart", "cwd": str(tmp_path / "repo"), "session_id": "s1"})
+        _, told = report(home, command, folder=tmp_path / "repo", event=event)
+        assert "clan_learnings.repo_file" in told["modules"]
+        assert set(told["modules"]) & {*SLOW, *HEAVY, "tomllib", "difflib"} == set()
 
 
 def test_json_for_machines_imports_nothing_slow(home: str) -> None:
