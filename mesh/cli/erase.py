@@ -113,7 +113,7 @@ def _tell_owed(home: Home, tag: bytes, done: Erased, sessions: list[str], damage
     if done.left:
         tell(
             f"mesh: {done.left} bodies were written by others, and only their authors, an admin or the root key may erase them;"
-            f"{' the record was removed from the views, and the author is told by mesh status and mesh doctor' if tag not in done.mine else ''}\n"
+            f"{' the record was removed from the views, and its author is told' if tag not in done.mine else ''}\n"
             f"  next: where the root key is: mesh erase {text_id(tag)[:16]} --reason REASON"
         )
     for session in sessions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Shape, run
-from mesh.cli.output import plain, print_json
+from mesh.cli.output import plain, print_json, say
 from mesh.cli.telling import desk_of, occurrences
 
 TYPE_CHECKING = False  # see `mesh`
@@ -60,4 +60,4 @@ def _print(story: dict[str, Any]) -> None:
         from mesh.sidecar.doctor import request_sentence, request_step
 
         for request in story["erase_requests"]:
-            print(f"  asked     {plain(request_sentence(request), 1000)}\n            next: {request_step(request)}")
+            say(f"  asked     {plain(request_sentence(request), 1000)}\n            next: {request_step(request)}")

@@ -141,7 +141,7 @@ def examine_spool(spool: Spool) -> Iterator[Finding]:
     if spool.queued:
         yield Finding(
             "queued writes",
-            f"{spool.queued} writes of sandboxed agents wait to be taken in",
+            f"{spool.queued} queued writes wait to be taken in",
             "the next session start of an agent takes them in; or now: echo '{}' | mesh hook SessionStart",
         )
     if spool.rejected:

@@ -104,24 +104,19 @@ def _home(status: dict[str, Any], recovery_key: str | None, readers: Sequence[Wa
         )
 
 
-CLOCK_STEP = (
-    "set the clock if it is wrong; if it is right, a linked peer settles it (mesh up), or you do: mesh repair --clock"
-)
-
-
 def clock_sentence(found: dict[str, Any]) -> tuple[str, str]:
     """What is known of a clock that is behind the stamps here, and what to do."""
-    times = f"the last stamp here is {found['last_stamp']}, and the clock says {found['clock']}"
     if found["peers_say"] == "behind":
+        times = f"the last operation here is stamped {found['last_stamp']}, and the clock says {found['clock']}"
         return f"{times}; by the clocks of peers this machine's is behind", "set this machine's clock"
-    return f"{times}: nothing is written until it is known which is right", CLOCK_STEP
+    return found["says"], found["next"]
 
 
 def held_back_sentence(peer: dict[str, Any]) -> str:
     """That a peer has operations of ours and does not count them."""
     return (
-        f"{peer['name']} holds back {peer['holds_back']} operations of this node: by its clock their time has not come,"
-        " or it lacks what they rest on"
+        f"{peer['name']} holds back {peer['holds_back']} {'operation' if peer['holds_back'] == 1 else 'operations'} of this"
+        " node: by its clock their time has not come, or it lacks what they rest on"
     )
 
 
@@ -188,7 +183,7 @@ def _peers(report: dict[str, Any]) -> Iterator[Finding]:
             yield Finding(
                 "held back",
                 held_back_sentence(peer),
-                "compare the clocks of both machines, and see what waits there: mesh status",
+                "compare the clocks of both machines; on the other machine, see what waits: mesh status",
             )
         if peer["state"] == "dead":
             yield Finding(

@@ -16,7 +16,7 @@ from mesh.store.erase_requests import Request, requests
 from mesh.store.fold import FOLD_VERSION
 from mesh.store.home import Home
 from mesh.store.reading import Reader
-from mesh.store.restamping import ended_feeds, shown, stamp_ahead
+from mesh.store.restamping import ended_feeds, refusal, shown, stamp_ahead
 from mesh.store.store import Store
 
 
@@ -47,7 +47,7 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
         for row in rows:
             if row.held.seq > row.accepted.seq:
                 _, why = acceptance.allowed(row)
-                is_mended = why == "fork" and row.feed.encode() in ended_feeds(connection, row.feed.node)
+                is_mended = why == "fork" and row.feed.encode().hex() in ended_feeds(connection, row.feed.node)
                 waiting.append(
                     {
                         "feed": str(row.feed),
@@ -103,7 +103,8 @@ def _clock(store: Store) -> dict[str, Any] | None:
     if not last:
         return None
     times = {"last_stamp": shown(clock.milliseconds(last)), "clock": shown(store.clock())}
-    return times | {"peers_say": store.peers_on_clock()}
+    why = refusal(store, last)
+    return times | {"peers_say": store.peers_on_clock(), "says": str(why), "next": why.next_step}
 
 
 def _private_clock(home: Home) -> dict[str, Any] | None:

@@ -149,16 +149,15 @@ class Author:
         horizon = clock.horizon(now)
         last = restamping.stamp_ahead(store)
         if last and now < clock.EARLIEST_MS:
-            raise restamping.doubt(last, now)
+            raise restamping.refusal(store, last)
         ahead = restamping.feeds_ahead(store, node, horizon)
         if not ahead or node in store.trust().revoked:
             return None
-        before = self._get("restamped_ms")
-        if before is not None and abs(now - before) < restamping.DAY_MS:
-            raise restamping.too_soon(before, now)
+        if restamping.mended_today(store):
+            raise restamping.refusal(store, last)
         proofs = [restamping.ending(store, self._identity, item) for item in ahead]
         if not all(map(store.trust().entitled, proofs)):
-            raise restamping.not_admitted(last, now)
+            raise restamping.not_admitted(store, last)
         store.take(proofs)
         trust, ended = store.trust(), [item.row.feed for item in ahead]
         lost = self._losses.collect(trust, node, ended)
@@ -278,7 +277,7 @@ class Author:
             if verdict == BEHIND:
                 return last  # a peer's clock is where the stamps are: others let in what goes on from there
             if verdict != RIGHT or restamping.feeds_ahead(self.store, self._identity.public, horizon):
-                raise restamping.doubt(last, now)
+                raise restamping.refusal(self.store, last)
         return max(held, self._greatest_stamp(horizon))  # what is ahead is somebody else's, and wrong
 
     def _greatest_stamp(self, most: int) -> int:

@@ -6,7 +6,8 @@ import json
 import os
 from functools import partial
 
-from mesh.core.errors import HomeDamaged, HomeError, HomePermissions, NewerHome, NoHome, UsageError
+from mesh.core.clock import EARLIEST_MS
+from mesh.core.errors import ClockInDoubt, HomeDamaged, HomeError, HomePermissions, NewerHome, NoHome, UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import mesh_id, parse_id, private_mesh_id, text_id
 from mesh.core.limits import TEXT_CHARS
@@ -184,13 +185,19 @@ def create_home(
     if not name or len(name) > TEXT_CHARS or not name.isprintable():
         raise UsageError("a node's name is a short printable text", "choose another: mesh init --name NAME")
     refuse_network_disk(os.path.dirname(path))
+    now_ms = wall_clock() if now_ms is None else now_ms
+    if now_ms < EARLIEST_MS:
+        raise ClockInDoubt(
+            "this machine's clock was never set: its keys and certificates would be of the wrong time",
+            "set the clock, or wait until the network has set it, and repeat the command",
+        )
     from shutil import rmtree  # brings three compressors with it
 
     _sweep(path)
     draft = f"{path}.new-{os.getpid()}"
     try:
         os.makedirs(draft, mode=0o700)
-        home = _fill(draft, name, mesh, wall_clock() if now_ms is None else now_ms, ephemeral=ephemeral)
+        home = _fill(draft, name, mesh, now_ms, ephemeral=ephemeral)
         os.rename(draft, path)  # over an empty folder too; never over one with something in it
         _sync_folder(os.path.dirname(path))
     except OSError as error:

@@ -56,7 +56,7 @@ class Losses:
             row = self._feeds.find(feed)
             if feed.node != node or row is None or (only is not None and feed not in only):
                 continue
-            if only is None and restamping.is_of_a_clock(fork) and feed.encode() not in told:
+            if only is None and restamping.is_of_a_clock(fork) and feed.encode().hex() not in told:
                 self.is_waiting = True  # another copy of us has ended it, and what it has written again is on its way
             else:
                 for draft in self._lost(row, fork):

@@ -2,8 +2,8 @@
 
 Everyone else holds such operations back until their time comes, and all that follows them in the feed. So the feed ends
 before the first of them, by a fork that its author makes on purpose: an end that every node knows and that never goes
-away. What was behind it is written again in a new feed with the time it is, beside a record of which operation replaces
-which. Nothing is signed into a feed here: that is `author`.
+away. What was behind it is written again in a new feed with the time it is, each with a counter whose name says which
+operation replaces which: a counter can be neither taken back nor erased. Nothing is signed into a feed here: that is `author`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import apsw
 
 from mesh.core import clock
 from mesh.core.clock import EARLIEST_MS, milliseconds
-from mesh.core.draft import Assignment, Draft, NewRecord, Removal, Republished
+from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal, Republished
 from mesh.core.errors import ClockInDoubt, UsageError
 from mesh.core.feed import Link, sign_range
 from mesh.core.identity import Identity
-from mesh.core.ids import HASH_BYTES, Feed, digest, tag_of, text_id
+from mesh.core.ids import KEY_BYTES, Feed, digest, parse_id, tag_of, text_id
 from mesh.core.limits import SALT_BYTES
 from mesh.core.operation import ADD, Add, Remove, Set, parse
 from mesh.core.statement import Fork, Statement, fork_between
@@ -33,9 +33,8 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-LOG = "restamped"  # its records: {"feeds": [ended feed, …], "pairs": [hash of the old body ‖ hash of the new body, …]}
+PREFIX, _AFTER = "restamped/", "restamped0"  # names of counters: PREFIX old/new (hashes of bodies), PREFIX feed/ID
 DAY_MS = 86_400_000  # a feed that is ended costs every node a statement for ever: one a day at most
-_PAIRS_PER_RECORD = 500  # 33 KB, where a body may have 64
 _NO_KIND = 0  # the fold passes over it
 
 
@@ -103,8 +102,8 @@ def write_again(
     node = ended[0].node
     names: dict[bytes, bytes] = {}
     ids: dict[str, str] = {}  # the same as texts, as records name each other
-    pairs: list[bytes] = []
     left = 0
+    pen.write([Increment(f"{PREFIX}feed/{feed.encode().hex()}") for feed in ended])
     for draft in sorted(lost, key=lambda item: item.kind != ADD):
         renewed = _renewed(draft, horizon, names, ids)
         try:
@@ -116,43 +115,31 @@ def write_again(
             old, new = digest(draft.body), pen.links[-1].body_hash
             before, after = tag_of(node, old), tag_of(node, new)
             names[before], ids[text_id(before)] = after, text_id(after)
-            pairs.append(old + new)
-    feeds = [feed.encode() for feed in ended]
-    for start in range(0, len(pairs) or 1, _PAIRS_PER_RECORD):
-        pen.write([NewRecord(LOG, {"feeds": feeds, "pairs": pairs[start : start + _PAIRS_PER_RECORD]})])
+            pen.write([Increment(f"{PREFIX}{text_id(old)}/{text_id(new)}")])
     return names, left
 
 
 def restamped(connection: apsw.Connection) -> Iterator[tuple[bytes, bytes, bytes]]:
     """Author, old tag and new tag of everything that was written again. Hashes of bodies: nobody can name another's records."""
-    for node, record in _records(connection):
-        for pair in _bins(record, "pairs", 2 * HASH_BYTES):
-            yield node, tag_of(node, pair[:HASH_BYTES]), tag_of(node, pair[HASH_BYTES:])
+    for node, names in _counted(connection):
+        try:
+            old, new = map(parse_id, names)
+        except (UsageError, ValueError):
+            continue  # of a feed, or somebody's joke
+        yield node, tag_of(node, old), tag_of(node, new)
 
 
-def ended_feeds(connection: apsw.Connection, node: bytes) -> set[bytes]:
-    """The feeds, encoded, of which a node says that it has written again what was behind their end."""
-    return {feed for author, record in _records(connection) if author == node for feed in _bins(record, "feeds", 40)}
+def ended_feeds(connection: apsw.Connection, node: bytes) -> set[str]:
+    """The feeds, in hexadecimal, of which a node says that it has written again what was behind their end."""
+    return {names[1] for author, names in _counted(connection) if author == node and names[0] == "feed"}
 
 
-def _records(connection: apsw.Connection) -> Iterator[tuple[bytes, dict[str, Any]]]:
+def _counted(connection: apsw.Connection) -> Iterator[tuple[bytes, tuple[str, str]]]:
+    """Of each counter of ours its author and the two words of its name."""
     run: Run = connection.execute
-    rows = run(
-        "SELECT feeds.node, ops.hlc, ops.body FROM logs JOIN elements USING(log) JOIN ops USING(op)"
-        " JOIN feeds ON feeds.feed=ops.feed WHERE logs.name=?",
-        (LOG,),
-    )
-    for node, hlc, body in rows:
-        added = parse(ADD, hlc, body)
-        if isinstance(added, Add):
-            yield node, added.record
-
-
-def _bins(record: dict[str, Any], field: str, length: int) -> Iterator[bytes]:
-    values = record.get(field)
-    for value in values if isinstance(values, list) else ():
-        if type(value) is bytes and len(value) == length:
-            yield value
+    for key, slot in run("SELECT key, slot FROM counters WHERE key>? AND key<?", (PREFIX, _AFTER)):
+        first, _, second = key.removeprefix(PREFIX).partition("/")
+        yield slot[:KEY_BYTES], (first, second)
 
 
 def replacements(connection: apsw.Connection, node: bytes) -> dict[bytes, bytes]:
@@ -178,35 +165,38 @@ def with_counterparts(connection: apsw.Connection, authors: dict[bytes, bytes]) 
     return found
 
 
-def doubt(last: int, now_ms: int) -> ClockInDoubt:
-    """Why nothing is written."""
+def refusal(store: Store, last: int) -> ClockInDoubt:
+    """Why nothing is written, and what helps."""
+    now_ms = store.clock()
+    times = f"the last operation here is stamped {shown(milliseconds(last))}, but the clock says {shown(now_ms)}"
     if now_ms < EARLIEST_MS:
         return ClockInDoubt(
-            f"the clock says {shown(now_ms)}, so it was never set; the last operation here is stamped"
-            f" {shown(milliseconds(last))}. Nothing was written",
+            f"{times}, so it was never set; nothing was written",
             "set the clock, or wait until the network has set it, and repeat the command",
         )
+    before = mended_today(store)
+    if before:
+        return ClockInDoubt(
+            f"{times}. That was mended once today already, at {shown(before)}, and is done once a day at most; nothing was written",
+            f"keep the clock right (a time service does); writing goes on after {shown(before + DAY_MS)}",
+        )
     return ClockInDoubt(
-        f"the last operation here is stamped {shown(milliseconds(last))}, but the clock says {shown(now_ms)}:"
-        " one of them is wrong, so nothing was written",
-        "set the clock if it is wrong. If it is right, a linked peer settles it (mesh up --detach), or you do: mesh repair --clock",
+        f"{times}: one of them is wrong, so nothing was written",
+        "set the clock if it is wrong. If it is right, a node that runs (mesh up) settles it by a linked peer's clock, or you do: mesh repair --clock",
     )
 
 
-def not_admitted(last: int, now_ms: int) -> ClockInDoubt:
+def mended_today(store: Store) -> int:
+    """When the clock's doings were last put in order, if that is less than a day ago; else 0."""
+    before = store.database.run("SELECT value FROM meta WHERE key='restamped_ms'").get
+    return before if before is not None and abs(store.clock() - before) < DAY_MS else 0
+
+
+def not_admitted(store: Store, last: int) -> ClockInDoubt:
     """Why nothing is written again yet: the word of who is no member ends no feed."""
     return ClockInDoubt(
-        f"{doubt(last, now_ms)}; and this node is not admitted yet, so it cannot mend that",
+        f"{refusal(store, last)}; and this node is not admitted yet, so it cannot mend that",
         "join the mesh first: mesh join TOKEN",
-    )
-
-
-def too_soon(last_ms: int, now_ms: int) -> ClockInDoubt:
-    """Why nothing is written again today."""
-    return ClockInDoubt(
-        f"the clock was ahead once more, and what it did was mended at {shown(last_ms)} already: that is done once a day at most."
-        f" The clock says {shown(now_ms)}",
-        f"keep the clock right (a time service does); writing goes on after {shown(last_ms + DAY_MS)}",
     )
 
 
@@ -214,7 +204,7 @@ def shown(at_ms: int) -> str:
     """A time as it stands in messages."""
     from time import gmtime, strftime
 
-    return strftime("%Y-%m-%d %H:%M:%S UTC", gmtime(at_ms // 1000))
+    return strftime("%Y-%m-%d %H:%M UTC", gmtime(at_ms // 1000))
 
 
 def _renewed(draft: Republished, horizon: int, names: dict[bytes, bytes], ids: dict[str, str]) -> Draft:

@@ -75,9 +75,12 @@ def test_a_lone_node_writes_again_once_its_user_has_vouched_for_the_clock(tmp_pa
 def test_a_machine_that_boots_in_1970_waits_for_its_clock_to_be_set(tmp_path: Path) -> None:
     """Its user cannot vouch for such a clock either. Once it is set, writing goes on as if nothing had been."""
     home = str(tmp_path / "home")
+    since = 57 * YEAR
+    never = under_a_clock(-since, home, "init", "--name", "pi")
+    assert never.returncode == 1
+    assert "never set" in never.stderr
     done(home, "init", "--name", "pi")
     done(home, "discover", "the sensor sleeps after ten minutes")
-    since = 57 * YEAR
     for words in (("discover", "written in 1970"), ("repair", "--clock")):
         refused = under_a_clock(-since, home, *words)
         assert refused.returncode == 1
@@ -143,6 +146,34 @@ def test_a_page_made_while_the_clock_was_ahead_keeps_its_text_and_its_file(two: 
         file.write("- wait for the build\n")
     wait_until(lambda: all(file.read_text() == "# Deploy\n- push the tag\n- wait for the build\n" for file in files))
     assert [len(list(file.parent.iterdir())) for file in files] == [1, 1]
+
+
+def test_a_file_edited_while_the_clock_is_in_doubt_keeps_its_lines(tmp_path: Path) -> None:
+    """Its page has another id once the clock is vouched for, and what was typed meanwhile belongs to it."""
+    node = Sidecar(tmp_path / "node", listen=None).init()
+    assert under_a_clock(YEAR, node.home, "page", "new", "doc", "--text", "# Doc").returncode == 0
+    try:
+        node.up()
+        file = Path(node.home, "pages", "doc.md")
+        wait_until(lambda: file.is_file() and file.read_text() == "# Doc\n")
+        with file.open("a") as handle:
+            handle.write("- typed in doubt\n")
+        wait_until(lambda: node.has_logged("doc.md is not in step"))
+        done(node.home, "repair", "--clock")
+        wait_until(lambda: done(node.home, "page", "show", "doc") == "# Doc\n- typed in doubt\n")
+        assert [path.name for path in file.parent.iterdir()] == ["doc.md"]
+        assert file.read_text() == "# Doc\n- typed in doubt\n"
+    finally:
+        node.kill()
+
+
+def test_what_replaces_what_can_be_neither_retracted_nor_erased(two: tuple[Sidecar, Sidecar]) -> None:
+    """It is no record, so nobody finds it, and an erase reaches both for ever."""
+    _, second = two
+    assert under_a_clock(HOUR, second.home, "op", "add", "facts", "one hour ahead").returncode == 0
+    second.up()
+    wait_until(lambda: second.has_logged("were written again in a new feed"))
+    assert asked(second.home, "status")["counts"]["records"] == {"facts": 1}
 
 
 def test_private_records_are_put_in_order_too(two: tuple[Sidecar, Sidecar]) -> None:

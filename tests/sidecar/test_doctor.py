@@ -50,6 +50,7 @@ def sorts(status: dict[str, Any], peers: dict[str, Any] | None = PEERS, recovery
 def test_a_clock_that_is_behind_the_stamps_is_a_finding_of_its_own() -> None:
     """It is why nothing is written; by the word of peers, it is only to be set."""
     times = {"last_stamp": "2027-11-18 10:00:00 UTC", "clock": "2026-11-18 10:00:00 UTC"}
+    times |= {"says": f"stamped {times['last_stamp']}: nothing was written", "next": "mesh repair --clock"}
     (doubt,) = examine(changed(STATUS, clock=times | {"peers_say": ""}), PEERS, recovery_key=None)
     assert doubt.sort == "clock in doubt"
     assert times["last_stamp"] in doubt.sentence

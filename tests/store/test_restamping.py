@@ -171,7 +171,7 @@ def test_one_such_feed_a_day(tmp_path: Path) -> None:
     write(tmp_path, note("one"), now_ms=NOW_MS + YEAR)
     mend(tmp_path)
     write(tmp_path, note("two"), now_ms=NOW_MS + YEAR)
-    with pytest.raises(ClockInDoubt, match="once a day"):
+    with pytest.raises(ClockInDoubt, match="once today already"):
         mend(tmp_path, NOW_MS + HOUR)
     assert mend(tmp_path, NOW_MS + DAY + HOUR) == 1
     with open_author(tmp_path, CLAN, OWN, NOW_MS + DAY + HOUR) as author:

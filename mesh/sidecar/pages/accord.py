@@ -14,6 +14,7 @@ from mesh.sidecar.pages import swap
 from mesh.sidecar.pages.folder import Folder
 from mesh.sidecar.pages.saved import Stamp
 from mesh.store.page_files import FileRow, Renaming
+from mesh.store.restamping import replacements
 
 if TYPE_CHECKING:
     from mesh.sidecar.pages.book import Book, PageInfo
@@ -108,6 +109,15 @@ class Accord:
         self._paths[row.page] = row.path
         if not any(item.is_other and item.path == row.path for item in self.lingering):
             self._write(lambda: self.remembered.put(row))
+
+    def follow_new_ids(self) -> None:
+        """A page that was made while the clock was ahead has been written again under another id: its file stays its file."""
+        store = self.book.author.store
+        names = {} if store.own is None else replacements(store.database.connection, store.own)
+        for row in [row for row in self.rows.values() if row.page in names]:
+            self._paths.pop(row.page, None)
+            self.owed.add(names[row.page])
+            self.remember(row._replace(page=names[row.page]))
 
     def forget(self, path: str) -> None:
         """A file is no page's any more."""

@@ -50,6 +50,7 @@ class Mirror:
     def step(self, now: float, *, files: bool = True, pages: bool = True) -> float | None:
         """Do what is due; `files`, `pages`: whether some may have changed. Returns when to come again in any case."""
         accord = self._accord
+        accord.follow_new_ids()
         is_look = files or not self._is_started or (self._look_at is not None and now >= self._look_at)
         if is_look:
             self._look(now)
