@@ -48,6 +48,7 @@ REASON_CHARS = 400
 _DISCOVERY = 'mesh discover "HTTP 405 on push means branch protection"'
 _CORRECTION = 'mesh correct --wrong "npm install" --right "pnpm install in this repo"'
 # What a command must be told: how that is called in an error, and how it is done right.
+_ALWAYS = ("category", "severity")  # in every record; the rest of what it is about may be taken out again
 REQUIRED = {
     "text": ("the discovery", _DISCOVERY),
     "wrong": ("what went wrong", _CORRECTION),
@@ -204,12 +205,14 @@ def draft_edit(memory: Memory, note: Note, changes: dict[str, Any], pen: Pen) ->
     """Fields of a record get other values. What it was stays in the history."""
     if not changes:
         raise UsageError("nothing to change", 'name a field: mesh edit ID --text "..." or --severity high')
-    for name in changes:
+    for name, value in changes.items():
         if name not in EDITABLE:
             raise UsageError(f"{name} cannot be edited", f"what can be: {', '.join(sorted(EDITABLE))}")
         if name in (*_SENTENCES, "pattern") and name not in note.record:
             has = ", ".join(sorted(EDITABLE & set(note.record)))
             raise UsageError(f"this record has no {name}", f"it has: {has}")
+        if name in _ALWAYS and not value:
+            raise UsageError(f"a record always has a {name}", f"give it another one: mesh edit ID --{name} ...")
     about = About(**{name: value for name, value in changes.items() if name in _ABOUT})
     checked(about, _allowed(memory, about, pen))
     cleaned: dict[str, Any] = {

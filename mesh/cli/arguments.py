@@ -24,7 +24,13 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """What is wrong with an option is said first, and in our words: what is missing may stand behind it."""
         self._check_options(list(args or ()))
-        return super().parse_known_args(args, namespace)
+        given, extra = super().parse_known_args(args, namespace)
+        for action in self._actions:
+            value = getattr(given, action.dest, None)
+            values = value if isinstance(value, list) else [value]
+            if not action.option_strings and action.type is not any_text and "" in values:
+                self.error(f"{action.metavar or action.dest} is empty")
+        return given, extra
 
     def _check_options(self, argv: list[str]) -> None:
         known = self._option_string_actions
@@ -34,8 +40,8 @@ class Parser(argparse.ArgumentParser):
             if name in known:
                 if known[name].nargs != 0 and not equals:
                     value = next(words, "-")
-                if name == "--home" and not value:
-                    self.error(EMPTY_HOME)
+                if not value and known[name].nargs != 0 and known[name].type is not any_text:
+                    self.error(EMPTY_HOME if name == "--home" else f"{name} is empty")
             elif _is_option(word) and word[:2] not in known:  # -n5 is -n 5
                 self.error(no_option(name, known))
 
@@ -44,6 +50,11 @@ class Parser(argparse.ArgumentParser):
         message = message.replace("unrecognized arguments: ", "this is too much: ")
         complain(UsageError(message, f"{self.prog} --help"), self.prog)
         sys.exit(EXIT_USAGE)
+
+
+def any_text(given: str) -> str:
+    """The type of an argument that may be empty. All others are refused then: a script with an empty variable would never know."""
+    return given
 
 
 def _is_option(word: str) -> bool:

@@ -28,6 +28,7 @@ SHAPE = Shape(
     'mesh discover "HTTP 405 on push means branch protection" --topic git',
     words=(1, 1),
     more="TEXT is one sentence in quotes; - reads it from stdin.",
+    takes_text=True,
 )
 
 

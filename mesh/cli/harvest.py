@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from mesh.cli.arguments import parser
+from mesh.cli.arguments import any_text, parser
 from mesh.cli.bar import Bar
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
 from mesh.cli.output import Progress, plain, print_json, say, tell
@@ -35,7 +35,10 @@ def main(argv: list[str]) -> int:
     arguments.add_argument("--since", metavar="TIME", default="", help="only files written since then: 2026-11-16, 30d")
     arguments.add_argument("--dry-run", action="store_true", help="say what is found in each file, keep nothing")
     arguments.add_argument(
-        "--extractor", metavar="COMMAND", help="also ask this program about each session, like 'claude -p'"
+        "--extractor",
+        metavar="COMMAND",
+        type=any_text,
+        help="also ask this program about each session, like 'claude -p'",
     )
     arguments.add_argument(
         "--extractor-seconds", metavar="N", type=int, help="how long it may take for one session (default: 180)"

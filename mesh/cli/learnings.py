@@ -111,7 +111,16 @@ def main(argv: list[str]) -> int:
     name, rest = found
     sentence, example = MEMBERS[name]
     usage, options, words, more = _TAKES[name]
-    shape = Shape(f"learnings {name}", usage, options, example, words=words, more=more, sentence=sentence)
+    shape = Shape(
+        f"learnings {name}",
+        usage,
+        options,
+        example,
+        words=words,
+        more=more,
+        sentence=sentence,
+        is_filter=name in ("list", "stats"),
+    )
     return run(rest, shape, _RUN[name])
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mesh.cli.arguments import parser
+from mesh.cli.arguments import any_text, parser
 from mesh.cli.output import tell
 from mesh.cli.place import home_path
 from mesh.cli.streams import OutputLost
@@ -34,10 +34,15 @@ def main(argv: list[str]) -> int:
     # None: found anew for each call, as a call may be about another team's repository.
     arguments.set_defaults(home=None)
     arguments.add_argument(
-        "--agent", default="", metavar="NAME", help="the agent that calls (default: found from the surroundings)"
+        "--agent",
+        type=any_text,
+        default="",
+        metavar="NAME",
+        help="the agent that calls (default: found from the surroundings)",
     )
     arguments.add_argument(
         "--session",
+        type=any_text,
         default="",
         metavar="ID",
         help="its session (default: MESH_SESSION, else found from the surroundings)",

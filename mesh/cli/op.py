@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from clan_learnings.redaction import Finding, describe, redact_value
-from mesh.cli.arguments import Parser, parser
+from mesh.cli.arguments import Parser, any_text, parser
 from mesh.cli.members import chosen
 from mesh.cli.output import plain, print_json, tell, tell_taken_out, when
 from mesh.core.clock import milliseconds
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
 
 def _add(arguments: Parser, argv: list[str]) -> int:
     arguments.add_argument("log", metavar="LOG", help="the log's name: a-z 0-9 . _ -")
-    arguments.add_argument("text", metavar="TEXT", nargs="?", help="the record's text; - for stdin")
+    arguments.add_argument("text", metavar="TEXT", type=any_text, nargs="?", help="the record's text; - for stdin")
     arguments.add_argument("--record", metavar="JSON", help="a whole record, as a JSON object, instead of a text")
     arguments.add_argument("--lines", action="store_true", help="one record a line of stdin, all in one transaction")
     given = arguments.parse_args(argv)
@@ -67,7 +67,7 @@ def _add(arguments: Parser, argv: list[str]) -> int:
 
 def _remove(arguments: Parser, argv: list[str]) -> int:
     arguments.add_argument("ids", metavar="ID", nargs="+", help="records to remove")
-    arguments.add_argument("--reason", default="", help="why")
+    arguments.add_argument("--reason", type=any_text, default="", help="why")
     given = arguments.parse_args(argv)
     return _write(given, lambda reader: [Removal(tuple(map(reader.resolve, given.ids)), given.reason)])
 
@@ -75,7 +75,7 @@ def _remove(arguments: Parser, argv: list[str]) -> int:
 def _set(arguments: Parser, argv: list[str]) -> int:
     arguments.add_argument("target", metavar="ID", help="a record's id; with --key the name of a key")
     arguments.add_argument("field", metavar="FIELD")
-    arguments.add_argument("value", metavar="VALUE", help="JSON, or else a text")
+    arguments.add_argument("value", metavar="VALUE", type=any_text, help="JSON, or else a text")
     arguments.add_argument("--key", action="store_true", help="ID names a key, not a record")
     given = arguments.parse_args(argv)
     return _write(

@@ -132,7 +132,7 @@ class Given:
 class Shape:
     """What a command takes: its options, how many words beside them, and what its help says."""
 
-    __slots__ = ("example", "least", "more", "most", "name", "options", "sentence", "usage")
+    __slots__ = ("example", "is_filter", "least", "more", "most", "name", "options", "sentence", "takes_text", "usage")
 
     def __init__(
         self,
@@ -144,8 +144,13 @@ class Shape:
         words: tuple[int, int] = (0, 0),
         more: str = "",
         sentence: str = "",
+        takes_text: bool = False,
+        is_filter: bool = False,
     ) -> None:
-        """`words`: how many there must be, and how many there may be. `usage`: what stands after the name."""
+        """`words`: how many there must be, and how many there may be. `usage`: what stands after the name.
+
+        `takes_text`: the command says itself what is wrong with an empty word. `is_filter`: its options narrow down what is shown.
+        """
         self.name = name
         self.usage = usage
         self.options = options
@@ -153,6 +158,8 @@ class Shape:
         self.least, self.most = words
         self.more = more
         self.sentence = sentence or COMMANDS[name][1]
+        self.takes_text = takes_text
+        self.is_filter = is_filter
 
     def help(self) -> str:
         """What `--help` prints."""
@@ -174,6 +181,7 @@ def run(argv: Sequence[str], shape: Shape, command: Callable[[Given], int]) -> i
     try:
         given = parse(argv, shape.options)
         _count_words(given.words, shape)
+        _refuse_empty(given, shape)
         return command(given)
     except _Help:
         print(shape.help())
@@ -199,6 +207,16 @@ def _count_words(words: Sequence[str], shape: Shape) -> None:
     if len(words) > shape.most:
         hint = ": what has spaces in it belongs in quotes" if shape.most else ""
         raise Wrong(f"{words[shape.most]!r} is too much{hint}")
+
+
+def _refuse_empty(given: Given, shape: Shape) -> None:
+    """A script with an empty variable would never know: an empty name may be the beginning of any, an empty filter lets all through."""
+    if not shape.takes_text and not all(map(str.strip, given.words)):
+        raise Wrong(f"something is empty: mesh {shape.name} {shape.usage}")
+    for option in shape.options if shape.is_filter else ():
+        if option.value and given.has(option.key) and not given.text(option.key).strip(" ,"):
+            name = option.names[-1]
+            raise UsageError(f"{name} is empty", f"leave it out, or give it a value: {name} {option.value}")
 
 
 def parse(argv: Sequence[str], options: Sequence[Option]) -> Given:

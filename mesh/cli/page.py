@@ -119,7 +119,16 @@ def main(argv: list[str]) -> int:
     name, rest = found
     sentence, example = MEMBERS[name]
     usage, options, words, more, module = _TAKES[name]
-    shape = Shape(f"page {name}", usage, options, example, words=words, more=more, sentence=sentence)
+    shape = Shape(
+        f"page {name}",
+        usage,
+        options,
+        example,
+        words=words,
+        more=more,
+        sentence=sentence,
+        takes_text=name not in ("watch", "unwatch"),
+    )
 
     def member(given: Given) -> int:
         found: dict[str, Callable[[Given], int]] = __import__(f"mesh.cli.{module}", fromlist=["RUN"]).RUN

@@ -93,7 +93,17 @@ def main(argv: list[str]) -> int:
     name, rest = found
     sentence, example = MEMBERS[name]
     usage, options, words, more = _TAKES[name]
-    shape = Shape(f"pattern {name}", usage, options, example, words=(words, words), more=more, sentence=sentence)
+    shape = Shape(
+        f"pattern {name}",
+        usage,
+        options,
+        example,
+        words=(words, words),
+        more=more,
+        sentence=sentence,
+        takes_text=name == "add",
+        is_filter=name == "list",
+    )
     return run(rest, shape, _RUN[name])
 
 

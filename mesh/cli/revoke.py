@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from mesh.cli.arguments import parser
+from mesh.cli.arguments import any_text, parser
 from mesh.cli.nodes import find_node, node_name
 from mesh.cli.output import print_json, say
 from mesh.core.errors import UsageError
@@ -33,7 +33,7 @@ def main(argv: list[str]) -> int:
         help="keep only what it wrote, and as an admin signed, up to this time, such as 2026-10-01T12:00 (UTC if no zone is given); "
         "without it all that counts now is kept",
     )
-    arguments.add_argument("--reason", default="", help="why; it stays for all to read")
+    arguments.add_argument("--reason", type=any_text, default="", help="why; it stays for all to read")
     given = arguments.parse_args(argv)
     if len(given.reason) > TEXT_CHARS:
         raise UsageError(f"a reason has at most {TEXT_CHARS} characters", "say it shorter")

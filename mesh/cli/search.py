@@ -8,7 +8,6 @@ from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, Given, Option, Shape, run
 from mesh.cli.output import plain, print_json, tell
 from mesh.cli.telling import desk_of, number_of, place_name
-from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ SHAPE = Shape(
     'mesh search "405 on push" --since 30d',
     words=(1, 1000),
     more="A word that begins with a hyphen goes behind --, or into the quotes of the whole question.",
+    takes_text=True,
+    is_filter=True,
 )
 
 
@@ -47,16 +48,7 @@ def main(argv: list[str]) -> int:
     return run(argv, SHAPE, _search)
 
 
-def _refuse_empty(given: Given) -> None:
-    """An empty value would filter nothing, and a script with an empty variable would never know."""
-    for option in SHAPE.options:
-        if option.value and given.has(option.key) and not given.text(option.key).strip(" ,"):
-            name = option.names[-1]
-            raise UsageError(f"{name} is empty", f"leave it out, or give it a value: {name} {option.value}")
-
-
 def _search(given: Given) -> int:
-    _refuse_empty(given)
     asked: dict[str, Any] = {name: given.text(name) for name in _FILTERS}
     asked |= {
         "tags": given.words_of("tags"),

@@ -26,6 +26,7 @@ SHAPE = Shape(
     ),
     "mesh tail -n 5 --log discoveries",
     more="Of all repositories, the newest last.",
+    is_filter=True,
 )
 
 

@@ -1,5 +1,6 @@
 """Command lines that cannot be, of every command: a sentence that says what is wrong, the next step, and exit code 2."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,62 @@ def test_a_wrong_address_is_told_before_a_home_is_made(
         "mesh: '127.0.0.1:99999': 99999 is not a port\n  next: a port is a number from 1 to 65534; 0 is any free one\n"
     )
     assert not home.exists()
+
+
+@pytest.mark.parametrize("command", [command for command in EVERY if command not in ("hook", "op set")])
+def test_empty_words_are_refused_by_every_command(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty name is the beginning of any, and no folder is the one we are in: nothing is done."""
+    monkeypatch.setenv("MESH_HOME", str(tmp_path / "home"))
+    assert code_of("init") == 0
+    assert code_of("correct", "--wrong", "npm install", "--right", "pnpm install", "--pattern", "pnpm") == 0
+    capsys.readouterr()
+    for count in (1, 2, 3):
+        assert code_of(*command.split(), *[""] * count) in (1, 2)
+        said = capsys.readouterr().err
+        assert "\n  next: " in said
+        assert "should not happen" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["mute", ""], "mesh mute: something is empty: mesh mute ID|NODE|PATTERN"),
+        (["settings", ""], "mesh settings: something is empty: mesh settings"),
+        (["render", ""], "mesh render: DIR is empty"),
+        (["import", "x", ""], "mesh import: FILE is empty"),
+        (["erase", "abcd", "--reason", ""], "mesh erase: --reason is empty"),
+        (["erase", "abcd", "--reason="], "mesh erase: --reason is empty"),
+        (["capture", "--forget", ""], "mesh capture: --forget is empty"),
+        (["capture", "--since", ""], "mesh capture: --since is empty"),
+        (["invite", "--uses", ""], "mesh invite: --uses is empty"),
+        (["recover", "--key", ""], "mesh recover: --key is empty"),
+        (["tail", "--topic", ""], "mesh: --topic is empty"),
+        (["learnings", "list", "--category", " "], "mesh: --category is empty"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_empty_value_is_not_taken_for_none_at_all(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever gave it meant something: `--since "$DAYS"` of a script that has no DAYS must not take everything."""
+    assert code_of(*words) in (1, 2)
+    said = capsys.readouterr().err
+    assert said.startswith(sentence)
+    assert "\n  next: " in said
+
+
+def test_what_may_be_empty_stays_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value by hand, a reason that nobody has to give, a topic that is taken out again; but a record has a severity."""
+    monkeypatch.setenv("MESH_HOME", str(tmp_path / "home"))
+    assert code_of("init") == code_of("op", "set", "--key", "k", "field", "") == code_of("op", "add", "notes", "") == 0
+    capsys.readouterr()
+    assert code_of("discover", "a thing", "--topic", "git", "--json") == 0
+    name = json.loads(capsys.readouterr().out)["id"]
+    assert code_of("edit", name, "--topic", "") == 0
+    assert code_of("edit", name, "--severity", "") == 1
+    assert "a record always has a severity" in capsys.readouterr().err
+    assert code_of("op", "remove", name, "--reason", "") == 0
