@@ -34,7 +34,9 @@ class Neighbour:
         self.goodbye = ""  # why they are closing it
         # What the other side has
         self.has: dict[Feed, int] = {}
-        self.holds_back: dict[Feed, int] = {}  # of our own feeds: operations it has and does not count
+        self.holds: dict[
+            Feed, tuple[int, int]
+        ] = {}  # of our own feeds: how far it counts them, and how far it has them
         self.root = b""
         self.statements = b""
         self.cards = b""

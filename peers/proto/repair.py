@@ -44,7 +44,7 @@ class Repair:
                 neighbour.differs_since = self._station.now
         elif neighbour.differs_since is not None or not neighbour.has:
             neighbour.differs_since = None
-            neighbour.holds_back = {}
+            neighbour.holds = {}
             neighbour.has = {state.feed: state.held.seq for state in mirror.feeds()}
 
     def consider(self, neighbour: Neighbour) -> None:
@@ -177,8 +177,8 @@ class Repair:
             neighbour.learn_has(entry.feed, max(entry.accepted.seq, entry.held.seq))
             held, accepted = mirror.held(entry.feed), mirror.accepted(entry.feed)
             mine = entry.feed.node == self._station.node
-            if mine:
-                self._note_held_back(neighbour, entry, accepted)
+            if mine and held.seq:
+                neighbour.holds[entry.feed] = entry.accepted.seq, entry.held.seq
             theirs = entry.held if mine else entry.accepted  # of our own we want also what no longer counts
             if theirs.seq > held.seq:
                 self._fetching.want(entry.feed, theirs.seq, neighbour)
@@ -191,13 +191,6 @@ class Repair:
         if message.covers is None or message.covers:
             for feed in mirror.unlisted(message.covers, listed):
                 neighbour.has.pop(feed, None)
-
-    def _note_held_back(self, neighbour: Neighbour, entry: FeedEntry, accepted: Head) -> None:
-        """Keep how much of a feed of ours a neighbour holds without counting it, though it counts here."""
-        count = min(entry.held.seq, accepted.seq) - entry.accepted.seq
-        neighbour.holds_back.pop(entry.feed, None)
-        if count > 0:
-            neighbour.holds_back[entry.feed] = count
 
     def _look_for_branch(self, neighbour: Neighbour, entry: FeedEntry, theirs: Head, held: Head) -> None:
         """They have operations that we hold too, but do not count: waiting here, or another history?"""

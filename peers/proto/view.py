@@ -53,7 +53,7 @@ def view(station: Station, membership: Membership) -> Iterator[PeerView]:
             None if link is None or not link.root else link.root == station.mirror.root,
             they,
             we,
-            None if link is None else sum(link.holds_back.values()),
+            None if link is None else _held_back(station, link),
             None if link is None or link.differs_since is None else station.now - link.differs_since,
             None if link is None else link.offset_ms,
             0 if link is None else link.queued,
@@ -69,6 +69,12 @@ def _lacking(station: Station, link: Neighbour) -> tuple[int | None, int | None]
         return 0, 0
     they = sum(max(0, state.accepted.seq - link.has.get(state.feed, 0)) for state in station.mirror.feeds())
     return they, sum(max(0, seq - station.mirror.held(feed).seq) for feed, seq in link.has.items())
+
+
+def _held_back(station: Station, link: Neighbour) -> int:
+    """Operations of ours that count here and that they have without counting them."""
+    accepted = station.mirror.accepted
+    return sum(max(0, min(has, accepted(feed).seq) - counts) for feed, (counts, has) in link.holds.items())
 
 
 def _ago(station: Station, when: float | None) -> float | None:
