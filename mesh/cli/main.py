@@ -147,7 +147,8 @@ def _run(argv: list[str]) -> int:
             complain(UsageError("--home needs a folder", "mesh --home DIR status"))
             return EXIT_USAGE
     if argv[:1] == ["help"]:
-        return _help([word for word in argv[1:] if word not in WORKED_ON and not word.startswith("-")])
+        first = next((at for at, word in enumerate(argv) if word.startswith("-")), len(argv))
+        return _help(argv[1:first])
     if not argv or argv[0] in ("-h", "--help"):
         return _help([])
     if argv[0] in ("-V", "--version", "version"):

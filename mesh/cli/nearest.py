@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -11,6 +9,8 @@ if TYPE_CHECKING:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that is most like it; empty if none is."""
+    from difflib import get_close_matches
+
     found = get_close_matches(word, list(known), 1)
     return found[0] if found else ""
 

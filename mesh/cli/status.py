@@ -6,7 +6,6 @@ from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
 from mesh.cli.output import plain, print_json, say, when
 from mesh.core.errors import MeshError
-from mesh.sidecar.client import ask
 from mesh.sidecar.doctor import (
     clock_sentence,
     held_back_sentence,
@@ -45,6 +44,8 @@ def _search(home: str) -> str:
 
 def _held_back(home: str) -> list[dict[str, Any]]:
     """Neighbours that have operations of ours and do not count them, as the sidecar knows."""
+    from mesh.sidecar.client import ask  # only where a sidecar runs
+
     try:
         peers = ask(home, "GET", "/peers")["peers"]
     except MeshError:

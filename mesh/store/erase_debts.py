@@ -5,18 +5,13 @@ database has been written anew and its WAL is empty, and that has to wait for wh
 """
 
 import os
-from collections.abc import Callable
 
-from mesh.store import candidates, catalogue
 from mesh.store.database import Database, open_reader, translated
 from mesh.store.erasure import is_owed, scrub
 from mesh.store.local_database import is_rewrite_owed
 
 _RECORDS = ("mesh.db", "private.db")
-_LOCAL: dict[str, Callable[[str], candidates.Candidates | catalogue.Catalogue]] = {
-    os.path.join(candidates.FOLDER, candidates.FILE): candidates.Candidates,
-    os.path.join(catalogue.FOLDER, catalogue.FILE): catalogue.Catalogue,
-}
+_LOCAL = tuple(os.path.join("capture", name) for name in ("candidates.db", "catalogue.db"))
 
 
 def unfinished(home: str) -> list[str]:
@@ -29,7 +24,7 @@ def finish(home: str) -> list[str]:
     """Try to pay what is owed, without waiting long for anybody. Returns what is still unfinished."""
     for name in unfinished(home):
         if name in _LOCAL:
-            _LOCAL[name](home).close()  # opening it pays
+            _open_local(home, name)  # opening it pays
             continue
         database = Database(os.path.join(home, name))
         try:
@@ -49,3 +44,13 @@ def _owes(path: str) -> bool:
             return is_owed(reader.execute)
         finally:
             reader.close()
+
+
+def _open_local(home: str, name: str) -> None:
+    from mesh.store.candidates import (
+        FILE,
+        Candidates,
+    )  # only here: whoever just asks whether something is owed need not load them
+    from mesh.store.catalogue import Catalogue
+
+    (Candidates(home) if os.path.basename(name) == FILE else Catalogue(home)).close()

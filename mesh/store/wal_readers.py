@@ -6,7 +6,6 @@ that this process has on it through SQLite.
 """
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -51,6 +50,8 @@ def lasting_readers(paths: Sequence[str]) -> list[WalReader]:
     shared = [f"{path}-shm" for path in paths if os.path.exists(f"{path}-shm")]
     if not shared:
         return []
+    import subprocess  # only here: most homes owe nothing
+
     words = [sys.executable, "-I", "-S", "-c", _ASK, str(_LOOKS), str(_PAUSE_SECONDS), _READ_LOCKS, *shared]
     try:
         asked = subprocess.run(words, capture_output=True, text=True, timeout=_CHILD_SECONDS, check=True)  # noqa: S603 (our own words)
@@ -67,6 +68,8 @@ def _command(pid: int) -> str:
         return os.fsdecode(line.replace(b"\0", b" ")).strip()[:_COMMAND_CHARS]
     except OSError:
         pass
+    import subprocess
+
     with suppress(OSError, subprocess.SubprocessError):
         words = ["ps", "-o", "command=", "-p", str(pid)]
         said = subprocess.run(words, capture_output=True, text=True, timeout=_CHILD_SECONDS, check=False)  # noqa: S603

@@ -39,8 +39,8 @@ def test_help_alone_is_the_overview_and_version_the_version(capsys: pytest.Captu
     for words, first in (("help", "usage: mesh COMMAND"), ("version", f"clan-mesh {__version__}")):
         assert code_of(f"--{words}") == 0
         with_hyphens = capsys.readouterr().out
-        assert code_of(words) == code_of("--home", "x", words) == 0
-        assert capsys.readouterr().out == 2 * with_hyphens
+        assert code_of(words) == code_of("--home", "x", words) == code_of(words, "--home", "x") == 0
+        assert capsys.readouterr().out == 3 * with_hyphens
         assert with_hyphens.startswith(first)
 
 
