@@ -142,7 +142,7 @@ def kill_many(place: Path, kills: int, seed: int) -> None:
             promises, folder, said = Promises(), place / str(life), []
             with open_store(folder, CLAN, OWN) as store:
                 store.merge_statements([CLAN.member(node).encode() for node in (OWN, OTHER)])
-        said = one_life(folder, rng.randrange(10**6), unsure_of(said), rng)
+        said = one_life(folder, rng.getrandbits(60), unsure_of(said), rng)
         for line in said:
             promises.hear(line)
         with open_store(folder, CLAN, OWN) as store:
