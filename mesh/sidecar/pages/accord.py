@@ -14,7 +14,6 @@ from mesh.sidecar.pages import swap
 from mesh.sidecar.pages.folder import Folder
 from mesh.sidecar.pages.saved import Stamp
 from mesh.store.page_files import FileRow, Renaming
-from mesh.store.restamping import replacements
 
 if TYPE_CHECKING:
     from mesh.sidecar.pages.book import Book, PageInfo
@@ -112,8 +111,7 @@ class Accord:
 
     def follow_new_ids(self) -> None:
         """A page that was made while the clock was ahead has been written again under another id: its file stays its file."""
-        store = self.book.author.store
-        names = {} if store.own is None else replacements(store.database.connection, store.own)
+        names = self.book.new_ids()
         for row in [row for row in self.rows.values() if row.page in names]:
             self._paths.pop(row.page, None)
             self.owed.add(names[row.page])

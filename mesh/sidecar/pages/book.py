@@ -12,6 +12,7 @@ from mesh.pages.names import Named, folded, safe, shown
 from mesh.sidecar.pages.seen import seen_in, written
 from mesh.sidecar.pages.texts import Texts
 from mesh.store.pages import Shelf, Trouble
+from mesh.store.restamping import replacements
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ class Book:
     def version(self) -> int:
         """Another number whenever somebody may have changed some page."""
         return hash(self.shelf.version())
+
+    def new_ids(self) -> dict[bytes, bytes]:
+        """Of pages that this node wrote again because its clock had been ahead: the old id to the new."""
+        store = self.author.store
+        return {} if store.own is None else replacements(store.database.connection, store.own)
 
     def pages(self) -> list[PageInfo]:
         """The pages there are, by the names they are shown under."""

@@ -52,6 +52,9 @@ class Shelf:
     def version(self) -> int:
         return self._version
 
+    def new_ids(self) -> dict[bytes, bytes]:
+        return {}
+
     # Editor
 
     def new(self, name: str, text: str = "") -> tuple[Info, Saved]:
