@@ -157,14 +157,21 @@ def sidecar(home: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def wait_until(condition: Callable[[], bool], patience_seconds: float = PATIENCE_SECONDS) -> None:
-    """Wait for something that must come true."""
+    """Wait for something that must come true. A file or folder that goes while the condition reads it: not yet."""
     shortest, longest = _PAUSE_SECONDS
     began = looked = time.monotonic()
-    while not condition():
+    while not _holds(condition):
         now = time.monotonic()
         assert now - began < patience_seconds, "waited in vain"
         time.sleep(min(longest, max(shortest, _SHARE * (now - looked))))
         looked = time.monotonic()
+
+
+def _holds(condition: Callable[[], bool]) -> bool:
+    try:
+        return condition()
+    except FileNotFoundError:
+        return False
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:

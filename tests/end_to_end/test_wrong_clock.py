@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, REPOSITORY, Finished, asked, done, mesh, wait_until
+from tests.end_to_end.commands import (
+    MESH,
+    PATIENCE_SECONDS,
+    REPOSITORY,
+    Finished,
+    asked,
+    bytes_of,
+    done,
+    mesh,
+    wait_until,
+)
 from tests.end_to_end.fleet import Sidecar
 
 HOUR, YEAR = 3600, 365 * 86_400
@@ -50,7 +60,7 @@ def two(tmp_path: Path) -> Iterator[tuple[Sidecar, Sidecar]]:
 
 def holds_text(home: str, text: str) -> list[str]:
     """The files of a home that have a text."""
-    return [str(path) for path in Path(home).rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+    return [name for name, content in bytes_of(Path(home)).items() if text.encode() in content]
 
 
 def test_a_lone_node_writes_again_once_its_user_has_vouched_for_the_clock(tmp_path: Path) -> None:

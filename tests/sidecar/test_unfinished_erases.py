@@ -1,8 +1,6 @@
 """Finishing erases beside a running sidecar: every database of the home, again and again, with our own readers out of the way."""
 
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -14,21 +12,13 @@ from mesh.sidecar.renderer import FOLDER, Renderer
 from mesh.sidecar.unfinished_erases import UnfinishedErases
 from mesh.store.erase_debts import unfinished
 from mesh.store.home import Home, create_home
+from tests.end_to_end.commands import PATIENCE_SECONDS, wait_until
 from tests.store.test_erase_debts import erased, reading, remains
-
-PATIENCE_SECONDS = 250.0
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return create_home(str(tmp_path / "home"), "own")
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() - began < PATIENCE_SECONDS, "waited in vain"
-        time.sleep(0.02)
 
 
 def test_an_erase_of_each_sort_of_record_is_finished_once_the_stranger_is_gone(home: Home) -> None:
