@@ -3,8 +3,8 @@
 The names of cookies say little, so every value counts that is long enough and no stand-in; attributes of a cookie are no cookies.
 """
 
-from clan_learnings.redaction.patterns import compiled
-from clan_learnings.redaction.values import is_stand_in
+from clan_learnings.redaction.patterns import compiled, places
+from clan_learnings.redaction.values import is_random, is_stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +16,26 @@ SORTS = frozenset({SORT})
 _LEAST_CHARS = 8
 _PAIRS = 60
 _JUDGED_CHARS = 256
-_HEADER = r"(?i)(?<![A-Za-z])cookie2?\\*[\"']?\]?[ \t]{0,4}[:,][ \t]{0,4}\\*[\"'`]?(?=[\w.-]{1,64}[=;])"
-_SESSION = r"(?<![A-Za-z])(?i:connect\.sid|phpsessid|jsessionid|asp\.net_sessionid|laravel_session)="
-_NAME = r"([\w.!#$%&*+^|~-]{1,64})="
 _CHAR = r"[^\s;,\"'`\\<>()\[\]{}\0]"
+_HEADER = r"(?i)(?<![A-Za-z])cookie2?\\*[\"']?\]?[ \t]{0,4}[:,][ \t]{0,4}\\*[\"'`]?(?=[\w.-]{1,64}[=;])"
+# `curl -b`, `--cookie`: pairs as in a header, but not the name of a file.
+_OPTION = r"(?:--cookie|(?<=\s)-b)[ =]{1,4}\\*[\"']?(?=[\w.-]{1,64}=)"
+# `cookies={"sid": "..."}`
+_MAPPING = r"(?i:cookies)[\"']?[ \t]{0,4}[=:][ \t]{0,4}\{"
+_ENTRY = rf"[\s,]{{0,40}}[\"']?([\w.-]{{1,64}})[\"']?[ \t]{{0,4}}:[ \t]{{0,4}}[\"'`]({_CHAR}{{1,400}})[\"'`]"
+_SESSIONS = (
+    *(
+        "connect.sid=",
+        "phpsessid=",
+        "jsessionid=",
+        "asp.net_sessionid=",
+        "laravel_session=",
+        "sessionid=",
+        "csrftoken=",
+    ),
+    *("remember_token=", ".aspxauth=", "sid=s%3a"),
+)
+_NAME = r"([\w.!#$%&*+^|~-]{1,64})="
 _VALUE = rf"{_CHAR}*+"
 _BEGINNING = rf"{_CHAR}{{1,{_JUDGED_CHARS}}}+"
 _NEXT = r"(?:;|%3B)[ \t]{0,4}"
@@ -27,14 +43,18 @@ _FLAG = r"(?i:secure|httponly|partitioned)(?![\w=-])"
 _ATTRIBUTES = frozenset(("path", "domain", "expires", "max-age", "samesite", "priority", "version", "comment"))
 
 
-def find(text: str) -> "list[Span]":
+def find(text: str, lower: str) -> "list[Span]":
     """Every value of a cookie."""
-    lower = text.lower()
     spans: list[Span] = []
     if "cookie" in lower:
         _find_headers(text, spans)
-    if "connect.sid" in lower or "sessi" in lower:
-        _find_sessions(text, spans)
+        _find_mappings(text, spans)
+    if "--cookie" in lower or (" -b " in text and "curl" in lower):
+        for option in compiled(_OPTION).finditer(text):
+            _pairs(text, option.end(), spans)
+    for session in _SESSIONS:
+        if session in lower:
+            _find_sessions(text, lower, session, spans)
     return spans
 
 
@@ -45,15 +65,28 @@ def _find_headers(text: str, spans: "list[Span]") -> None:
             done = _pairs(text, header.end(), spans)
 
 
-def _find_sessions(text: str, spans: "list[Span]") -> None:
+def _find_mappings(text: str, spans: "list[Span]") -> None:
+    for mapping in compiled(_MAPPING).finditer(text):
+        at = mapping.end()
+        for _ in range(_PAIRS):
+            entry = compiled(_ENTRY).match(text, at)
+            if not entry:
+                break
+            if _is_cookie(entry[1], entry[2][:_JUDGED_CHARS]) and is_random(entry[2], 16):
+                spans.append((*entry.span(2), SORT))
+            at = entry.end()
+
+
+def _find_sessions(text: str, lower: str, session: str, spans: "list[Span]") -> None:
     done = 0  # as above
-    for session in compiled(_SESSION).finditer(text):
-        if session.end() < done:
+    for place in places(lower, session):
+        start = place + session.index("=") + 1
+        if start < done or lower[max(0, place - 1) : place].isalpha():
             continue
-        beginning = compiled(_BEGINNING).match(text, session.end())
+        beginning = compiled(_BEGINNING).match(text, start)
         if beginning and _is_cookie("", beginning[0]):
-            done = _end(text, session.end())
-            spans.append((session.end(), done, SORT))
+            done = _end(text, start)
+            spans.append((start, done, SORT))
 
 
 def has_cookie(value: str) -> bool:

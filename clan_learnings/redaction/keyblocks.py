@@ -40,10 +40,16 @@ _LINES_BACK = (
 )
 
 
-def find(text: str) -> "list[Span]":
+# A block that is base 64 as a whole, as kubeconfig and secrets of Kubernetes have it.
+_ENCODED_OPENS = "LS0tLS1CRUdJTi"
+_ENCODED = rf"{_ENCODED_OPENS}[A-Za-z0-9+/]{{34}}[A-Za-z0-9+/]*={{0,2}}"
+
+
+def find(text: str, _: str) -> "list[Span]":
     """Every private key that has at least a line of key in it."""
+    encoded = _encoded(text) if _ENCODED_OPENS in text else []
     if "PRIVATE KEY" not in text and "Private-" not in text:
-        return []
+        return encoded
     body = compiled(_BODY)
     openings = [match.span() for match in compiled(_OPENS).finditer(text)]
     closings = [match.span() for match in compiled(_CLOSES).finditer(text)]
@@ -59,7 +65,17 @@ def find(text: str) -> "list[Span]":
             spans.append((start, closings[closing][1], SORT))
         elif lines or (lines := compiled(_BEGINNING).match(text, key)):
             spans.append((start, lines.end(), SORT))
-    return spans + _without_beginning(text, closings, spans)
+    return encoded + spans + _without_beginning(text, closings, spans)
+
+
+def _encoded(text: str) -> "list[Span]":
+    from base64 import b64decode
+
+    return [
+        (*block.span(), SORT)
+        for block in compiled(_ENCODED).finditer(text)
+        if b"PRIVATE KEY" in b64decode(block[0][:48])  # a certificate begins in the same way
+    ]
 
 
 def _has_line(text: str, start: int, end: int) -> bool:

@@ -5,7 +5,7 @@ are usual, the second of them the one that finds nothing. A text made to need ma
 work stays linear.
 """
 
-from clan_learnings.redaction import cookies, keyblocks, logins, mail, names, services
+from clan_learnings.redaction import calls, cookies, keyblocks, logins, mail, names, people, program_options, services
 from clan_learnings.redaction.patterns import BLANK, compiled
 from clan_learnings.redaction.shown import shown
 
@@ -21,7 +21,7 @@ UNSETTLED = "text with entangled secrets"
 
 # In the order of precedence: where two overlap, both go, under the name of the first. Mail comes last and alone: the
 # host after a password in a URL is no address.
-_TOGETHER = (keyblocks, services, logins, cookies, names)
+_TOGETHER = (keyblocks, services, logins, program_options, calls, cookies, names, people)
 SORTS = frozenset({UNSETTLED}).union(mail.SORTS, *(finder.SORTS for finder in _TOGETHER))
 MARK_OPENS = "[redacted: "
 
@@ -34,9 +34,10 @@ def mark(sort: str) -> str:
 def without_secrets(text: str, counts: dict[str, int]) -> str:
     """The text with marks for secrets; adds what it found to `counts`."""
     for _ in range(PASSES):
-        before = text
-        text = _marked(text, _found(text, _find_together), counts)
-        text = _marked(text, _found(text, mail.find), counts)
+        before, view = text, shown(text)
+        text = _marked(text, _found(text, view, _find_together), counts)
+        view = view if text is before else shown(text)
+        text = _marked(text, _found(text, view, mail.find), counts)
         if text is before:
             return text
     counts[UNSETTLED] = counts.get(UNSETTLED, 0) + 1
@@ -44,13 +45,18 @@ def without_secrets(text: str, counts: dict[str, int]) -> str:
 
 
 def _find_together(text: str) -> "list[Span]":
-    return [span for finder in _TOGETHER for span in finder.find(text)]
+    lower = _lowered(text)
+    return [span for finder in _TOGETHER for span in finder.find(text, lower)]
 
 
-def _found(text: str, find: "Callable[[str], list[Span]]") -> "list[Span]":
+def _lowered(text: str) -> str:
+    """The text in small letters, each in its place: the one letter that grows on the way is replaced before."""
+    return text.replace("\u0130", "I").lower()
+
+
+def _found(text: str, view: "tuple[str, list[int]] | None", find: "Callable[[str], list[Span]]") -> "list[Span]":
     """What rules find in the text as it is, and in what of it will be shown."""
     spans = find(_blanked(text))
-    view = shown(text)
     if view is not None:
         visible, places = view
         spans += [

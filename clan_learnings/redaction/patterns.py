@@ -30,3 +30,13 @@ def compiled(pattern: str) -> "Pattern[str]":
 
         found = _compiled[pattern] = re.compile(pattern)
     return found
+
+
+def places(lower: str, word: str) -> list[int]:
+    """Where a word stands. A plain search: a pattern that begins with a choice has to be tried at every letter."""
+    found = []
+    place = lower.find(word)
+    while place >= 0:
+        found.append(place)
+        place = lower.find(word, place + len(word))
+    return found

@@ -6,10 +6,10 @@ there the token would stand whole: so the rules also look at the text without th
 
 from clan_learnings.redaction.patterns import compiled
 
-# What `clan_learnings.context.text` takes out: escape sequences, then control, format, zero-width, bidi, filler, surrogate and
+# What `mesh.core.display` takes out: escape sequences, then control, format, zero-width, bidi, filler, surrogate and
 # private characters, variation selectors and tags. Blanks of all sorts stay: there a word ends.
 _HIDDEN = (
-    r"(?:\x1b\[|\x9b)[ -?]*+[@-~]?|\x1b[\]PX^_][^\x07\x1b]*+\x07?|\x1b[^\x1b]?|"
+    r"(?:\x1b\[|\x9b)[ -?]*+[@-~]?|\x1b[\]PX^_][^\x07\x1b\n]*+\x07?|\x1b[^\x1b\n]?|"
     r"[\0-\x08\x0e-\x1a\x7f-\x84\x86-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     r"\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
     r"\ufff0-\ufffc\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001345f\U00016fe4\U0001bca0-\U0001bca3\U0001d159"

@@ -14,13 +14,17 @@ _DISTINCT = 6
 _PART = 10
 
 _RUNS = r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
+_ALL_RUNS = r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+"
+_SCRAMBLED_RUN_CHARS, _JUMBLED_RUN_CHARS = 1.9, 2.6
 _HEX = r"(?i)(?:0x)?[0-9a-f]+"
+# As secrets of one-time passwords are written. Words of so many letters have no digit in their middle.
+_BASE32 = r"(?=[A-Z]*[2-7])[A-Z2-7]{16,64}={0,6}"
 _UUID = r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 
 # Filled in by something else later: variables, templates, calls of a secret store.
 _REFERENCE = (
-    r"(?i)(?:\$[a-z_]\w*$|\$[0-9@*#?]$|\$[{(\[]|\$env:|\{\{|\{[a-z_]\w*[}.:!\[]|\{\}|%[sdr(]|%[a-z_]\w*%$|#\{|@\{|<|\[|&lt;|"
-    r"\.{2,}|…|[*x•.#_-]+$|env[.:(]|os\.|process\.|secrets?[.:]|vault[:.]|ref\+|op://|!\w|@[\w./-]+$|\\[nrt\"']|arn:)"
+    r"(?i)(?:\$[a-z_]\w*(?:$|/)|\$[0-9@*#?]$|\$[{(\[]|\$env:|\{\{|\{[a-z_]\w*[}.:!\[]|\{\}|%[sdr(]|%[a-z_]\w*%$|#\{|@\{|<|\[|&lt;|"
+    r"\.{2,}|\.[*+]|…|[*x•.#_-]+$|env[.:(]|os\.|process\.|secrets?[.:]|vault[:.]|ref\+|op://|![A-Za-z:]+(?:$|[ \[{])|@[\w./-]+$|\\[nrt\"']|arn:)"
 )
 # A call, an index, a path of attributes, as code has them.
 _CODE = r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*(?:[(\[{<]|!\(|\?\.|$)"
@@ -31,7 +35,7 @@ _TEMPLATE = r"\$?\{[^{}]{0,80}\}|\$\w{1,40}|%\(\w{1,40}\)s"
 # Names of algorithms and encodings have digits, too.
 _ALGORITHM = (
     r"(?i)(?:(?:sha|md|base|utf|aes|rsa|hs|rs|es|ps|ed|x|blake|argon|pbkdf|oauth|http|ipv|bcrypt|scrypt|ascii|iso|rfc|tls|win|"
-    r"latin|hmac|crc|ripemd|pkcs)[-_]?[0-9][\w.:/-]{0,12}|v[0-9][\w.-]{0,12}|s3|k8s|p(?:256|384|521)|(?:hmac|pbkdf2|ecdsa|aes|rsa)[-_][\w-]{1,16})$"
+    r"latin|hmac|crc|ripemd|pkcs)[-_]?[0-9][\w.:/-]{0,12}|v[0-9]{1,3}(?:[._-]?[0-9]{1,4}){0,3}(?:[._-]?(?:alpha|beta|rc|preview|dev|pre|stable|latest)[0-9.]{0,4})?|s3|k8s|p(?:256|384|521)|(?:hmac|pbkdf2|ecdsa|aes|rsa|scram|sasl|chacha20)[-_][\w-]{1,16})$"
 )
 # Names of models have, too. Every part is one of a few words, a short number or a date: whatever else is in it, it is no such name.
 _MODEL_DATE = r"(?:20[23]\d-?(?:0[1-9]|1[0-2])-?[0-3]\d|(?:0[1-9]|1[0-2])(?:-20[23]\d|[0-3]\d))"
@@ -46,10 +50,12 @@ _MODEL = (
     r"(?:o|gpt|qwen|llama|gemma|phi|deepseek-[rv])\d(?:\.\d)?)(?=[-@:]|$)"
     rf"(?>(?:[-@](?:{_MODEL_DATE}|{_MODEL_PART})(?=[-@:]|$)){{0,8}})(?::\d)?$"
 )
+# Words with hyphens between them, as generators of passphrases make them; two or three are any adjective.
+_PHRASE = r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){3,9}(?:-?[0-9]{1,6})?"
 _PLACEHOLDER = (
     r"(?i)(?:your|my|the|some|any|new|old|insert|enter|change|replace|put|add|use|set|paste)[-_ ]?(?:own[-_ ])?\w*[-_ ]?"
     r"(?:password|passwd|secret|token|key|here|me|this|it|value|credentials?)(?:[-_]?(?:here|goes|value))*$|"
-    r".*(?:placeholder|redacted|dummy|changeme|change[-_]me|not[-_]?a[-_]?real|to[-_]?be[-_]?set|fill[-_]?me)"
+    r".*(?:placeholder|redacted|anonymous|dummy|changeme|change[-_]me|not[-_]?a[-_]?real|to[-_]?be[-_]?set|fill[-_]?me)"
 )
 _LISTED = """
     none null nil undefined true false yes no on off empty required optional invalid missing incorrect wrong
@@ -57,9 +63,17 @@ _LISTED = """
     unknown expired valid todo tbd n/a na str? string? secretstr char varchar text? password passwd pass pwd
     secret token key apikey api_key api-key auth login user username example sample test bcrypt argon2 plaintext
     plain prompt ask stdin file env environment keyring keychain vault basic bearer digest inherit reset changed
-    disabled enabled weak strong
+    disabled enabled weak strong guest
 """
 _WORDS = frozenset(_LISTED.split())
+# Sentences under a name like password are messages: one of these is in nearly all of them.
+_IN_SENTENCES = """
+    must have been with from that this these those your their will would should could cannot please enter least most than then when where
+    which while character characters letter letters number numbers digit digits field required match does into only also more less some
+    password passwords username login user users account minimum maximum length long contain contains include used using need needs invalid
+    incorrect wrong empty blank missing provided reset change changed update failed error value token secret here there after before between
+"""
+_SENTENCE_WORDS = frozenset(_IN_SENTENCES.split())
 _NOT_KEYS = r"(?i)(?:sha\d{1,3}|md5|blake\w{1,3}|git|commit|rev|npm|pkg|urn|data|ssh)[-:]|AAAA[A-E]\w|[0-9-]+T[0-9:.]+Z?$|i?VBORw|R0lGOD|/9j/"
 
 
@@ -67,7 +81,10 @@ def is_stand_in(value: str) -> bool:
     """Whether the value only holds a secret's place: a variable, a template, `your-token-here`, `****`, `None`."""
     if value.lower() in _WORDS or compiled(_REFERENCE).match(value) or compiled(_PLACEHOLDER).match(value):
         return True
-    return ("{" in value or "$" in value) and len(compiled(_TEMPLATE).sub("", value)) < 6
+    if "{" not in value and "$" not in value:
+        return False
+    rest = compiled(_TEMPLATE).sub("", value)
+    return len(rest) < 6 and not compiled(r"[A-Za-z0-9]\w*[!#^&*?~]|[!#^&*?~]\w*[A-Za-z0-9]").search(rest)
 
 
 def is_uuid(value: str) -> bool:
@@ -88,6 +105,8 @@ def is_random(value: str, least_chars: int = 16) -> bool:
         return True
     if is_hex(value) and not value.isdigit() and not value.isalpha():
         return len(set(value)) >= _DISTINCT
+    if _is_scrambled(value):
+        return True
     longest = max(compiled(r"[^A-Za-z0-9]+").split(value), key=len)
     if len(longest) < min(_PART, least_chars) or len(set(longest)) < _DISTINCT:
         return False
@@ -97,6 +116,20 @@ def is_random(value: str, least_chars: int = 16) -> bool:
         return False
     runs = compiled(_RUNS).findall(longest)
     return len(longest) / len(runs) <= _RUN_CHARS or sum(run.isdigit() for run in runs) >= _NUMBERS
+
+
+def _is_scrambled(value: str) -> bool:
+    """Whether it is of letters, digits and signs without order, as generators of passwords make it."""
+    if len(value) < 20 or compiled(r"%|[a-zA-Z0-9]-[zZ9]").search(value) or not is_mixed(value):
+        return False
+    signs = compiled(r"[^\w\s./-]").findall(value)
+    return len(set(signs)) >= 4 and len(value) / len(compiled(_ALL_RUNS).findall(value)) <= _SCRAMBLED_RUN_CHARS
+
+
+def _is_jumbled(value: str) -> bool:
+    """Whether what has the form of a path of attributes changes too often between sorts of characters to be one."""
+    runs = compiled(_RUNS).findall(value)
+    return "(" not in value and is_mixed(value) and sum(map(len, runs)) / len(runs) <= _JUMBLED_RUN_CHARS
 
 
 def is_mixed(value: str) -> bool:
@@ -118,7 +151,7 @@ def is_secret(value: str, *, is_literal: bool) -> bool:
         return False
     if compiled(_DOTTED).match(value) and not is_random(value, 20):
         return False
-    if is_random(value):
+    if is_random(value) or compiled(_BASE32).fullmatch(value):
         return True
     # Short ones that people make up: s3cr3t-K3y.
     return is_literal and len(value) >= 8 and len(compiled(r"[0-9]+|[^0-9]+").findall(value)) >= 4
@@ -148,6 +181,29 @@ def is_made_up(value: str, *, is_literal: bool, is_setting: bool) -> bool:
     ).match(value)
 
 
+def is_strong(value: str) -> bool:
+    """Whether a word in a sentence can only be a password: a letter, a digit, and a sign or letters of both sizes."""
+    if len(value) < 8 or not is_password(value, is_literal=False) or compiled(r"[(){}<>\[\]/\\:=|]").search(value):
+        return False
+    if compiled(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,}-[0-9]{2,6}").fullmatch(value):
+        return True
+    return _has_digit(value) and (is_mixed(value) or compiled(r"[!@#$%^&*+?~]").search(value) is not None)
+
+
+def is_phrase(value: str) -> bool:
+    """Whether it is four words or more that no sentence has: `correct horse battery staple`."""
+    words = value.split(" ")
+    return 4 <= len(words) <= 8 and all(
+        4 <= len(word) <= 10 and word.isascii() and word.islower() and word.isalpha() and word not in _SENTENCE_WORDS
+        for word in words
+    )
+
+
+def is_one_time(value: str) -> bool:
+    """Whether it has the form of a secret that one-time passwords are made from."""
+    return compiled(_BASE32).fullmatch(value) is not None
+
+
 def is_password(value: str, *, is_literal: bool) -> bool:
     """Whether the value of something called password is one. People choose words, so chance is no measure here."""
     bare = value.rstrip(".,;:!?)]}")
@@ -158,13 +214,14 @@ def is_password(value: str, *, is_literal: bool) -> bool:
         return False  # new-password, user.password: what it is called, not what it is
     if is_literal:
         return not compiled(_FILE).match(bare)
-    if compiled(_CODE).match(bare) and not compiled(r"\w*[0-9]\w*$").match(bare):
+    if compiled(_CODE).match(bare) and not compiled(r"\w*[0-9]\w*$").match(bare) and not _is_jumbled(bare):
         return False
-    if compiled(_DOTTED).match(bare) or compiled(_FILE).match(bare) or "://" in bare:
+    if (compiled(_DOTTED).match(bare) and not _is_jumbled(bare)) or compiled(_FILE).match(bare) or "://" in bare:
         return False
+    if compiled(_PHRASE).fullmatch(bare):
+        return True
     if bare.isdigit():
         return len(bare) >= 6
-    has_digit = any(char.isdigit() for char in bare)
-    has_letter = any(char.isalpha() for char in bare)
-    has_special = any(char in "!@#$%^&*+?~|" for char in bare)
-    return len(bare) >= 6 and has_letter and (has_digit or has_special)
+    if len(bare) < 6 or not compiled(r"[^\W\d_]").search(bare):
+        return False
+    return bare.endswith("=") or compiled(r"[\d!@#$%^&*+?~|]").search(bare) is not None

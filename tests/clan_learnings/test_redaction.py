@@ -1,5 +1,6 @@
 """What redaction finds, what it leaves alone, and what it never does. The examples are in `redaction_examples`."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from bench import redaction_cases
 from clan_learnings.context.text import harmless as one_line
 from clan_learnings.redaction import Finding, Redacted, describe, redact, redact_value
 from clan_learnings.redaction.passes import SORTS, UNSETTLED, mark
@@ -36,11 +38,6 @@ HARMLESS = harmless()
 # Known and accepted; ADR 0029 says why. A miss that is not listed here fails.
 MISSED = {
     "sentence: letters only",
-    "held out: logged in as admin / {}",
-    "held out: the login is admin:{}",
-    "held out: mot de passe: {}",
-    "held out: My creds: bob / {}",
-    "held out: Fernet(b'{}')",
 }
 
 SIGNS = [*"@.:='\"`\\\n/,;&|([{}])$<>\0 éİ", "\\n", "//", "://", "--", "\x1b[31m"]
@@ -134,6 +131,123 @@ HOSTILE = [
     "password\t",
     "token: gpt-4-4-4-4-4-4-4-4-4-4x ",
     "token=claude-3-20240229-20240229-20240229-x ",
+    "hf_" + "a1" * 10,
+    "xhf_" + "a1" * 10,
+    *(" -u ", " -p", " -p a", '"-p", ', "curl -u a:", "x -u a -p ", "openssl -passin pass:", "mysql -p", "http -a a:"),
+    *(
+        "sqlplus a/",
+        "thin:a/",
+        "htpasswd -b a ",
+        "net use ",
+        "net use a ",
+        "nmcli ",
+        "vault login -a ",
+        "rabbitmqctl ",
+        "mc alias set a ",
+    ),
+    *("echo ", "echo a|", "echo a | sudo ", "printf '%s' ", "<<<", "<<< a", "sudo -S <<< a", 'send "', "expect send {"),
+    *(
+        "login is ",
+        "login for a ",
+        "login is a:",
+        "log in with a and ",
+        "credentials: a/",
+        "admin / ",
+        "AUTH ",
+        "> AUTH a ",
+    ),
+    *(
+        "auth=(",
+        "auth=('a',",
+        "auth=('a','",
+        "jwt.sign(a,",
+        "jwt.sign({",
+        "getconnection(a,",
+        "hmac.new(b'",
+        ".login(a[",
+        "pdo((",
+    ),
+    *(
+        "identified by ",
+        "create user a identified by ",
+        "create ",
+        "set password = '",
+        "attach key ",
+        "pragma key='",
+        "convertto-securestring ",
+    ),
+    *("(a,b) values (", "insert (a,password) values ('a',", "insert into t (password) values ('", "insert values (("),
+    *(
+        "1",
+        "1 ",
+        "1-",
+        "4111 1111 ",
+        "4111111111111111 ",
+        "+49 1",
+        "+1",
+        "+4915",
+        "(212) 5",
+        "phone 1",
+        "tel. ",
+        "ssn 1",
+        "123-45-",
+    ),
+    *("DE", "DE89 ", "DE89 3704 ", "GB29 NWBK ", "AB12", "A1 "),
+    *("LS0tLS1CRUdJTi", "LS0tLS1CRUdJTiB", "mnemonic ", "mnemonic abcd ", "seed phrase: abcd efgh "),
+    *(
+        "password for a b ",
+        "password for a is ",
+        "password from ",
+        "password from a1b2c3! to ",
+        "pw is ",
+        "api key ",
+        "use key ",
+        " as the password",
+    ),
+    *(
+        "PIN ",
+        "PIN for a ",
+        "otp code is ",
+        "cookies={",
+        "cookies={'a':'b',",
+        "--cookie a=b;",
+        "curl -b a=",
+        "sid=s%3A",
+        "sessionid=",
+    ),
+    *(
+        '<a name="password">',
+        '<a key="password" value="',
+        '<a name="',
+        "<a ",
+        'password" value=',
+        'variable "password" {',
+        "password {default",
+    ),
+    *("ftp\nuser a ", "ftp ", ":5432:", ":*:a:b:", "a:b@tcp(", "requirepass ", "psk ", "enable secret ", "username a "),
+    *(
+        "$2",
+        "$6$",
+        "$6$a$",
+        "$argon2id$",
+        "pbkdf2_sha256$1$",
+        "token a.b",
+        "K10",
+        "re_",
+        "prv",
+        "password:-",
+        "${password:-a",
+        "password.fill(",
+    ),
+    *(
+        "password: abcdef\n",
+        "user: a\npassword: abcdef\n",
+        "password=abcdef\n",
+        "storePassword ",
+        "password 'a'\n",
+        "contraseña ",
+        "密码: ",
+    ),
 ]
 # What stands once before and after a bad shape that goes on and on.
 HOSTILE_INSIDE = [
@@ -148,7 +262,14 @@ HOSTILE_INSIDE = [
         ("", unit, CLOSES)
         for unit in ("\\", "\\n", "n\\", "A\n", "==\n", "= ", "A", "n", "\n" + "A" * 20, "\\n" + "A" * 16)
     ),
-    *(("password", unit, "") for unit in (" ", " is", " a", " =", " the new", " ist lautet")),
+    *(("password", unit, "") for unit in (" ", " is", " a", " =", " the new", " ist lautet", " for a", " it's", "\"'")),
+    *(("x -u ", unit, "") for unit in ("a", "\\\n", "'", " a")),
+    *(("insert into t (password) values (", unit, "") for unit in ("'a',", "'", "a,", "\\'", "''")),
+    *(("auth=(", unit, "") for unit in ("a", "a,", "'a',", "[a]", "(a)", "{a}")),
+    *(("mnemonic: ", unit, "") for unit in ("abc ", "abc\n", "a", " ")),
+    *(("cookies={", unit, "") for unit in (" ", "'a': 'b',", "a")),
+    *(("create ", unit, " identified by ") for unit in ("a", " ", "\n")),
+    *(("hf_", unit, "") for unit in ("a1", "_", "a1b2c3d4e5f6a7b8c9d0hf_")),
     ("token: gpt-4", "-4", ""),
     ("token: o1", "-01-2024", "x"),
 ]
@@ -179,6 +300,112 @@ def test_recall_and_false_alarms_on_the_examples() -> None:
     assert alarms == []
     assert recall >= 0.95
     assert missed == MISSED
+
+
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_templates_are_found_whatever_is_put_into_them(seed: int) -> None:
+    """The development set with other secrets than those the rules were mended on; what is harmless stays."""
+    kept = [
+        (case.template, secret)
+        for case in redaction_cases.secrets("development", seed)
+        for clean in (redact(case.text).text,)
+        for secret in case.secrets
+        if redaction_cases.survives(secret, clean)
+    ]
+    changed = [each.text for each in redaction_cases.harmless("development", seed) if redact(each.text).findings]
+    assert changed == []
+    assert len(kept) <= 0.03 * len(redaction_cases.templates("development_secrets.txt")), kept
+
+
+def test_the_sets_of_the_benchmark_are_large_and_made_of_templates() -> None:
+    """Nobody's rules are tuned on the held-out set, so nothing is asserted of what is found in it."""
+    for name in ("development", "held_out"):
+        assert sum(len(case.secrets) for case in redaction_cases.secrets(name)) >= 150
+        assert redaction_cases.secrets(name, 1) != redaction_cases.secrets(name, 2)
+        assert redaction_cases.secrets(name, 1) == redaction_cases.secrets(name, 1)
+        assert all(case.secrets for case in redaction_cases.secrets(name))
+    assert len(redaction_cases.harmless("held_out")) >= 300
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("curl -u svc:hunter2 https://x", "curl -u svc:[redacted: password] https://x"),
+        ('["curl", "-u", "svc:hunter2", url]', '["curl", "-u", "svc:[redacted: password]", url]'),
+        ("openssl rsa -passin pass:otter7 -out a", "openssl rsa -passin pass:[redacted: password] -out a"),
+        ("smbclient -U ada%otter7! //x/y", "smbclient -U ada%[redacted: password] //x/y"),
+        ("tool -u ada -p otter77 run", "tool -u ada -p [redacted: password] run"),
+        ("docker run -u ada -p 8080:80 x", "docker run -u ada -p 8080:80 x"),
+        ("mysql -u root -p app2 < a", "mysql -u root -p app2 < a"),
+        ("requests.get(u, auth=('ada', 'otter'))", "requests.get(u, auth=('ada', '[redacted: password]'))"),
+        ("requests.get(u, auth=(name, word))", "requests.get(u, auth=(name, word))"),
+        ("jwt.sign({ id: 1 }, 'otter-77x')", "jwt.sign({ id: 1 }, '[redacted: secret]')"),
+        ("CREATE USER a IDENTIFIED BY 'otter';", "CREATE USER a IDENTIFIED BY '[redacted: password]';"),
+        ("a header identified by 'name'", "a header identified by 'name'"),
+        (
+            "INSERT INTO u (a, password) VALUES ('x', 'otter')",
+            "INSERT INTO u (a, password) VALUES ('x', '[redacted: password]')",
+        ),
+        ("the login is admin:hunter2, ok", "the login is admin:[redacted: password], ok"),
+        ("test/account.sh:23:echo", "test/account.sh:23:echo"),
+        ("the password for the VPN is hunter2.", "the password for the VPN is [redacted: password]."),
+        ("password from otter77! to raven88!", "password from [redacted: password]! to [redacted: password]"),
+        ("PASSWORD=${PASSWORD:-otter77}", "PASSWORD=${PASSWORD:-[redacted: password]"),
+        ("user: ada\npassword: otter\n", "user: ada\npassword: otter\n"),
+        ("user: ada\npassword: otterden\n", "user: ada\npassword: [redacted: password]\n"),
+        ("token: ghp_" + "x" * 36, "token: ghp_" + "x" * 36),
+    ],
+)
+def test_a_place_says_what_is_a_secret(text: str, clean: str) -> None:
+    """The same word goes in one place and stays in another."""
+    assert redact(text).text == clean
+
+
+@pytest.mark.parametrize(
+    ("text", "sort"),
+    [
+        ("4111 1111 1111 1111", "card number"),
+        ("4111111111111111", "card number"),
+        ("3782 822463 10005", "card number"),
+        ("4111 1111 1111 1112", ""),
+        ("0.4111111111111111", ""),
+        ("1712345678901234", ""),
+        ("542F 5430 5431 5432 5433", ""),
+        ("DE89 3704 0044 0532 0130 00", "bank account"),
+        ("GB29NWBK60161331926819", "bank account"),
+        ("GB29 NWBK 6016 1331 9268 19", "bank account"),
+        ("DE89370400440532013001", ""),
+        ("FB27 CF2D 2160 94DF", ""),
+        ("536-22-1234", "social security number"),
+        ("SSN: 536221234", "social security number"),
+        ("666-22-1234", ""),
+        ("PROJ-536-22-1234", ""),
+        ("+49 30 1234 5678", "phone number"),
+        ("+14155550123", ""),  # a line that a diff adds
+        ("tel:+14155550123", "phone number"),
+        ("(212) 555-0143", "phone number"),
+        ("212-555-0143", "phone number"),
+        ("212.555.0143", ""),
+        ("phone: 212.555.0143", "phone number"),
+        ("call 030 1234567", "phone number"),
+        ("pid 030 1234567", ""),
+        ("Decimal('+35236450.6')", ""),
+        ("+1700000000 rows", ""),
+    ],
+)
+def test_numbers_of_persons_are_told_from_other_numbers(text: str, sort: str) -> None:
+    """By check digits and by form; agents write many long numbers."""
+    assert {finding.sort for finding in redact(text).findings} == ({sort} if sort else set())
+
+
+def test_a_private_key_in_base_64_is_told_from_a_certificate() -> None:
+    """Both begin with the same fourteen characters."""
+    key, certificate = (
+        base64.b64encode(block(kind, fake_lines(kind, 3)).encode()).decode()
+        for kind in ("RSA PRIVATE" + " KEY", "CERTIFICATE")
+    )
+    text = f"client-certificate-data: {certificate}\nclient-key-data: {key}\n"
+    assert redact(text).text == f"client-certificate-data: {certificate}\nclient-key-data: [redacted: private key]\n"
 
 
 @pytest.mark.parametrize("example", [pytest.param(each, id=each.group) for each in SECRETS if each.group not in MISSED])
