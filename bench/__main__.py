@@ -18,11 +18,13 @@ from bench import (
     converge,
     correct,
     harvest,
+    hostile,
     machine,
     merge,
     pages,
     recall,
     recall_given,
+    redaction,
     render,
     session_start,
     start,
@@ -47,6 +49,10 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
     "converge": (
         lambda work, given: converge.run(work, given.seeds, given.peer_seconds),
         "live replication, beside pycrdt-websocket and git; a thousand simulated nodes",
+    ),
+    "hostile": (
+        lambda work, _: hostile.run(work),
+        "memory and write latency of an honest node under attack by a member, beside a quiet mesh",
     ),
     "wire": (lambda work, given: wire.run(work, given.idle), "bytes on the wire, beside pycrdt-websocket and git"),
     "bootstrap": (
@@ -76,6 +82,10 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
     "harvest": (
         lambda _, __: harvest.run(),
         "what is found in labelled sessions: precision and recall by kind and flavour, of a set beside the checkout, or --root and --labels",
+    ),
+    "redaction": (
+        lambda work, _: redaction.run(work),
+        "secrets that go and harmless texts that are changed, on a set nobody tuned the rules on, beside detect-secrets",
     ),
     "capture": (
         lambda work, given: capture.run(work, given.sessions, given.sampler, given.scale),

@@ -12,16 +12,22 @@ from clan_learnings.records import CATEGORIES, PATTERNS, SUPERSESSIONS, WORD_CHA
 from clan_learnings.settings import (
     CATEGORY,
     HOT_AT,
+    HOT_NODES,
     LEAST_HOT,
     MOST_HOT,
+    MOST_NODES,
     RECALL_WEIGHT,
     USUAL_HOT,
+    USUAL_NODES,
     USUAL_WEIGHT,
     is_category,
+    require_admin,
 )
 from clan_learnings.settings import KEY as SETTINGS
+from clan_learnings.witnesses import seal_of
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.errors import UsageError
+from mesh.core.moderation import GUARDED, MODERATION, OPEN
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -111,7 +117,7 @@ def _end(memory: Memory, names: frozenset[str]) -> tuple[str, bool]:
     name, seen = min(names), set()
     while name not in seen:
         seen.add(name)
-        said = memory.reader.register(KEY + name, "alias_of")
+        said = memory.patterns.aliases.get(name)
         if said is None or type(said.value) is not str or said.value == name:
             return name, True
         name = said.value
@@ -129,13 +135,11 @@ def draft_unalias(memory: Memory, slug: str) -> list[Draft]:
         slug = close[0] if close else slug
     if len(names) == 1:
         raise UsageError(f"{slug} has no other names", "see which have: mesh pattern list")
-    said = memory.reader.assigned("alias_of")
+    said = memory.patterns.aliases
     drafts: list[Draft] = [
         Assignment(KEY + name, "alias_of", None)
         for name in sorted(names)
-        if (register := said.get(KEY + name)) is not None
-        and type(register.value) is str
-        and slug in (name, register.value)
+        if (register := said.get(name)) is not None and type(register.value) is str and slug in (name, register.value)
     ]
     return drafts
 
@@ -156,6 +160,25 @@ def draft_restoration(memory: Memory, slug: str) -> list[Draft]:
     if not drafts:
         raise UsageError(f"{standing.slug} is not archived", f"see it: mesh pattern show {standing.slug}")
     return drafts
+
+
+def draft_approval(memory: Memory, slug: str, *, undo: bool = False) -> tuple[list[Draft], dict[str, Any]]:
+    """An admin lets a pattern be HOT in the words that stand for it now, though one machine alone has needed it. Says the words, too."""
+    agreed = memory.patterns.agreed
+    standing = agreed.find(slug)
+    again = f"mesh pattern approve {standing.slug}{' --undo' if undo else ''}"
+    require_admin(memory.reader.members(), memory.reader.own or b"", again)
+    if undo:
+        said = [name for name in sorted(standing.names) if agreed.approval((name,)) is not None]
+        if not said:
+            raise UsageError(f"{standing.slug} is not approved", f"see it: mesh pattern show {standing.slug}")
+        return [Assignment(KEY + name, "approved", None) for name in said], {"pattern": standing.slug}
+    words = memory.words(standing) if standing.corrections else None
+    if words is None:
+        raise UsageError(f"nothing of {standing.slug} is shown here", f"see it: mesh pattern show {standing.slug}")
+    _, rule, wrong = words
+    drafts: list[Draft] = [Assignment(KEY + standing.slug, "approved", seal_of(rule, wrong))]
+    return drafts, {"pattern": standing.slug, "rule": rule, "wrong": wrong}
 
 
 def draft_wording(
@@ -188,6 +211,16 @@ def draft_hot_at(text: str) -> list[Draft]:
     return [Assignment(SETTINGS, HOT_AT, int(text))]
 
 
+def draft_hot_nodes(text: str) -> list[Draft]:
+    """Of how many machines these sessions must be, in a mesh of three or more."""
+    if not (text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= MOST_NODES):
+        raise UsageError(
+            f"{text!r} is no number of machines",
+            f"from 1 to {MOST_NODES}, like: mesh settings hot-nodes {USUAL_NODES}",
+        )
+    return [Assignment(SETTINGS, HOT_NODES, int(text))]
+
+
 def draft_recall_weight(text: str) -> list[Draft]:
     """What meaning counts beside words in a search, in the whole mesh."""
     try:
@@ -200,6 +233,13 @@ def draft_recall_weight(text: str) -> list[Draft]:
             f"from 0 (words alone) to 1 (meaning alone): mesh settings recall-weight {USUAL_WEIGHT}",
         )
     return [Assignment(SETTINGS, RECALL_WEIGHT, weight)]
+
+
+def draft_moderation(text: str) -> list[Draft]:
+    """Whether anybody may change what others recorded, or needs somebody who agrees."""
+    if text not in (OPEN, GUARDED):
+        raise UsageError(f"{text!r} is no way to moderate", f"{OPEN} or {GUARDED}: mesh settings moderation {GUARDED}")
+    return [Assignment(SETTINGS, MODERATION, text)]
 
 
 def draft_category(memory: Memory, name: str, *, remove: bool = False) -> list[Draft]:

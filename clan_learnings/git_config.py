@@ -25,10 +25,11 @@ class _Broken(Exception):
     """Git would refuse the file at this point."""
 
 
-def read_text(path: str, limit: int = FILE_BYTES) -> str | None:
+def read_text(path: str, limit: int = FILE_BYTES, *, follows_links: bool = True) -> str | None:
     """A plain file's text; None if it is anything else. A pipe or a device must not keep a command waiting."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(path, flags if follows_links else flags | os.O_NOFOLLOW)
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return None
     try:

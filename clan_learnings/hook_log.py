@@ -24,7 +24,7 @@ def log(home: str, event: str, problems: Sequence[str], environ: Mapping[str, st
     from clan_learnings.redaction import redact
 
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    text = "".join(f"{now} {event}: {_line(redact(problem).text)}\n" for problem in problems)
+    text = "".join(f"{now} {_line(event)}: {_line(redact(problem).text)}\n" for problem in problems)
     if home and os.path.isdir(home) and _written(os.path.join(home, NAME), text):
         return
     for folder in spool.own_folders(environ):
@@ -33,7 +33,9 @@ def log(home: str, event: str, problems: Sequence[str], environ: Mapping[str, st
 
 
 def _line(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text[:_LINE_CHARS])
+    from mesh.core.display import harmless_line
+
+    return harmless_line(text[:_LINE_CHARS])
 
 
 def _written(path: str, text: str) -> bool:

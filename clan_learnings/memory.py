@@ -1,6 +1,7 @@
 """What the clan knows, as it is read: HOT, WARM and BANK for a repository, the tier of a record. One snapshot; writes nothing.
 
-Everything here is a function of merged state and mesh time, but for what this node has muted, which only hides.
+Everything here is a function of merged state and mesh time, but for what this node has muted, which only hides. A memory that is
+bound to a repository tells nothing of records that name another one, whichever way it is asked: they might as well not be there.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from itertools import islice
 
 from clan_learnings import tiers
 from clan_learnings.accesses import accesses, lately
-from clan_learnings.patterns import Patterns, Standing
-from clan_learnings.records import CORRECTIONS, LOGS, PATTERNS, Note
+from clan_learnings.patterns import IS_HOT, UNWITNESSED, Patterns, Standing
+from clan_learnings.records import CORRECTIONS, KINDS, LOGS, PATTERNS, Note
 from clan_learnings.settings import KEY as SETTINGS
 from clan_learnings.settings import Settings
 from clan_learnings.warm import Warm
+from clan_learnings.witnesses import Witnesses, elected
 from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -28,7 +30,7 @@ _BANK_LOOK = 100  # newest records of a repository that are weighed for a contex
 
 
 class HotItem:
-    """A HOT pattern, as it is shown: its rule, and the newest correction that stands for it."""
+    """A HOT pattern, as it is shown: its rule, and the correction that stands for it."""
 
     __slots__ = ("last_ms", "nodes", "note", "repo", "repos", "rule", "sessions", "slug", "wrong")
 
@@ -64,19 +66,48 @@ class HotItem:
 class Memory:
     """Reads one snapshot of a notebook: the caller opens a transaction around it if it wants one."""
 
-    def __init__(self, reader: Reader, *, muted: frozenset[str] = frozenset(), finder: Finder | None = None) -> None:
-        """`muted`: whole text ids of records and nodes, and slugs, that are hidden here. `finder`: what searches, if not the database."""
+    def __init__(
+        self,
+        reader: Reader,
+        *,
+        muted: frozenset[str] = frozenset(),
+        finder: Finder | None = None,
+        bound: str | None = None,
+    ) -> None:
+        """`muted`: whole text ids of records and nodes, and slugs, that are hidden here. `finder`: what searches, if not the database.
+
+        `bound`: the only repository of which anything is told, beside what names none.
+        """
         self.reader = reader
+        self.bound = bound
         self.settings = Settings(reader.fields(SETTINGS))
-        self.patterns = Patterns(reader, self.settings)
+        self.witnesses = Witnesses(reader.members(), self.settings.hot_nodes)
+        self.patterns = Patterns(reader, self.settings, self.witnesses, bound=bound)
+        if self.witnesses.are_needed:
+            self.patterns.agreed = Patterns(reader, self.settings, self.witnesses, bound=bound, by_agreement=True)
         self.now_ms: int = reader.mesh_ms()
         self._muted = muted
         self._finder = finder
         self._warm = Warm(self)
+        self._tallies: list[Tally] | None = None  # of the patterns that were needed often enough
         self._ended: dict[str, bool] = {}
         self._names: dict[bytes, str] | None = None
         self._edited: list[tuple[bytes, str]] | None = None
         self._months: list[str] | None = None  # in which being opened counts
+
+    def bound_to(self, repo: str) -> Memory:
+        """The same snapshot, of which nothing is told that names another repository."""
+        return Memory(self.reader, muted=self._muted, finder=self._finder, bound=repo)
+
+    def resolve(self, text: str) -> bytes:
+        """The tag that an id, or the beginning of one, stands for, among all that may be seen here."""
+        if self.bound is None:
+            return self.reader.resolve(text)
+        return self.reader.resolve(text, lambda tag: self.note(tag) is not None)
+
+    def sees(self, log: str, repo: str) -> bool:
+        """Whether a record of a log and a repository may be told of at all. What is no record of ours names no repository."""
+        return self.bound is None or (log in KINDS and repo in ("", self.bound))
 
     @property
     def finder(self) -> Finder:
@@ -91,78 +122,135 @@ class Memory:
 
     def hot(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
         """The HOT patterns of a scope, those of most sessions first. None: of all repositories."""
-        items: list[HotItem] = []
-        for found in self._hot(repo):
-            item = self._of_standing(found) if isinstance(found, Standing) else self._of_tally(found)
-            if item is not None:
-                items.append(item)
-                if len(items) == limit:
-                    break
-        return items
+        items = (self._item(found) for found in self._standing_so(IS_HOT, repo))
+        return list(islice((item for item in items if item is not None), limit))
 
     def count_hot(self, repo: str | None) -> int:
-        """How many there are, without a look at a single record; also those that are muted here."""
-        return sum(1 for _ in self._hot(repo))
+        """How many there are, without a look at a single record unless it is bound; also those that are muted here."""
+        return sum(1 for _ in self._standing_so(IS_HOT, repo))
 
-    def _hot(self, repo: str | None) -> Iterator[Standing | Tally]:
+    def unwitnessed(self, repo: str | None) -> Iterator[Standing | Tally]:
+        """The patterns of a scope that were needed often enough, by too few machines, and that nobody has approved."""
+        return self._standing_so(UNWITNESSED, repo) if self.witnesses.are_needed else iter(())
+
+    def seen_here(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
+        """Of these what this very node has seen often enough by itself, in its own words: it is told here, and nowhere else."""
+        items = (
+            self._seen_here(found.slug)
+            for found in self.unwitnessed(repo)
+            if isinstance(found, Standing) or self.reader.own in found.authors
+        )
+        return list(islice((item for item in items if item is not None), limit))
+
+    def _seen_here(self, slug: str) -> HotItem | None:
+        standing = self.patterns.agreed.standing(slug)
+        own = [] if standing is None else [note for note in standing.counted if note.node == self.reader.own]
+        sessions = len({note.session for note in own})
+        note = self._newest_shown(own)
+        if standing is None or note is None or sessions < self.settings.hot_at:
+            return None
+        said = self.reader.said_in([note.tag], ("right", "wrong"))
+        right, wrong = (
+            next((one.value for one in said.get((note.tag, field), ()) if one.node == note.node), note.word(field))
+            for field in ("right", "wrong")
+        )
+        return HotItem(
+            standing.slug,
+            note,
+            right if type(right) is str else "",
+            wrong if type(wrong) is str else "",
+            sessions=sessions,
+            nodes=1,
+            repos=standing.repos,
+            repo=standing.scope,
+            last_ms=note.at_ms,
+        )
+
+    def _standing_so(self, state: int, repo: str | None) -> Iterator[Standing | Tally]:
         """Two streams in one order: patterns whose tally says it all, and the few that have to be looked at."""
         from heapq import merge  # a search does without
 
-        special = self.patterns.special()
-        exact = sorted(self.patterns.hot_special(), key=_rank)
+        agreed = self.patterns.agreed
+        special = agreed.special()
+        exact = sorted(agreed.special_in(state), key=_rank)
         plain = (
-            tally
-            for tally in self.reader.tallies(self.settings.hot_at, CORRECTIONS)
-            if tally.slug not in special and self.patterns.is_hot_name(tally.slug)
+            tally for tally in self._often() if tally.slug not in special and agreed.state(tally.slug, tally) == state
         )
         streams: list[Iterable[Standing | Tally]] = [plain, exact]
         for found in merge(*streams, key=_rank):
             if repo is None or self._scope(found) in ("", repo):
                 yield found
 
+    def _often(self) -> list[Tally]:
+        if self._tallies is None:
+            self._tallies = self.reader.tallies(self.settings.hot_at, CORRECTIONS)
+        return self._tallies
+
     def _scope(self, found: Standing | Tally) -> str:
         """Where a pattern holds: in the one repository it was seen in, or everywhere (empty)."""
         if isinstance(found, Standing):
             return found.scope
-        is_local = len(found.repos) == 1 and not self.patterns.is_marked_global(found.slug)
+        is_local = len(found.repos) == 1 and not self.patterns.agreed.is_marked_global(found.slug)
         return found.repos[0] if is_local else ""
 
-    def _of_standing(self, standing: Standing) -> HotItem | None:
-        note = self._newest_shown(standing.corrections)
-        if note is None:
+    def _item(self, found: Standing | Tally) -> HotItem | None:
+        words = self.words(found)
+        if words is None:
             return None
-        rule = standing.rule
-        if self._muted:  # what is said in the name of all must not be the words of who is hidden
-            written = self._newest_shown(standing.records)
-            rule = self.patterns.rule_of(standing.slug) or _rule(written, note)
+        note, rule, wrong = words
         return HotItem(
-            standing.slug,
+            found.slug,
             note,
             rule,
-            note.word("wrong"),
-            sessions=standing.sessions,
-            nodes=standing.nodes,
-            repos=standing.repos,
-            repo=standing.scope,
-            last_ms=standing.last >> 16,
+            wrong,
+            sessions=found.sessions,
+            nodes=found.nodes,
+            repos=list(found.repos),
+            repo=self._scope(found),
+            last_ms=_last(found) >> 16,
         )
 
-    def _of_tally(self, tally: Tally) -> HotItem | None:
-        slug = tally.slug
-        note = self._example(slug, CORRECTIONS)
-        if note is None:
+    def words(self, found: Standing | Tally) -> tuple[Note, str, str] | None:
+        """What is said in the name of a pattern: a record to cite, the rule, what was wrong. None if all of it is hidden here."""
+        return self._agreed_words(found) if self.witnesses.are_needed else self._latest_words(found)
+
+    def _latest_words(self, found: Standing | Tally) -> tuple[Note, str, str] | None:
+        """Of the newest correction, but for a rule that somebody gave."""
+        if isinstance(found, Standing):
+            note = self._newest_shown(found.corrections)
+            if note is None:
+                return None
+            rule = found.rule
+            if self.has_muted:  # what is said in the name of all must not be the words of who is hidden
+                written = self._newest_shown(found.records)
+                rule = self.patterns.rule_of(found.slug) or _rule(written, note)
+        else:
+            note = self._example(found.slug, CORRECTIONS)
+            if note is None:
+                return None
+            rule = self.patterns.rule_of(found.slug) or _rule(self._example(found.slug, PATTERNS), note)
+        return note, rule, note.word("wrong")
+
+    def _agreed_words(self, found: Standing | Tally) -> tuple[Note, str, str] | None:
+        """What an admin approved, else what most witnesses say."""
+        agreed = self.patterns.agreed
+        names = sorted(found.names if isinstance(found, Standing) else (found.slug,))
+        entries = [entry for entry in agreed.spoken(names) if not self._is_hidden(entry)]
+        corrections = [entry for entry in entries if entry.log == CORRECTIONS]
+        if not corrections:
             return None
-        return HotItem(
-            slug,
-            note,
-            self.patterns.rule_of(slug) or _rule(self._example(slug, PATTERNS), note),
-            note.word("wrong"),
-            sessions=tally.sessions,
-            nodes=tally.nodes,
-            repos=list(tally.repos),
-            repo=self._scope(tally),
-            last_ms=tally.at >> 16,
-        )
+        ballot = agreed.ballot(names, entries)
+        if self._muted:
+            for votes in (ballot.rules, ballot.wrongs):
+                votes[:] = [vote for vote in votes if text_id(vote.node) not in self._muted]
+        approval = agreed.approval(names)
+        approved = None if approval is None else ballot.approved(approval.value)
+        rule, wrong = approved or (elected(ballot.rules, self.witnesses), elected(ballot.wrongs, self.witnesses))
+        cited = next((entry for entry in corrections if entry.record.get("right") == rule), corrections[0])
+        return self.read(cited), rule, wrong
+
+    def _is_hidden(self, entry: Entry) -> bool:
+        return self.has_muted and self.is_muted(Note(entry, self.patterns.agreed.edits(entry.tag)))
 
     def _example(self, slug: str, log: str) -> Note | None:
         """The newest record of a log that was written under a name and is not muted."""
@@ -174,9 +262,17 @@ class Memory:
 
     def weigh(self, slug: str) -> Standing | Tally | None:
         """How often, where and by whom a pattern was needed; None if nothing live is counted under it."""
-        if slug in self.patterns.special():
+        if self.bound is not None or slug in self.patterns.special():
             return self.patterns.standing(slug)
         return self.reader.tally(slug, CORRECTIONS)
+
+    def lacking(self, slug: str) -> int | None:
+        """How many witnesses a pattern has that would be HOT if it had enough; None if that is not what it lacks."""
+        agreed = self.patterns.agreed
+        if not self.witnesses.are_needed or agreed.state(slug) != UNWITNESSED:
+            return None
+        standing = agreed.standing(slug)
+        return 0 if standing is None else len(self.witnesses.among(note.node for note in standing.counted))
 
     def is_hot(self, slug: str) -> bool:
         """Whether a correction under this name is one of a HOT pattern."""
@@ -189,17 +285,25 @@ class Memory:
         return self._warm.notes(repo)
 
     def newest(
-        self, log: str | Sequence[str], repo: str | None, page: int, least: int = 0, pages: int | None = None
+        self,
+        log: str | Sequence[str],
+        repo: str | None,
+        page: int,
+        least: int = 0,
+        pages: int | None = None,
+        before: tuple[int, bytes] | None = None,
+        without: Sequence[bytes] = (),
     ) -> Iterator[Note]:
         """The records of a log, or of several, in a scope, newest first, read as they are asked for, a page at a time.
 
-        What was edited to be of another repository is there and not here. `least`: none with an earlier stamp.
+        What was edited to be of another repository is there and not here. `least`: none with an earlier stamp. `before`: those
+        behind this place. `without`: none of these nodes.
         """
         repos = None if repo is None else ("", repo)
-        before: tuple[int, bytes] | None = None
+        also = self.moved_into(repo)
         while page > 0 and pages != 0:
             pages = None if pages is None else pages - 1
-            entries = self.reader.newest(log, page, repos, before, least=least, also=self.moved_into(repo))
+            entries = self.reader.newest(log, page, repos, before, least=least, also=also, without=without)
             for note in self.read_all(entries):
                 if self.in_scope(note, repo):
                     yield note
@@ -259,7 +363,8 @@ class Memory:
     def note(self, tag: bytes) -> Note | None:
         """A live record."""
         entry = self.reader.entry(tag)
-        return None if entry is None else self.read(entry)
+        note = None if entry is None else self.read(entry)
+        return note if note is not None and self.sees(note.log, note.repo) else None
 
     def read(self, entry: Entry) -> Note:
         """A live record that was found, with its edits."""
@@ -280,10 +385,12 @@ class Memory:
     @property
     def has_muted(self) -> bool:
         """Whether anything is hidden here."""
-        return bool(self._muted)
+        return bool(self._muted) or self.bound is not None
 
     def is_muted(self, note: Note) -> bool:
-        """Whether this node does not want to see a record, its author or its pattern."""
+        """Whether this node does not want to see a record, its author or its pattern; or must not."""
+        if not self.sees(note.log, note.repo):
+            return True
         return bool(self._muted) and (
             text_id(note.tag) in self._muted
             or text_id(note.node) in self._muted
@@ -305,7 +412,7 @@ class Memory:
 
     def in_scope(self, note: Note, repo: str | None) -> bool:
         """Whether a record holds in a repository; None: all are."""
-        return repo is None or note.repo in ("", repo)
+        return (repo is None or note.repo in ("", repo)) and self.sees(note.log, note.repo)
 
     def moved_into(self, repo: str | None) -> list[bytes]:
         """The records that were edited to be of a repository, or to hold everywhere, wherever they were before."""
@@ -340,5 +447,8 @@ def _rule(written: Note | None, note: Note) -> str:
 
 def _rank(found: Standing | Tally) -> tuple[int, int, str]:
     """HOT in order: of most sessions, then of the newest correction."""
-    last = found.last if isinstance(found, Standing) else found.at
-    return -found.sessions, -last, found.slug
+    return -found.sessions, -_last(found), found.slug
+
+
+def _last(found: Standing | Tally) -> int:
+    return found.last if isinstance(found, Standing) else found.at

@@ -16,7 +16,7 @@ _BYTES = 1024 * 1024
 def read_muted(home: str) -> frozenset[str]:
     """Everything that is hidden here."""
     text = read_text(os.path.join(home, FILE), _BYTES)
-    return frozenset(line for line in (text or "").split("\n") if line)
+    return frozenset(_read(line) if "\\" in line else line for line in (text or "").split("\n") if line)
 
 
 def change_muted(home: str, *, add: str = "", remove: str = "") -> bool:
@@ -31,6 +31,16 @@ def change_muted(home: str, *, add: str = "", remove: str = "") -> bool:
         return True
     draft = f"{path}.{os.getpid()}"
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in sorted(after))
+        file.writelines(f"{_written(line)}\n" for line in sorted(after))
     os.rename(draft, path)
     return True
+
+
+def _written(name: str) -> str:
+    """In one line: the name of a pattern is whatever a member has called it."""
+    return name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def _read(line: str) -> str:
+    parts = [part.replace("\\n", "\n").replace("\\r", "\r") for part in line.split("\\\\")]
+    return "\\".join(parts)

@@ -149,6 +149,8 @@ def candidates(
     notes, cosines = near_notes(memory, sought.text, sought.words, Within(within or None, logs=(CORRECTIONS, PATTERNS)))
     for note in notes:
         is_near = not repo or note.repo in ("", repo)
+        if not memory.in_scope(note, None):
+            continue
         if note.pattern and note.pattern not in seen and (is_near or _is_global(memory, note.pattern)):
             found.setdefault(note.pattern, []).append(note)
     return [_candidate(memory, slug, kept, cosines) for slug, kept in list(found.items())[:_PATTERNS]]
@@ -176,9 +178,11 @@ def _is_global(memory: Memory, slug: str) -> bool:
 def named_pattern(memory: Memory, slug: str, why: str = "named by hand") -> Found:
     """A pattern that was named by hand; one that is not there yet is founded."""
     require_slug(slug)
-    if memory.reader.sessions(slug, CORRECTIONS) or memory.patterns.standing(slug) is not None:
+    is_counted = memory.bound is None and memory.reader.sessions(slug, CORRECTIONS)
+    if is_counted or memory.patterns.standing(slug) is not None:
         return Found(slug, 1.0, why, founded=False)
-    return Found(slug, 1.0, why, founded=True, similar=memory.reader.names_like(slug, _SIMILAR))
+    similar = [name for name in memory.reader.names_like(slug, _SIMILAR) if memory.patterns.is_told(name)]
+    return Found(slug, 1.0, why, founded=True, similar=similar)
 
 
 def require_slug(slug: str) -> str:

@@ -5,24 +5,30 @@ A pattern is nothing that is stored: it is what corrections, pattern records, al
 
 from __future__ import annotations
 
+from clan_learnings.agreement import KEY as KEY  # noqa: PLC0414 (whoever writes registers of patterns looks for it here)
+from clan_learnings.agreement import Agreed, of_patterns
 from clan_learnings.names import Names, Successions, is_slug
 from clan_learnings.records import CORRECTIONS, OLD_NEWS_MS, PATTERNS, SUPERSESSIONS, Note
 from clan_learnings.tiers import is_hot
+from clan_learnings.witnesses import EACH, Ballot, is_seal
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import named_digest
 from mesh.core.limits import TEXT_CHARS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
+    from clan_learnings.rights import Rights
     from clan_learnings.settings import Settings
-    from mesh.store.reading import Assigned, Reader
+    from clan_learnings.witnesses import Witnesses
+    from mesh.store.reading import Assigned, Entry, Reader, Tally
 
-KEY = "pattern:"  # before a slug: the key of its registers
 _LOGGED, _PURPOSE = "logged:", b"clan-mesh logged"  # before a hash of a slug: the key of its counter
 _SUPERSESSIONS = 10_000  # the newest so many are looked at
 _SHOWN = 10
+NOT_HOT, UNWITNESSED, IS_HOT = range(3)  # how a pattern stands: needed often enough, and by enough machines
 _SLACK_MS = 86_400_000  # mesh time may lag behind the clock of who writes
 
 
@@ -36,6 +42,7 @@ class Standing:
 
     __slots__ = (
         "archived",
+        "archived_at",
         "corrections",
         "further",
         "is_global",
@@ -58,6 +65,7 @@ class Standing:
         self.records = records  # the pattern records, oldest first
         self.superseded_by = superseded_by
         self.archived = ""
+        self.archived_at = -1
         self.further: int | None = None  # sessions that came to it after it was archived; None if it was not
         self.is_global = False
         self.logged = 0
@@ -77,6 +85,14 @@ class Standing:
         return len({note.node for note in self.corrections})
 
     @property
+    def counted(self) -> list[Note]:
+        """The corrections that may make it HOT: if it was archived, those of further sessions."""
+        if self.further is None:
+            return self.corrections
+        before = _sessions(note for note in self.corrections if note.stamp <= self.archived_at)
+        return [note for note in self.corrections if _session(note) not in before]
+
+    @property
     def repos(self) -> list[str]:
         """In which repositories it was seen; an empty name means everywhere."""
         return sorted({_repo(note) for note in self.corrections or self.records})
@@ -94,31 +110,46 @@ class Standing:
 
 
 class Patterns:
-    """Reads the patterns of one snapshot of a notebook."""
+    """Reads the patterns of one snapshot of a notebook. `bound`: as if what is told in another repository were not there."""
 
-    def __init__(self, reader: Reader, settings: Settings) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        settings: Settings,
+        witnesses: Witnesses,
+        *,
+        bound: str | None = None,
+        by_agreement: bool = False,
+    ) -> None:
+        """`by_agreement`: as HOT has them where one node's word is not enough."""
         self._reader = reader
         self._settings = settings
-        aliases = _of_patterns(reader.assigned("alias_of"))
-        self._names = Names((slug, said.value) for slug, said in aliases.items() if is_slug(said.value))
-        self._archived = _of_patterns(reader.assigned("archived"))
-        self._global = {slug for slug, said in _of_patterns(reader.assigned("global")).items() if said.value is True}
-        self._rules = _of_patterns(reader.assigned("rule"))
-        self._topics = _of_patterns(reader.assigned("topic"))
+        self._bound = bound
+        self._witnesses = witnesses
+        self._agreement = Agreed(reader, settings, witnesses) if by_agreement else None
+        self.agreed = self  # those that decide what is HOT
+        self._moves = _latest_moves(reader) if self._agreement is None else self._agreement.moves()
         self._moved_to: dict[str, list[bytes]] = {}
-        self._moved: set[bytes] = set()
-        for tag, said in reader.assigned("pattern").items():
-            if isinstance(tag, bytes):  # to what is no name: then it counts nowhere
-                self._moved.add(tag)
-                if is_slug(said.value):
-                    self._moved_to.setdefault(said.value, []).append(tag)
+        for tag, slug in self._moves.items():
+            if slug is not None:  # to what is no name: then it counts nowhere
+                self._moved_to.setdefault(slug, []).append(tag)
+        self.rights = _rights(reader, self._moved_to) if settings.is_guarded else None
+        self._said: dict[str, dict[str, Assigned]] = {}
+        self._names = Names(())
+        if self._agreement is None:
+            self.aliases = self.counted("alias_of")  # a name's own word decides which names stand for one
+            self._names = Names((slug, said.value) for slug, said in self.aliases.items() if is_slug(said.value))
+        else:
+            self._names = Names(self._agreement.aliases())
+        self._archived = self.counted("archived")
         # Slugs that something was moved away from, or whose repository is not the one that their tally says.
-        edited = {tag for tag in reader.assigned("repo") if isinstance(tag, bytes)} | self._moved
+        edited = {*self._placed(), *self._moves}
         self._left = reader.named_by(edited) if edited else set()
+        self._approved: dict[str, Assigned] | None = None
         self._superseded: dict[str, list[str]] | None = None
         self._fresh: int | None = None
-        self._hot: dict[str, bool] = {}
-        self._hot_groups: list[Standing] | None = None
+        self._states: dict[str, int] = {}
+        self._groups: list[tuple[Standing, int]] | None = None
 
     def names(self, slug: str) -> frozenset[str]:
         """All names of the pattern that has this one."""
@@ -126,34 +157,56 @@ class Patterns:
 
     def is_marked_global(self, slug: str) -> bool:
         """Whether somebody said that it holds everywhere."""
-        return slug in self._global
+        if self._agreement is not None:
+            return self._agreement.is_global(slug)
+        said = self._of("global").get(slug)
+        return said is not None and said.value is True
 
     def rule_of(self, slug: str) -> str:
         """The rule somebody gave the pattern, under any of its names; empty if it has only what its records say."""
-        return self._latest(self._rules, self.names(slug))
+        names = self.names(slug)
+        return self._latest("rule", names) if self._sees_all(names) else ""
+
+    def edits(self, tag: bytes) -> Mapping[str, Any]:
+        """What was edited of a record, as far as it holds."""
+        return self._reader.fields(tag) if self._agreement is None else self._agreement.fields(tag)
+
+    def _placed(self) -> Iterable[bytes]:
+        """The records whose repository was edited."""
+        if self._agreement is not None:
+            return self._agreement.repos()
+        return [tag for tag in self._reader.assigned("repo") if isinstance(tag, bytes)]
+
+    def topic_of(self, slug: str) -> str:
+        """What somebody said the pattern is about, under any of its names; empty if nobody did."""
+        names = self.names(slug)
+        return self._latest("topic", names) if self._sees_all(names) else ""
 
     def special(self) -> set[str]:
-        """The names whose count is not simply that of the records written under them."""
-        return {*self._names, *self._moved_to, *self._left}
+        """The names whose count is not simply that of the records written under them; who sees but some sees no such count."""
+        found = {*self._names, *self._moved_to, *self._left}
+        if self._bound is not None:
+            found.update(tally.slug for tally in self._reader.tallies(self._settings.hot_at, CORRECTIONS))
+        return found
 
-    def hot_special(self) -> list[Standing]:
-        """Those patterns of these names that are HOT, each once."""
-        if self._hot_groups is None:
-            self._hot_groups = []
+    def special_in(self, state: int) -> list[Standing]:
+        """Those patterns of these names that stand so, each once."""
+        if self._groups is None:
+            self._groups = []
             done: set[str] = set()
             for slug in sorted(self.special()):
                 if slug not in done:
                     done |= self.names(slug)
                     standing = self.standing(slug) if self._may_be_hot(slug) else None
-                    if standing is not None and self.is_hot(standing):
-                        self._hot_groups.append(standing)
-        return self._hot_groups
+                    if standing is not None:
+                        self._groups.append((standing, self._state_of(standing)))
+        return [standing for standing, found in self._groups if found == state]
 
-    def _is_hot_special(self, slug: str) -> bool:
-        if self._hot_groups is not None:
-            return any(slug in standing.names for standing in self._hot_groups)
+    def _state_special(self, slug: str) -> int:
+        if self._groups is not None:
+            return next((state for standing, state in self._groups if slug in standing.names), NOT_HOT)
         standing = self.standing(slug) if self._may_be_hot(slug) else None
-        return standing is not None and self.is_hot(standing)
+        return NOT_HOT if standing is None else self._state_of(standing)
 
     def _may_be_hot(self, slug: str) -> bool:
         """Whether there is enough to count, if all of it counts: most that was joined or moved once is not looked at for it."""
@@ -175,19 +228,25 @@ class Patterns:
             (corrections if note.log == CORRECTIONS else records).append(note)
         if not corrections and not records:
             return None
+        is_whole = self._sees_all(names)
+        told = names if is_whole else _said_under([*corrections, *records])
         eldest = min([*corrections, *records], key=lambda note: (note.stamp, note.tag))
         own = eldest.pattern if eldest.pattern in names else min(names)
-        made = Standing(own, names, corrections, records, self.superseded_by(names))
-        made.is_global = any(name in self._global for name in names)
-        made.logged = sum(self._reader.total(counter(name)) for name in sorted(names))
-        made.rule = self._latest(self._rules, names) or made.rule
-        made.topic = self._latest(self._topics, names) or made.topic
+        made = Standing(own, told, corrections, records, self.superseded_by(names))
+        made.is_global = any(map(self.is_marked_global, names))
+        if is_whole:
+            made.logged = sum(self._reader.total(counter(name)) for name in sorted(names))
+            made.rule = self._latest("rule", names) or made.rule
+            made.topic = self._latest("topic", names) or made.topic
+        else:
+            made.logged = len(corrections)
         ended = [said for name in sorted(names) if (said := self._archived.get(name)) is not None and said.value]
         if ended:
             last = max(ended, key=lambda said: said.at)
-            made.archived = last.value if type(last.value) is str else "archived"
-            before = _sessions(note for note in corrections if note.stamp <= last.at)
-            made.further = len(_sessions(corrections) - before)
+            made.archived = last.value if type(last.value) is str and is_whole else "archived"
+            made.archived_at = last.at
+            made.further = 0
+            made.further = len(_sessions(made.counted))
         return made
 
     def eldest(self, slug: str) -> Note | None:
@@ -197,23 +256,94 @@ class Patterns:
 
     def is_hot(self, standing: Standing) -> bool:
         """Whether it is to be in every context of its scope."""
-        return is_hot(
-            standing.sessions, standing.further, self._settings.hot_at, superseded=bool(standing.superseded_by)
-        ) and not self._are_old_news(standing.corrections)
+        return any(map(self.is_hot_name, standing.names))
 
     def is_hot_name(self, slug: str) -> bool:
-        """The same by a name. Most patterns are decided by their tally, without a look at their records."""
-        known = self._hot.get(slug)
+        """The same by a name."""
+        return self.agreed.state(slug) == IS_HOT
+
+    def state(self, slug: str, tally: Tally | None = None) -> int:
+        """How a pattern stands. Most are decided by their tally, without a look at their records. `tally`: if it is at hand."""
+        known = self._states.get(slug)
         if known is None:
             if not is_slug(slug):
-                known = False
+                known = NOT_HOT
             elif self._is_special(slug):
-                known = self._is_hot_special(slug)
+                known = self._state_special(slug)
             else:
-                enough = self._reader.sessions(slug, CORRECTIONS, self._archived_at(slug)) >= self._settings.hot_at
-                known = enough and not self.superseded_by((slug,)) and not self._is_old_news(slug)
-            self._hot[slug] = known
+                known = self._state_plain(slug, tally)
+            self._states[slug] = known
         return known
+
+    def _state_plain(self, slug: str, tally: Tally | None) -> int:
+        after = self._archived_at(slug)
+        enough = self._reader.sessions(slug, CORRECTIONS, after) >= self._settings.hot_at
+        if not enough or self.superseded_by((slug,)) or self._is_old_news(slug):
+            return NOT_HOT
+        if not self._witnesses.are_needed:
+            return IS_HOT
+        if after >= 0:  # seldom: who needed it since is in its records
+            standing = self.standing(slug)
+            return NOT_HOT if standing is None else self._state_of(standing)
+        tally = tally or self._reader.tally(slug, CORRECTIONS)
+        return self._witnessed((slug,), () if tally is None else tally.authors, after)
+
+    def _state_of(self, standing: Standing) -> int:
+        enough = is_hot(
+            standing.sessions, standing.further, self._settings.hot_at, superseded=bool(standing.superseded_by)
+        )
+        if not enough or self._are_old_news(standing.corrections):
+            return NOT_HOT
+        return self._witnessed(standing.names, [note.node for note in standing.counted], standing.archived_at)
+
+    def _witnessed(self, names: Iterable[str], nodes: Iterable[bytes], after: int) -> int:
+        """Whether what was needed often enough has its witnesses, or was approved, both after it was archived."""
+        if not self._witnesses.are_needed or len(self._witnesses.among(nodes)) >= self._witnesses.needed:
+            return IS_HOT
+        return IS_HOT if self._approved_words([*names], after) is not None else UNWITNESSED
+
+    def approval(self, names: Iterable[str]) -> Assigned | None:
+        """The words that an admin has approved for a pattern: as the admin has it that spoke last."""
+        if self._approved is None:
+            admins = self._witnesses.admins
+            said = of_patterns(self._reader.said("approved"))
+            last = {
+                slug: max(own, key=lambda one: one.at)
+                for slug, words in said.items()
+                if (own := [one for one in words if one.node in admins])
+            }
+            self._approved = last
+        found = [self._approved[name] for name in sorted(names) if name in self._approved]
+        latest = max(found, key=lambda one: one.at, default=None)
+        return latest if latest is not None and is_seal(latest.value) else None
+
+    def _approved_words(self, names: list[str], after: int) -> tuple[str, str] | None:
+        said = self.approval(names)
+        return None if said is None or said.at <= after else self.ballot(names, self.spoken(names)).approved(said.value)
+
+    def ballot(self, names: Iterable[str], entries: list[Entry]) -> Ballot:
+        """What was said in the name of a pattern, in these records, in edits of them, and as its rule."""
+        edits = self._reader.said_in([entry.tag for entry in entries], ("right", "rule", "wrong"))
+        names = sorted(names)
+        rules = [said for name in names for said in self._reader.said_of(KEY + name, "rule")]
+        rules = rules if self._sees_all(names) else []
+        return Ballot(entries, edits, rules, self._witnesses.admins)
+
+    def spoken(self, names: Iterable[str]) -> list[Entry]:
+        """The records whose words stand for a pattern, oldest first: of each node the oldest so many in each log."""
+        entries = [entry for name in names for entry in self._reader.words_of_pattern(name, EACH)]
+        kept = {entry.tag: entry for entry in entries if entry.tag not in self._moves}
+        for tag in [tag for name in names for tag in self._moved_to.get(name, ())]:
+            entry = self._reader.entry(tag)
+            if entry is not None and "pattern" in entry.record:
+                kept[tag] = entry
+        counts: dict[tuple[bytes, str], int] = {}
+        found = []
+        for entry in sorted(kept.values(), key=lambda entry: (entry.at, entry.tag)):
+            place = counts[entry.node, entry.log] = counts.get((entry.node, entry.log), 0) + 1
+            if entry.log in (CORRECTIONS, PATTERNS) and place <= EACH:
+                found.append(entry)
+        return found if self._bound is None else [entry for entry in found if self._sees(self._read(entry))]
 
     def further(self, slug: str) -> int | None:
         """How many sessions came to a pattern after it was archived; None if it was not. One that was counted before does not count again."""
@@ -224,7 +354,7 @@ class Patterns:
         return None if after < 0 else self._reader.sessions(slug, CORRECTIONS, after)
 
     def _is_special(self, slug: str) -> bool:
-        return slug in self._names or slug in self._moved_to or slug in self._left
+        return self._bound is not None or slug in self._names or slug in self._moved_to or slug in self._left
 
     def _archived_at(self, slug: str) -> int:
         """The stamp at which somebody archived this very name; -1 if nobody did."""
@@ -271,6 +401,7 @@ class Patterns:
         if standing is not None:
             return standing
         close = sorted({slug for slug in self.known() if slug.startswith(text)}) if text else []
+        close = [slug for slug in close if self.is_told(slug)]
         groups = {self.names(slug) for slug in close}
         if len(groups) == 1:
             standing = self.standing(close[0])
@@ -279,6 +410,10 @@ class Patterns:
         if len(groups) > 1:
             raise UsageError(f"several patterns begin with {text!r}", f"one of: {', '.join(close[:_SHOWN])}")
         raise UnknownId(f"there is no pattern {text!r}", "see which there are: mesh pattern list")
+
+    def is_told(self, slug: str) -> bool:
+        """Whether anything is said under a name that may be seen here."""
+        return self._bound is None or slug in _said_under(self._notes((slug,)))
 
     def known(self, limit: int = 2000) -> list[str]:
         """Names of patterns, of the records written last, newest first."""
@@ -291,35 +426,92 @@ class Patterns:
         return [*found, *(slug for slug in self._moved_to if slug not in found)]
 
     def _notes(self, names: Iterable[str]) -> list[Note]:
+        return [note for note in self._all_notes(names) if self._sees(note)]
+
+    def _sees_all(self, names: Iterable[str]) -> bool:
+        """Whether nothing of a pattern is hidden. What was said of one as a whole names no repository: it may be about what is hidden."""
+        return self._bound is None or all(map(self._sees, self._all_notes(names)))
+
+    def _all_notes(self, names: Iterable[str]) -> list[Note]:
         notes = {}
         for name in names:
             for entry in self._reader.of_pattern(name):
-                if entry.tag not in self._moved:
-                    notes[entry.tag] = Note(entry, self._reader.fields(entry.tag))
+                if entry.tag not in self._moves:
+                    notes[entry.tag] = self._read(entry)
             for tag in self._moved_to.get(name, ()):
                 entry_moved = self._reader.entry(tag)
                 if entry_moved is not None and "pattern" in entry_moved.record:  # others have none to change
-                    notes[tag] = Note(entry_moved, self._reader.fields(tag))
+                    notes[tag] = self._read(entry_moved)
         kept = [note for note in notes.values() if note.log in (CORRECTIONS, PATTERNS)]
         return sorted(kept, key=lambda note: (note.stamp, note.tag))
 
-    def _latest(self, registers: dict[str, Assigned], names: Iterable[str]) -> str:
+    def _sees(self, note: Note) -> bool:
+        return self._bound is None or note.repo in ("", self._bound)
+
+    def _latest(self, field: str, names: Iterable[str]) -> str:
+        registers = self._of(field)
         said = [registers[name] for name in sorted(names) if name in registers and type(registers[name].value) is str]
         return max(said, key=lambda one: one.at).value if said else ""
+
+    def _of(self, field: str) -> dict[str, Assigned]:
+        if field not in self._said:
+            self._said[field] = self.counted(field)
+        return self._said[field]
+
+    def _read(self, entry: Entry) -> Note:
+        return Note(entry, self.edits(entry.tag))
+
+    def counted(self, field: str) -> dict[str, Assigned]:
+        """What counts of what was said in a field of patterns, by their names."""
+        rights = self.rights
+        if rights is None:
+            return of_patterns(self._reader.assigned(field))
+        found = {
+            slug: rights.word(field, said, self.names(slug))
+            for slug, said in of_patterns(self._reader.said(field)).items()
+        }
+        return {slug: one for slug, one in found.items() if one is not None}
+
+    def _agreed(self, said: list[tuple[bytes, str, str]]) -> list[tuple[str, str]]:
+        """The supersessions that count of those that were written: old and new name."""
+        if self.rights is None:
+            return [(old, new) for _, old, new in said]
+        first = self._names.first
+        nodes: dict[tuple[str, str], set[bytes]] = {}
+        for node, old, new in said:
+            nodes.setdefault((first(old), first(new)), set()).add(node)
+        enough = {pair for pair, wanting in nodes.items() if self.rights.are_enough(wanting, self.names(pair[0]))}
+        return [(old, new) for _, old, new in said if (first(old), first(new)) in enough]
 
     def _supersessions(self) -> dict[str, list[str]]:
         """Old name to new ones."""
         if self._superseded is None:
-            said = [entry.record for entry in reversed(self._reader.newest(SUPERSESSIONS, _SUPERSESSIONS))]
-            pairs = [(record.get("old"), record.get("new")) for record in said]
-            sound = [(old, new) for old, new in pairs if type(old) is str and type(new) is str]
-            self._superseded = Successions(self._names, sound).by_name
+            entries = reversed(self._reader.newest(SUPERSESSIONS, _SUPERSESSIONS))
+            said = [entry for entry in entries if self._bound is None or self._sees(self._read(entry))]
+            found = [(entry.node, entry.record.get("old"), entry.record.get("new")) for entry in said]
+            sound = [(node, old, new) for node, old, new in found if type(old) is str and type(new) is str]
+            self._superseded = Successions(self._names, self._agreed(sound)).by_name
         return self._superseded
+
+
+def _said_under(notes: Iterable[Note]) -> frozenset[str]:
+    """The names that notes say themselves."""
+    return frozenset(note.pattern for note in notes)
+
+
+def _rights(reader: Reader, moved_to: dict[str, list[bytes]]) -> Rights:
+    from clan_learnings.rights import Rights  # most meshes are open
+
+    return Rights(reader, moved_to)
 
 
 def _sessions(notes: Iterable[Note]) -> set[str | bytes]:
     """The sessions that corrections count for; one without a session counts for itself, whatever others call theirs."""
-    return {note.word("session") or note.tag for note in notes}
+    return {_session(note) for note in notes}
+
+
+def _session(note: Note) -> str | bytes:
+    return note.word("session") or note.tag
 
 
 def _repo(note: Note) -> str:
@@ -327,10 +519,7 @@ def _repo(note: Note) -> str:
     return note.repo if len(note.repo) <= TEXT_CHARS else ""
 
 
-def _of_patterns(registers: dict[bytes | str, Assigned]) -> dict[str, Assigned]:
-    """The registers whose key is a pattern's, by its slug."""
-    return {
-        key.removeprefix(KEY): said
-        for key, said in registers.items()
-        if isinstance(key, str) and key.startswith(KEY) and key != KEY
-    }
+def _latest_moves(reader: Reader) -> dict[bytes, str | None]:
+    """The records that were moved, and to which name; None: to none."""
+    said = reader.assigned("pattern").items()
+    return {tag: one.value if is_slug(one.value) else None for tag, one in said if isinstance(tag, bytes)}

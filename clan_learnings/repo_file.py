@@ -6,6 +6,7 @@ But for sharing: who wrote of it and cannot be understood may have meant that no
 
 from __future__ import annotations
 
+import os
 from collections import namedtuple
 
 from clan_learnings.git_config import read_text
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     class _RepoFile(NamedTuple):
-        repo: str  # empty: not written
+        repo: str  # empty: not written. A wish: whether it counts is for `repository` to decide
         share: bool | None  # false also if the file speaks of it and cannot be understood; `problem` says so then
         categories: tuple[str, ...]
         problem: str  # one sentence, empty if all is well
@@ -32,7 +33,10 @@ _KNOWN = ("repo", "share", "categories")
 _LATER = ("search", "decay", "quality_gate", "compound")  # tables that are to come
 _SHOWN, _SHOWN_CHARS = 5, 40
 _NOTICED = 8  # files, in one process
+_ERROR_CHARS = 160
 _NOT_TOML, _UNCLEAR = "is not TOML", "share is not true or false"
+_OUTSIDE = "is a link that leads out of the repository, so it is not read"
+_UNREADABLE = f"cannot be read as a plain file of at most {_BYTES // 1024} KB"
 
 
 class RepoFile(_RepoFile):
@@ -45,7 +49,7 @@ class RepoFile(_RepoFile):
         """Why nothing of the repository may be shared, in words; empty if it may."""
         if self.share is not False:
             return ""
-        if _NOT_TOML in self.problem or _UNCLEAR in self.problem:
+        if any(why in self.problem for why in (_NOT_TOML, _UNCLEAR, _OUTSIDE, _UNREADABLE)):
             return f"{self.problem}. Until it is mended (share = true, or share = false), nothing is shared"
         return f"the repository says share = false in {NAME}"
 
@@ -68,15 +72,27 @@ NOTICED: dict[
 ] = {}  # those with something unknown that this process has read: whoever runs a command is told
 
 
-def read_repo_file(path: str) -> RepoFile:
-    """The file's settings; those of no file if there is none."""
-    text = read_text(path, _BYTES)
+def read_repo_file(root: str) -> RepoFile:
+    """The settings of a repository; those of no file if there is none. What is there and cannot be read may forbid sharing."""
+    path = os.path.join(root, NAME)
+    text = read_text(path, _BYTES, follows_links=False)
     if text is None:
-        return ABSENT
+        if not os.path.lexists(path):
+            return ABSENT
+        inside = _inside(root, path)
+        text = read_text(inside, _BYTES) if inside else None
+        if text is None:
+            return ABSENT._replace(share=False, problem=f"{NAME} {_UNREADABLE if inside else _OUTSIDE}")
     file = parse_repo_file(text)
     if file.unknown and len(NOTICED) < _NOTICED:
         NOTICED[path] = file
     return file
+
+
+def _inside(root: str, path: str) -> str:
+    """Where a file really is, if that is in its repository; else empty. A clone must not have us read what is not of it."""
+    target = os.path.realpath(path)
+    return target if target.startswith(os.path.realpath(root).rstrip("/") + "/") else ""
 
 
 def parse_repo_file(text: str) -> RepoFile:
@@ -86,10 +102,12 @@ def parse_repo_file(text: str) -> RepoFile:
         import tomllib  # with `re` and datetime: only for what the few lines below do not understand
 
         try:
+            text.encode()  # what was no UTF-8 is half a pair now
             values = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             unshared = False if "share" in text.lower() else None
-            return ABSENT._replace(share=unshared, problem=f"{NAME} {_NOT_TOML}: {error}")
+            why = "it is not UTF-8" if isinstance(error, UnicodeEncodeError) else _shown(str(error), _ERROR_CHARS)
+            return ABSENT._replace(share=unshared, problem=f"{NAME} {_NOT_TOML}: {why}")
     problems = []
     repo = ""
     if "repo" in values:
@@ -106,18 +124,26 @@ def parse_repo_file(text: str) -> RepoFile:
         categories = []
         problems.append(f"categories is not a list of at most {_CATEGORIES} short words")
     assert isinstance(categories, list)
+    names = _names(categories)
+    if len(names) < len(categories):
+        problems.append("a category is small letters, digits and hyphens")
     problem = f"{NAME}: {', '.join(problems)}" if problems else ""
     unknown = tuple(key for key in values if key not in _KNOWN)
-    return RepoFile(repo, share, tuple(dict.fromkeys(categories)), problem, unknown)
+    return RepoFile(repo, share, tuple(dict.fromkeys(names)), problem, unknown)
 
 
 def _misspelt(name: str) -> str:
     """An unknown key as it is shown, with what was probably meant."""
     from difflib import get_close_matches
 
-    shown = "".join(char if char.isprintable() else "?" for char in name[:_SHOWN_CHARS])
+    shown = _shown(name, _SHOWN_CHARS)
     near = get_close_matches(name.lower(), _KNOWN, 1)
     return f"{shown} (did you mean {near[0]}?)" if near else shown
+
+
+def _shown(text: str, chars: int) -> str:
+    """Words of the file as they may be shown: they are a stranger's."""
+    return "".join(char if char.isprintable() else "?" for char in text[:chars])
 
 
 def _speaks_of_sharing(values: dict[str, object]) -> bool:
@@ -140,6 +166,15 @@ def _is_categories(value: object) -> bool:
         and len(value) <= _CATEGORIES
         and all(type(word) is str and word and word.isprintable() and len(word) <= _CATEGORY_CHARS for word in value)
     )
+
+
+def _names(categories: list[str]) -> list[str]:
+    """Those that can name a category. Agents are shown them with every tool that takes one: no place for sentences."""
+    if not categories:
+        return []
+    from clan_learnings.settings import is_category  # few files have any
+
+    return [word for word in categories if is_category(word)]
 
 
 def plain_lines(text: str) -> dict[str, object] | None:

@@ -1,5 +1,9 @@
 """Which repository a folder belongs to, and its name in the mesh. Reads git's files; never starts git.
 
+The name is the one that git's remotes give, which the person set by cloning. What a clone says of itself in `.clan-mesh.toml`
+counts only if a remote says the same, or if the person has said once that it may (`trusted_repos`): a stranger's clone must not
+choose whose memory is read and written there.
+
 Everyday commands come through here: nothing slow is imported, and only `claim` writes.
 """
 
@@ -15,7 +19,7 @@ from mesh.core.ids import named_digest, text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import NamedTuple
 
     from clan_learnings.git_config import Entry
@@ -34,6 +38,7 @@ LOCAL = "local/"  # before the random id of a repository without a remote
 _ID_CHARS = 26  # 130 bits
 _HOPS = 5  # from a clone to the clone it was made of, and so on
 _POINTER_BYTES = 64 * 1024
+_NOTICED = 8  # repositories, in one process
 
 
 class Repository(_Repository):
@@ -46,8 +51,25 @@ class Repository(_Repository):
         """Whether it is a repository that has no name before `claim` has given it one."""
         return not self.identity and bool(self.git_folder)
 
+    @property
+    def unconfirmed(self) -> str:
+        """The repository that the file names without anybody having confirmed it, so that it counts for nothing; empty if there is none."""
+        return self.file.repo if self.file.repo != self.identity else ""
+
+    @property
+    def warning(self) -> str:
+        """The same in one sentence for a person; empty if all is well."""
+        if not self.unconfirmed:
+            return ""
+        is_now = self.identity or ("a repository without a remote" if self.git_folder else "no repository")
+        return (
+            f"{os.path.join(self.root, NAME)} asks for the memory of {self.unconfirmed}, which no git remote of this checkout names: "
+            f"that is ignored, and this is {is_now}"
+        )
+
 
 NOWHERE = Repository(GLOBAL, "", "", ABSENT)
+UNCONFIRMED: dict[str, Repository] = {}  # by root: those that this process has found; whoever runs a command is told
 
 
 def find(folder: str, environ: Mapping[str, str]) -> Repository:
@@ -56,12 +78,47 @@ def find(folder: str, environ: Mapping[str, str]) -> Repository:
     if place is None:
         return NOWHERE
     root, git_folder = place
-    file = read_repo_file(os.path.join(root, NAME)) if root else ABSENT
+    found = _by_git(root, git_folder, environ)
+    file = read_repo_file(root) if root else ABSENT
+    if file.repo and file.repo != found.identity and _may_name(file.repo, root, git_folder, found.git_folder, environ):
+        return found._replace(identity=file.repo, file=file)
+    found = found._replace(file=file)
+    if found.unconfirmed and len(UNCONFIRMED) < _NOTICED:
+        UNCONFIRMED[root] = found
+    return found
+
+
+def find_by_git(folder: str, environ: Mapping[str, str]) -> Repository:
+    """The same, without a look at what the repository says of itself."""
+    place = _discover(os.path.abspath(folder), environ)
+    return NOWHERE if place is None else _by_git(*place, environ)
+
+
+def _by_git(root: str, git_folder: str, environ: Mapping[str, str]) -> Repository:
     common = _common(git_folder, environ) if git_folder else ""
-    identity = file.repo
-    if common and not identity:
-        identity = _identity(git_folder, common, environ, _HOPS)
-    return Repository(identity, root, common, file)
+    identity = _identity(git_folder, common, environ, _HOPS) if common else ""
+    return Repository(identity, root, common, ABSENT)
+
+
+def _may_name(repo: str, root: str, git_folder: str, common: str, environ: Mapping[str, str]) -> bool:
+    """Whether a checkout may call itself by a name that is not its own: any of its remotes has it, or the person has said so."""
+    if common and repo in _identities(git_folder, common, environ):
+        return True
+    from clan_learnings.trusted_repos import is_trusted  # hardly any file gets so far
+
+    folders = [os.path.realpath(root)]
+    if main := _main_checkout(root, git_folder, common):
+        folders.append(main)
+    return is_trusted(environ, folders, repo)
+
+
+def _main_checkout(root: str, git_folder: str, common: str) -> str:
+    """The checkout that a linked worktree belongs to, if its git folder knows of this worktree: a `.git` file alone proves nothing."""
+    if not common or git_folder == common or os.path.basename(common) != ".git":
+        return ""
+    known = (git_config.read_text(os.path.join(git_folder, "gitdir"), _POINTER_BYTES) or "").strip()
+    is_known = bool(known) and os.path.realpath(os.path.join(git_folder, known)) == os.path.realpath(f"{root}/.git")
+    return os.path.realpath(os.path.dirname(common)) if is_known else ""
 
 
 def claim(repository: Repository, environ: Mapping[str, str], random: bytes) -> Repository:
@@ -90,6 +147,7 @@ def _discover(folder: str, environ: Mapping[str, str]) -> tuple[str, str] | None
         root = environ.get("GIT_WORK_TREE") or (os.path.dirname(given) if given.endswith("/.git") else ".")
         return os.path.normpath(os.path.join(folder, root)), os.path.normpath(os.path.join(folder, given))
     ceilings = {path.rstrip("/") for path in environ.get("GIT_CEILING_DIRECTORIES", "").split(":") if path}
+    bare = ""
     while True:
         dot_git = os.path.join(folder, ".git")
         if os.path.isfile(dot_git):
@@ -98,10 +156,14 @@ def _discover(folder: str, environ: Mapping[str, str]) -> tuple[str, str] | None
         if _is_git(dot_git):
             return folder, dot_git
         if _is_git(folder):
-            return (os.path.dirname(folder) if os.path.basename(folder) == ".git" else ""), folder
+            if os.path.basename(folder) == ".git":
+                return os.path.dirname(folder), folder
+            bare = (
+                bare or folder
+            )  # a clone may have one among its files, with any remote: its checkout decides, if there is one
         parent = os.path.dirname(folder)
         if parent == folder or parent in ceilings:
-            return None
+            return ("", bare) if bare else None
         folder = parent
 
 
@@ -137,7 +199,23 @@ def _common(git_folder: str, environ: Mapping[str, str]) -> str:
 def _identity(git_folder: str, common: str, environ: Mapping[str, str], hops: int) -> str:
     """The name that the remotes give; else the id that was written; else that of the clone it was made of."""
     entries = _entries(git_folder, common, environ)
-    addresses = _addresses(entries)
+    for identity in _named(_addresses(entries), entries, git_folder, common, environ, hops):
+        return identity
+    found = local_id.written(entries)
+    return LOCAL + found if found else ""
+
+
+def _identities(git_folder: str, common: str, environ: Mapping[str, str]) -> set[str]:
+    """Every name that some remote gives, whichever of them the repository is called by."""
+    entries = _entries(git_folder, common, environ)
+    addresses = [address for addresses in _remotes(entries).values() for address in addresses]
+    return set(_named(addresses, entries, git_folder, common, environ, _HOPS))
+
+
+def _named(
+    addresses: list[str], entries: list[Entry], git_folder: str, common: str, environ: Mapping[str, str], hops: int
+) -> Iterator[str]:
+    """The names of those addresses that name something."""
     rules: list[tuple[str, str]] | None = None
     for written in addresses:
         address = written
@@ -145,13 +223,9 @@ def _identity(git_folder: str, common: str, environ: Mapping[str, str], hops: in
             if rules is None:
                 rules = _rules(git_config.read_outer(environ, git_folder) + entries)
             address = _rewritten(address, rules)
-        identity = identity_of(address)
-        if not identity:
-            identity = _elsewhere(local_path(address), common, environ, hops)
+        identity = identity_of(address) or _elsewhere(local_path(address), common, environ, hops)
         if identity:
-            return identity
-    found = local_id.written(entries)
-    return LOCAL + found if found else ""
+            yield identity
 
 
 def _entries(git_folder: str, common: str, environ: Mapping[str, str]) -> list[Entry]:
@@ -163,6 +237,13 @@ def _entries(git_folder: str, common: str, environ: Mapping[str, str]) -> list[E
 
 def _addresses(entries: list[Entry]) -> list[str]:
     """The addresses to name the repository by: of `upstream`, then of `origin`, else of the only remote."""
+    found = {name: addresses[0] for name, addresses in _remotes(entries).items()}
+    chosen = [found[name] for name in ("upstream", "origin") if name in found]
+    return chosen or (list(found.values()) if len(found) == 1 else [])
+
+
+def _remotes(entries: list[Entry]) -> dict[str, list[str]]:
+    """The addresses of every remote that has any."""
     remotes: dict[str, dict[str, list[str]]] = {}
     for section, name, key, value in entries:
         if section == "remote" and key in ("url", "pushurl"):
@@ -171,10 +252,8 @@ def _addresses(entries: list[Entry]) -> list[str]:
                 values.append(value)
             else:
                 values.clear()  # an empty one takes back those before it
-    found = {name: (kinds.get("url") or kinds.get("pushurl") or [""])[0] for name, kinds in remotes.items()}
-    found = {name: address for name, address in found.items() if address}
-    chosen = [found[name] for name in ("upstream", "origin") if name in found]
-    return chosen or (list(found.values()) if len(found) == 1 else [])
+    found = {name: kinds.get("url") or kinds.get("pushurl") or [] for name, kinds in remotes.items()}
+    return {name: addresses for name, addresses in found.items() if addresses}
 
 
 def _rules(entries: list[Entry]) -> list[tuple[str, str]]:

@@ -1,35 +1,62 @@
-"""Settings that a whole mesh shares: registers of one key, so that the later change counts, on every node. Read only."""
+"""Settings that a whole mesh shares: registers of one key, so that the latest change by an admin counts, on every node. Read only.
+
+The fold lets nobody else's word into these registers (`mesh.core.moderation`), so whoever reads them reads what counts.
+"""
 
 from __future__ import annotations
 
 from clan_learnings.records import CATEGORIES, WORD_CHARS
+from mesh.core.errors import UsageError
+from mesh.core.moderation import GUARDED, MODERATION, SETTINGS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-KEY = "settings"
+    from mesh.store.reading import MemberRow
+
+KEY = SETTINGS
 HOT_AT = "hot_at"
+HOT_NODES = "hot_nodes"
 CATEGORY = "category:"  # before a category's name; each is a register of its own, so that two can be added at once
 RECALL_WEIGHT = "recall_weight"
 LEAST_HOT, MOST_HOT, USUAL_HOT = 2, 100, 3
+MOST_NODES, USUAL_NODES = 100, 2
 USUAL_WEIGHT = 0.7
+_NAMED = 5  # admins, in an error
 
 
 class Settings:
     """What this mesh has agreed on. A value that cannot be is as if it were not set."""
 
-    __slots__ = ("categories", "hot_at", "recall_weight")
+    __slots__ = ("categories", "hot_at", "hot_nodes", "is_guarded", "recall_weight")
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         value = fields.get(HOT_AT)
         self.hot_at: int = value if type(value) is int and LEAST_HOT <= value <= MOST_HOT else USUAL_HOT
+        nodes = fields.get(HOT_NODES)
+        self.hot_nodes: int = nodes if type(nodes) is int and 1 <= nodes <= MOST_NODES else USUAL_NODES
         self.recall_weight: float = usable_weight(fields.get(RECALL_WEIGHT))
+        self.is_guarded: bool = fields.get(MODERATION) == GUARDED
         own = [name.removeprefix(CATEGORY) for name, on in fields.items() if name.startswith(CATEGORY) and on is True]
         self.categories: tuple[str, ...] = CATEGORIES + tuple(
             sorted(name for name in own if is_category(name) and name not in CATEGORIES)
         )
+
+
+def require_admin(members: Sequence[MemberRow], own: bytes, command: str) -> None:
+    """Refuse what only an admin may say, before it is written and counts nowhere. Where there are no members, all may."""
+    admins = [row for row in members if row.role == "admin" and not row.is_revoked]
+    if not members or any(row.node == own for row in admins):
+        return
+    from mesh.core.ids import display_name, text_id
+
+    names = ", ".join(display_name(row.name, row.node) for row in admins[:_NAMED]) or "there is none now"
+    raise UsageError(
+        "only an admin changes what the whole mesh has agreed on, and this node is none",
+        f"ask one ({names}) to run: {command}; or, where the root key is, make this node one: mesh admin add {text_id(own)}",
+    )
 
 
 def is_category(name: str) -> bool:

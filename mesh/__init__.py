@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from mesh.core.crdt import GCounter, LWWRegister, ORSet
 
 __all__ = ["GCounter", "LWWRegister", "ORSet", "__version__"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> object:

@@ -33,9 +33,9 @@ def interrupted_author(author: Author, before: str, act: Callable[[], object]) -
     asked = interrupted(connection, before, act)
     trace = connection.exec_trace
 
-    def quietly(drafts: Sequence[Draft], request: Request | None = None) -> Receipt:
+    def quietly(drafts: Sequence[Draft], request: Request | None = None, *, is_bulk: bool = False) -> Receipt:
         connection.exec_trace = None
-        receipt = append(drafts, request)
+        receipt = append(drafts, request, is_bulk=is_bulk)
         connection.exec_trace = trace
         return receipt
 

@@ -22,3 +22,11 @@ def test_each_of_the_twelve_promises_names_a_test_that_exists() -> None:
         assert watched, promise
         for name, path in watched:
             assert re.search(rf"(?m)^(?:async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8")), name
+
+
+def test_every_test_that_security_names_exists() -> None:
+    """The page says who can do what to whom: each line has a test that fails if it is not so."""
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8")))
+    assert len(named) > 20
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert {name for name in named if not re.search(rf"(?m)^(?:async )?def {name}\(", sources)} == set()

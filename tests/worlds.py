@@ -15,7 +15,7 @@ from mesh.core.feed import Link, Range, chain, encode_range, sign_range
 from mesh.core.identity import Identity
 from mesh.core.ids import Feed, digest, first_prev, mesh_id, tag_of
 from mesh.core.operation import Add, Body, Count, Page, Remove, Set, encode, kind_of
-from mesh.core.statement import ADMIN, MEMBER, Erase, Member, Recover, Revoke, Statement, sign
+from mesh.core.statement import ADMIN, MEMBER, Erase, Member, Quota, Recover, Revoke, Statement, sign
 from mesh.store.author import Author
 from mesh.store.database import Database
 from mesh.store.marker import Marker
@@ -42,10 +42,14 @@ class Clan:
         return Identity(seed(1000 * self._number + 10 + index))
 
     def member(
-        self, node: Identity, name: str = "node", role: str = MEMBER, signer: Identity | None = None
+        self, node: Identity, name: str = "node", role: str = MEMBER, signer: Identity | None = None, at: int = 1
     ) -> Statement:
         signer = signer or self.root
-        return sign(self.mesh, signer, Member(signer.public, 1, node.public, name, role))
+        return sign(self.mesh, signer, Member(signer.public, at, node.public, name, role))
+
+    def quota(self, node: Identity, bytes_a_day: int, signer: Identity | None = None) -> Statement:
+        signer = signer or self.root
+        return sign(self.mesh, signer, Quota(signer.public, 4, node.public, bytes_a_day))
 
     def admin(self, node: Identity, signer: Identity | None = None) -> Statement:
         return self.member(node, "admin", ADMIN, signer)
@@ -68,8 +72,8 @@ class Clan:
         statements = tuple(sorted({item.id for item in kept}))
         return sign(self.mesh, signer, Recover(signer.public, at, root.public, statements, "test"))
 
-    def erase(self, signer: Identity, *tags: bytes) -> Statement:
-        return sign(self.mesh, signer, Erase(signer.public, 3, tuple(sorted(set(tags))), "test"))
+    def erase(self, signer: Identity, *tags: bytes, at: int = 3) -> Statement:
+        return sign(self.mesh, signer, Erase(signer.public, at, tuple(sorted(set(tags))), "test"))
 
 
 class Chain:
@@ -111,6 +115,9 @@ class Chain:
 
     def hash_at(self, seq: int) -> bytes:
         return self.hashes[seq - 1] if seq else first_prev(self.clan.mesh, self.feed)
+
+    def tag_at(self, seq: int) -> bytes:
+        return tag_of(self.author.public, self.links[seq - 1].body_hash)
 
     def range(self, first: int = 1, last: int | None = None) -> Range:
         last = len(self.links) if last is None else last
@@ -171,6 +178,10 @@ def views(store: Store) -> dict[str, object]:
         "removed": {tag for (tag,) in run("SELECT tag FROM removals")},
         "registers": {
             (target, name): (at, tag) for target, name, at, tag in run("SELECT target, field, at, tag FROM registers")
+        },
+        "said": {
+            (target, name, node): (at, tag)
+            for target, name, node, at, tag in run("SELECT target, field, node, at, tag FROM said")
         },
         "counters": {(key, slot): total for key, slot, total in run("SELECT key, slot, total FROM counters")},
     }

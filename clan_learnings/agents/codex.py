@@ -89,6 +89,8 @@ def _put_server(text: str, target: Target) -> str:
     if present is not None and not entries.is_our_server(present):
         raise entries.CannotEdit(f"it has another server named {entries.SERVER}")
     values: dict[str, Any] = {"command": target.mesh, "args": target.server()}
+    if present is not None:
+        values = entries.with_binding(values, present)
     if target.allow:
         values["default_tools_approval_mode"] = "approve"
     return toml_table.put(text, _TABLE, values)

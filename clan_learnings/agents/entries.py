@@ -25,8 +25,10 @@ class CannotEdit(Exception):
 def put_hooks(text: str, wanted: dict[str, dict[str, Any]], matchers: Mapping[str, str] = _NONE) -> str:
     """One handler of ours an event. One that is there in another form is brought up to date where it stands.
 
-    A matcher is set where a handler is new. Afterwards it is the person's: who widens or narrows it means it.
+    A matcher is set where a handler is new. Afterwards it is the person's: who widens or narrows it means it. So it is with the
+    repository that our hooks are bound to: whoever bound one means all, and an installation sets none free.
     """
+    wanted = _bound(wanted, _hook_binding(text))
     for event in [*_hook_events(text), *wanted]:
         handler = wanted.get(event)
         for group, place in reversed(_our_hooks(text, event)):
@@ -69,7 +71,7 @@ def put_server(text: str, values: dict[str, Any], path: Sequence[str] = ("mcpSer
         return put(text, server, values)
     if not is_our_server(present):
         raise CannotEdit(f"it has another server named {SERVER}")
-    for key, value in values.items():
+    for key, value in with_binding(values, present).items():
         node = _find(text, (*server, key))
         if node is None:
             text = put(text, (*server, key), value)
@@ -100,6 +102,40 @@ def take_items(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -
         if is_ours(present[index]):
             text = take(text, (*path, index))
     return text
+
+
+def with_binding(values: dict[str, Any], present: dict[str, Any]) -> dict[str, Any]:
+    """What we say of our server, with the options by which a person has bound the one that is there."""
+    return values | {"args": [*values["args"], *_binding(present["args"])]}
+
+
+def _bound(wanted: dict[str, dict[str, Any]], binding: list[str]) -> dict[str, dict[str, Any]]:
+    if not binding:
+        return wanted
+    end = f" {shlex.join(binding)}"
+    return {event: handler | {"command": handler["command"] + end} for event, handler in wanted.items()}
+
+
+def _hook_binding(text: str) -> list[str]:
+    for event in _hook_events(text):
+        for group, place in _our_hooks(text, event):
+            found = _binding(shlex.split(_value(text, ("hooks", event, group, "hooks", place, "command"))))
+            if found:
+                return found
+    return []
+
+
+def _binding(words: Sequence[Any]) -> list[str]:
+    """The words of a command line of ours that no installation writes: `--repo R` and `--read-only`."""
+    found: list[str] = []
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        if word == "--read-only":
+            found.append(word)
+        elif word == "--repo" and isinstance(following, str):
+            found += [word, following]
+        elif isinstance(word, str) and word.startswith("--repo="):
+            found += ["--repo", word.removeprefix("--repo=")]
+    return found
 
 
 def is_our_command(command: object) -> bool:

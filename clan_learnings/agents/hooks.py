@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FIRED = "hooks"  # in the home: a file an agent, last written when a session of it last started
 _ONLY_NEWS = frozenset({"resume", "fork"})
+_WARNING_CHARS = 600
 _BUSY_MS = 200  # readers need no lock but after a crash, when one of them puts the log in order
 
 
@@ -32,9 +33,15 @@ class Hook:
     """One event of one session, for one home."""
 
     def __init__(
-        self, event: Event, home: str, notes: str, environ: Mapping[str, str], tree: tuple[Process, ...]
+        self,
+        event: Event,
+        home: str,
+        notes: str,
+        environ: Mapping[str, str],
+        tree: tuple[Process, ...],
+        bound: str | None = None,
     ) -> None:
-        """`notes`: the folder in which later calls look for their session."""
+        """`notes`: the folder in which later calls look for their session. `bound`: the only repository that it is told of and learns for."""
         self.event = event
         self.home = home
         self.problems: list[str] = []
@@ -44,11 +51,23 @@ class Hook:
         self._now_ms = int(time.time() * 1000)
         self._folder = event.folder or _current()
         self._repository = find(self._folder, environ)
+        self._bound = bound
         self._session = event.session or self._try("the session", self._told_session)
+
+    @property
+    def warning(self) -> str:
+        """What the person should know when a session starts: their terminal shows it, the model is not told."""
+        if self.event.meaning != START or self._bound is not None or not self._repository.unconfirmed:
+            return ""
+        from clan_learnings.context.text import harmless
+
+        return f"clan-mesh: {harmless(self._repository.warning, _WARNING_CHARS)}. If you know that it belongs there: mesh trust-repo"
 
     def run(self) -> str:
         """Do what the event asks for; returns what the agent is to be told."""
         event = self.event
+        if event.meaning in (START, PAUSE):
+            self._try("the binding", self._bind)
         if event.meaning == PAUSE or event.is_failure:
             self._try("the pointer", self._point)
         if event.meaning == START:
@@ -112,9 +131,10 @@ class Hook:
         from mesh.store.reading import read_errors
 
         with read_errors(self.home):
-            memory = _opened(self.home)
+            memory = _opened(self.home, self._bound)
+            repo = self._repository.identity if self._bound is None else self._bound
             try:
-                return ask(Teller(memory, seen, self._repository.identity, self._now_ms, self._complain))
+                return ask(Teller(memory, seen, repo, self._now_ms, self._complain))
             finally:
                 memory.reader.connection.close()
 
@@ -123,7 +143,7 @@ class Hook:
         private = None
         if os.path.exists(os.path.join(self.home, "private.db")):
             try:
-                private = _opened(self.home, private=True)
+                private = _opened(self.home, self._bound, private=True)
             except Exception as error:  # noqa: BLE001 (see `_try`)
                 self._complain("private records", error)
         try:
@@ -131,6 +151,13 @@ class Hook:
         finally:
             if private is not None:
                 private.reader.connection.close()
+
+    def _bind(self) -> None:
+        """Whatever is learned from this session later, wherever it works, is of the repository that it is bound to."""
+        if self._bound is not None and self._session:
+            from clan_learnings.bound_sessions import bind
+
+            bind(self.home, self._session, self._bound)
 
     def _point(self) -> None:
         """Where the transcript is and how far it goes, for the harvester."""
@@ -173,7 +200,7 @@ class Hook:
         self.problems.append(f"{what}: {type(error).__name__}: {error}")
 
 
-def _opened(home: str, *, private: bool = False) -> Glance:
+def _opened(home: str, bound: str | None, *, private: bool = False) -> Glance:
     """One snapshot of a home's records, to be closed as soon as the answer is known. Nobody waits long for it."""
     from clan_learnings.agents.telling import Glance
     from clan_learnings.muted import read_muted
@@ -182,7 +209,7 @@ def _opened(home: str, *, private: bool = False) -> Glance:
     reader = open_reading(home, private=private)
     reader.connection.set_busy_timeout(_BUSY_MS)
     reader.connection.execute("BEGIN")
-    return Glance(reader, muted=read_muted(home))
+    return Glance(reader, muted=read_muted(home), bound=bound)
 
 
 def _append(path: str, line: str) -> None:

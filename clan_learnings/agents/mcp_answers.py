@@ -1,14 +1,14 @@
 """What the tools of the MCP server answer: each answer as data, and as lines to read. Pure; neither the SDK nor a store is known here.
 
 Record text is untrusted: every text and every list of an answer passes `mcp_bounds`. Both forms of an answer are sent, and an
-agent may read both.
+agent may read both, or the data alone: so that has the `note` too, before all else, that these are no orders.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from clan_learnings.agents.mcp_bounds import (
@@ -50,6 +50,7 @@ class Searched:
     `says`: why nothing could be found.
     """
 
+    note: str = field(default=NOTES, init=False)
     records: list[Hit]
     left_out: int
     pages: list[Page]
@@ -70,6 +71,7 @@ class Searched:
 class Found:
     """What `recent` answers."""
 
+    note: str = field(default=NOTES, init=False)
     records: list[Cited]
     left_out: int
 
@@ -82,18 +84,22 @@ class Found:
 class Hot:
     """What `hot` answers."""
 
+    note: str = field(default=NOTES, init=False)
     hot: list[Rule]
+    seen_here: list[Rule]
     left_out: int
 
     def lines(self) -> list[str]:
         """One line a rule."""
-        return _listed([rule.line() for rule in self.hot], self.left_out) or ["Nothing is HOT here."]
+        here = [f"{rule.line()} (seen on this machine only)" for rule in self.seen_here]
+        return _listed([rule.line() for rule in self.hot] + here, self.left_out) or ["Nothing is HOT here."]
 
 
 @dataclass(frozen=True)
 class Discovered:
     """What `record_discovery` answers."""
 
+    note: str = field(default=NOTES, init=False)
     id: str
     state: str
     redacted: str
@@ -115,6 +121,7 @@ class Discovered:
 class Corrected:
     """What `record_correction` answers."""
 
+    note: str = field(default=NOTES, init=False)
     id: str
     state: str
     redacted: str
@@ -146,6 +153,7 @@ class Corrected:
 class Story:
     """What `why` and `fetch` answer: everything that is known of one record."""
 
+    note: str = field(default=NOTES, init=False)
     story: dict[str, Any]
     left_out: int
 
@@ -171,7 +179,8 @@ def found(given: Given, name: str) -> Found:
 
 def hot(given: Given) -> Hot:
     """The rules."""
-    return Hot(*items_of(given.get("hot"), Rule.of))
+    (rules, left_out), (here, left_out_here) = (items_of(given.get(name), Rule.of) for name in ("hot", "seen_here"))
+    return Hot(rules, here, left_out + left_out_here)
 
 
 def discovered(given: Given) -> Discovered:

@@ -17,11 +17,14 @@ _LISTENS = {
 }
 
 
-def reply(agent: str, event: str, text: str) -> str:
-    """One JSON object in ASCII, which every terminal and pipe can carry."""
-    if not text or not listens(agent, event):
+def reply(agent: str, event: str, text: str, warning: str = "") -> str:
+    """One JSON object in ASCII, which every terminal and pipe can carry. `warning`: for the person, not for the model."""
+    if not listens(agent, event):
         return NOTHING
-    return f'{{"hookSpecificOutput": {{"hookEventName": {quoted(event)}, "additionalContext": {quoted(text)}}}}}'
+    said = [f'"systemMessage": {quoted(warning)}'] if warning else []
+    if text:
+        said.append(f'"hookSpecificOutput": {{"hookEventName": {quoted(event)}, "additionalContext": {quoted(text)}}}')
+    return f"{{{', '.join(said)}}}"
 
 
 def listens(agent: str, event: str) -> bool:

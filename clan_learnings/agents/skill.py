@@ -44,7 +44,7 @@ One plain sentence each, for somebody who knows nothing of this session: name th
 everybody knows, what the code says itself, and all secrets. Record once: a repetition in one session counts once.
 
 The answer says which pattern a correction was counted under. From the third session on, a pattern is shown to every agent at
-its start. If it is the wrong pattern, the answer says how to move it.
+its start; in a mesh of three or more, once a second machine has needed it. If it is the wrong pattern, the answer says how to move it.
 
 What is longer than a sentence, a runbook or the story of a service, is a page: `{mesh} page list`, `{mesh} page show NAME`,
 `{mesh} page append NAME "what is new"`. Others edit it at the same time; nothing of theirs is lost.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import log, sqrt
 
 from clan_learnings.context.compose import compose, hot_only, limits_for, short_lines
-from clan_learnings.context.session import CALL, MIN_CONFIDENCE, hot_lines, line_of, session_context
+from clan_learnings.context.session import CALL, MIN_CONFIDENCE, here_lines, hot_lines, line_of, session_context
 from clan_learnings.memory import Memory
 from mesh.core.ids import text_id
 
@@ -36,12 +36,19 @@ class Glance(Memory):
     """A memory asked by one session: HOT is looked up once, for what is shown and for what is noted as known."""
 
     _found: list[HotItem] | None = None
+    _here: list[HotItem] | None = None
 
     def hot(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
         """As in any memory, of one repository only, and not more than are looked at for changes."""
         if self._found is None:
             self._found = super().hot(repo, _HOT)
         return self._found[:limit]
+
+    def seen_here(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
+        """In the same way."""
+        if self._here is None:
+            self._here = super().seen_here(repo, _HOT)
+        return self._here[:limit]
 
 
 class Teller:
@@ -66,28 +73,31 @@ class Teller:
     def news(self, agent: str) -> str:
         """What is HOT or WARM now and was not when this session last looked; nothing if nothing is."""
         hot = [item for item in self._memory.hot(self._repo) if not self._knows(item)]
+        here = [item for item in self._memory.seen_here(self._repo) if not self._knows(item)]
         warm = [
             note
             for note in self._memory.warm(self._repo)
             if note.confidence > MIN_CONFIDENCE and not self._seen.has(text_id(note.tag))
         ]
-        if not hot and not warm:
+        if not hot and not warm and not here:
             return ""
         lines = [line_of(self._memory, note) for note in warm]
         limits = limits_for(agent)
-        made = compose(hot_lines(self._memory, hot), lines, (), (), limits=limits, repo=self._repo, call=CALL)
+        hot_now = hot_lines(self._memory, hot)
+        here_now = hot_lines(self._memory, here) if self._memory.witnesses.are_needed else None
+        made = compose(hot_now, lines, (), (), limits=limits, repo=self._repo, call=CALL, here=here_now)
         self._note(made)
         return made.text
 
     def to_subagent(self) -> str:
         """HOT only: a subagent begins with an empty head, whatever its parent was shown."""
         hot = hot_lines(self._memory, self._memory.hot(self._repo, _SUBAGENT_HOT))
-        made = hot_only(hot, _SUBAGENT_CHARS, repo=self._repo)
+        made = hot_only(hot, _SUBAGENT_CHARS, repo=self._repo, here=here_lines(self._memory, self._repo))
         return made.text if made.shown else ""
 
     def about_prompt(self, prompt: str) -> str:
         """What became HOT since this session last looked, then what is about the prompt."""
-        hot = self._memory.hot(self._repo)
+        hot = self._memory.hot(self._repo) + self._memory.seen_here(self._repo)
         new = [item for item in hot if not self._knows(item)][:_PROMPT_LINES] if self._seen.is_known else []
         if not self._seen.is_known:  # it started before our hooks were there: what is HOT is no change to it
             self._seen.add(self._now_ms, known=[(item.slug, "") for item in hot])
@@ -158,7 +168,8 @@ class Teller:
 
     def _note(self, made: Context) -> None:
         """Remember what this session was shown, and what else was there: that will be no news to it."""
-        hot = [(item.slug, text_id(item.tag)) for item in self._memory.hot(self._repo)]
+        items = (*self._memory.hot(self._repo), *self._memory.seen_here(self._repo))
+        hot = [(item.slug, text_id(item.tag)) for item in items]
         warm = [(note.pattern, text_id(note.tag)) for note in self._memory.warm(self._repo)]
         cited = {whole[:_CITED]: (slug, whole) for slug, whole in (*warm, *hot)}
         shown = []

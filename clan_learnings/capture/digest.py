@@ -15,6 +15,7 @@ from clan_learnings.capture.outcome import outcome_of
 from clan_learnings.capture.signature import signature_of
 from clan_learnings.capture.ways import Way
 from clan_learnings.remote import identity_of
+from clan_learnings.trusted_repos import file_of
 
 _TASK, _WORDS, _COMMAND, _ERROR, _PATH = 300, 300, 200, 200, 200  # characters that are kept
 _FILES, _FAILURES, _CORRECTIONS, _ERRORS = 200, 100, 100, 100
@@ -97,11 +98,19 @@ def repo_of(remote: str, folder: str) -> str:
     """The repository's identity: from its address, else from the folder if that is on this machine."""
     if remote and (found := identity_of(remote)):
         return found
-    return _repo_of_folder(folder) if folder.startswith("/") else ""
+    return _repo_of_folder(folder, _trusted_at()) if folder.startswith("/") else ""
+
+
+def _trusted_at() -> int:
+    """When a person last said which folders may name their repository: what was found out before may be another."""
+    try:
+        return os.stat(file_of(os.environ)).st_mtime_ns
+    except OSError:
+        return 0
 
 
 @lru_cache(maxsize=1024)
-def _repo_of_folder(folder: str) -> str:
+def _repo_of_folder(folder: str, _trusted_at: int) -> str:
     if not os.path.isdir(folder):
         return ""
     from clan_learnings.repository import find

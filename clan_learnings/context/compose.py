@@ -8,7 +8,7 @@ shown whole or not at all.
 from __future__ import annotations
 
 from clan_learnings.context import mark
-from clan_learnings.context.room import PRIVATE_SHARE, Line, Part, Room, share_out
+from clan_learnings.context.room import HERE_SHARE, PRIVATE_SHARE, Line, Part, Room, share_out
 from clan_learnings.context.text import harmless
 from clan_learnings.context.tokens import at_most_tokens
 from mesh.core.ids import named_digest, text_id
@@ -34,9 +34,17 @@ _HEADINGS = {
     "hot": "HOT, mistakes that several sessions made:",
     "warm": "WARM, recent:",
     "bank": "BANK, for this repo and task:",
+    "here": "SEEN HERE ONLY, mistakes that sessions on this machine made, not in the digest:",
     "private": "PRIVATE, of this machine only, not in the digest:",
 }
-_GET = {"hot": "`mesh hot`", "warm": "`mesh tail`", "bank": "`mesh search WORDS`", "private": "`mesh tail --private`"}
+_PUBLIC = ("hot", "warm", "bank")
+_GET = {
+    "hot": "`mesh hot`",
+    "here": "`mesh hot`",
+    "warm": "`mesh tail`",
+    "bank": "`mesh search WORDS`",
+    "private": "`mesh tail --private`",
+}
 
 
 class Hot:
@@ -113,24 +121,32 @@ def compose(
     repo: str,
     call: str,
     more_hot: int = 0,
+    here: Sequence[Hot] | None = None,
 ) -> Context:
     """The context of a session, with the exact `call` that records a correction; without a call, no line about it.
 
     `private`: None if there shall be no room for it. `more_hot`: HOT patterns beyond those given, which are only counted.
+    `here`: what only this node has seen, in the same way as what is private.
     """
     parts = _parts(hot, warm, bank, private or ())
+    if here is not None:
+        parts["here"] = Part(_HEADINGS["here"], [Line(item.id, "- " + _hot(item)) for item in here])
     parts["hot"].unseen = more_hot
     frame = _Frame(repo, call, {name: part.left_out() for name, part in parts.items()})
     room = Room(limits.chars - frame.chars, limits.tokens - frame.tokens)
     if room.chars < 0 or room.tokens < 0:
         return Context("", "", {n: p.left_out() for n, p in parts.items()}, (), is_too_small=True)
-    share = 0 if private is None else PRIVATE_SHARE
-    kept = Room(room.chars * share // 100, room.tokens * share // 100)
-    room.take(kept.chars, kept.tokens)
+    whole = Room(room.chars, room.tokens)
+    kept = _kept(whole, 0 if private is None else PRIVATE_SHARE)
+    kept_here = _kept(whole, 0 if here is None else HERE_SHARE)
+    room.take(kept.chars + kept_here.chars, kept.tokens + kept_here.tokens)
     share_out(parts["hot"], parts["warm"], parts["bank"], room)
     public = frame.public(parts)
     digest = text_id(named_digest(_DIGEST, public.encode()))
-    own = _private(parts["private"], Room(room.chars + kept.chars, room.tokens + kept.tokens))
+    room.take(-kept_here.chars, -kept_here.tokens)  # with what the public part has left
+    own = [] if here is None else _own("here", parts["here"], room)
+    room.take(-kept.chars, -kept.tokens)
+    own += _own("private", parts["private"], room)
     text = "\n".join((mark.opening(digest), public, *own, mark.CLOSING))
     return Context(
         text,
@@ -140,19 +156,26 @@ def compose(
     )
 
 
-def _private(part: Part, room: Room) -> list[str]:
-    """What is private and fits, and what of it does not."""
+def _kept(room: Room, share: int) -> Room:
+    return Room(room.chars * share // 100, room.tokens * share // 100)
+
+
+def _own(name: str, part: Part, room: Room) -> list[str]:
+    """What is of this node and fits, and what of it does not."""
     if not part.lines:
         return []
-    end = Line("", _left_out({"private": part.left_out()}))
+    end = Line("", _left_out({name: part.left_out()}))
     part.fill(room, Room(end.chars, end.tokens))
     left_out = part.left_out()
-    return [*part.shown(), *([_left_out({"private": left_out})] if left_out and part.shown() else [])]
+    if not left_out or not part.shown():
+        return part.shown()
+    room.take(end.chars, end.tokens)
+    return [*part.shown(), _left_out({name: left_out})]
 
 
-def hot_only(hot: Sequence[Hot], chars: int = 2_000, *, repo: str = "") -> Context:
+def hot_only(hot: Sequence[Hot], chars: int = 2_000, *, repo: str = "", here: Sequence[Hot] | None = None) -> Context:
     """For a subagent: HOT and nothing else, without the line about recording, which is its parent's business."""
-    return compose(hot, (), (), None, limits=Limits(chars, chars), repo=repo, call="")
+    return compose(hot, (), (), None, limits=Limits(chars, chars), repo=repo, call="", here=here)
 
 
 def short_lines(items: Iterable[Hot | Item], max_lines: int = 3, max_chars: int = 1_200) -> Context:
@@ -205,7 +228,7 @@ class _Frame:
             if call
             else ""
         )
-        public = {name: count for name, count in most.items() if name != "private"}
+        public = {name: count for name, count in most.items() if name in _PUBLIC}
         # Fewer digits never cost more, but fewer names in the list change its words: the dearest of both is counted.
         ends = max((Line("", text) for text in (_left_out(public), _left_out({}))), key=lambda line: line.tokens)
         longest = max(len(_left_out(public)), len(_left_out({}))) + 1
@@ -216,9 +239,9 @@ class _Frame:
     def public(self, parts: dict[str, Part]) -> str:
         """What the digest is of: what every node in step with this one would show."""
         lines = [self.head]
-        for name in ("hot", "warm", "bank"):
+        for name in _PUBLIC:
             lines += parts[name].shown()
-        lines.append(_left_out({name: parts[name].left_out() for name in ("hot", "warm", "bank")}))
+        lines.append(_left_out({name: parts[name].left_out() for name in _PUBLIC}))
         if self.standing:
             lines.append(self.standing)
         return "\n".join(lines)
@@ -229,7 +252,11 @@ def _left_out(counts: dict[str, int]) -> str:
     missing = [name for name, count in counts.items() if count]
     if not missing:
         return "Nothing was left out for room. More: `mesh search WORDS`."
-    return "Left out for room: " + ", ".join(f"{counts[name]} {name.upper()} ({_GET[name]})" for name in missing) + "."
+    return (
+        "Left out for room: "
+        + ", ".join(f"{counts[name]} {_HEADINGS[name].partition(',')[0]} ({_GET[name]})" for name in missing)
+        + "."
+    )
 
 
 def _hot(hot: Hot) -> str:

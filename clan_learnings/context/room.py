@@ -8,6 +8,7 @@ from clan_learnings.context.tokens import LEAST_CHARS, at_most_tokens
 _HOT_SHARE, _WARM_SHARE = 60, 20
 # Kept for what is private, whether there is anything or not: what is public must not depend on it.
 PRIVATE_SHARE = 5
+HERE_SHARE = 8  # for a line or two of what only this node has seen, wherever one node's word is not enough for HOT
 
 
 class Line:

@@ -1,7 +1,7 @@
 """What a session is given at its start: chosen from what the clan knows, then composed within its limits. Reads only.
 
-The same state and arguments give the same bytes on every node in step, but for what is private or muted there, and for
-the order of what fits a task, where some nodes search by meaning and others cannot.
+The same state and arguments give the same bytes on every node in step, but for what is private, muted or seen only there, and
+for the order of what fits a task, where some nodes search by meaning and others cannot.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _HOT = 40  # more lines than its share of any budget holds; the rest is only cou
 _BANK = 40
 _PRIVATE = 20
 _PRIVATE_PAGES = 10
+_HERE = 5
 
 
 def session_context(
@@ -39,7 +40,7 @@ def session_context(
     max_tokens: int | None = None,
     min_confidence: float | None = None,
 ) -> Context:
-    """HOT, then WARM, then what BANK has for this repository and task, then what is private."""
+    """HOT, then WARM, then what BANK has for this repository and task, then what only this node has seen, or is private."""
     least = MIN_CONFIDENCE if min_confidence is None else min_confidence
     hot = memory.hot(repo, _HOT)
     return compose(
@@ -51,7 +52,13 @@ def session_context(
         repo=repo,
         call=CALL,
         more_hot=memory.count_hot(repo) - _HOT if len(hot) == _HOT else 0,
+        here=here_lines(memory, repo),
     )
+
+
+def here_lines(memory: Memory, repo: str) -> list[Hot] | None:
+    """What this node alone has seen often enough; None where that is HOT, so that no room need be kept for it."""
+    return hot_lines(memory, memory.seen_here(repo, _HERE)) if memory.witnesses.are_needed else None
 
 
 def hot_lines(memory: Memory, items: list[HotItem]) -> list[Hot]:

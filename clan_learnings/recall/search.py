@@ -148,7 +148,9 @@ class _Finding:
 
     def count_crowds(self, hits: list[Hit]) -> None:
         """Of patterns that were passed, the first line says how many more there are. With filters that is not known."""
-        for pattern in sorted(self._without) if not self._within.is_narrow else ():
+        if self._within.is_narrow or self._memory.bound is not None:
+            return
+        for pattern in sorted(self._without):
             first = next((hit for hit in hits if hit.note.pattern == pattern), None)
             if first is not None:
                 looked_at = sum(written_under(entry) == pattern for entry in self._entries.values())

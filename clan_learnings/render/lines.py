@@ -7,12 +7,12 @@ Our mark stands first: it is there however much of a line some other program cut
 from __future__ import annotations
 
 import json
-import re
 import time
 from base64 import b32encode
 from functools import lru_cache
 
 from clan_learnings.context.mark import NAME, RENDERED
+from mesh.core.display import escaped
 from mesh.core.ids import ID_CHARS, parse_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -42,14 +42,6 @@ _AT_CHARS = len("2026-11-16T15:29:37.123Z")
 _STAMP_FROM = _AT_FROM + _AT_CHARS + len(_STAMP)
 _HEAD_BYTES = _STAMP_FROM + 24  # the stamp and more
 
-# Control, format, bidi and zero-width characters, blanks that look like nothing, private and never assigned ones. By number
-# and not by the tables of Unicode, which differ from one Python to the next. An escape says the same, so more is no harm.
-_HIDDEN = re.compile(
-    "[\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u2800\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
-    "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U0010ffff]"
-)
-
 
 def line(note: Note) -> bytes:
     """The whole line, its end included."""
@@ -63,10 +55,7 @@ def line(note: Note) -> bytes:
         fields["other"] = other
     text = json.dumps(fields, ensure_ascii=False, default=_bytes)
     head = f"{_ID}{whole_id(note.tag)}{_AT}{when(note.at_ms)}{_STAMP}{note.stamp}, "
-    made = head + text[1:] + "\n"
-    if not made.isascii() or "\x7f" in made:
-        made = _HIDDEN.sub(_escaped, made)
-    return made.encode()
+    return f"{escaped(head + text[1:])}\n".encode()
 
 
 def place_of(data: bytes) -> Place:
@@ -106,11 +95,6 @@ def month(stamp: int) -> str:
 def _second(seconds: int) -> str:
     year, *rest = time.gmtime(seconds)[:6]
     return "{:04d}-{:02d}-{:02d}T{:02d}:{:02d}:{:02d}".format(year, *rest)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    """As JSON writes a character that it does not want to show."""
-    return json.dumps(found[0])[1:-1]
 
 
 def _bytes(value: object) -> str:

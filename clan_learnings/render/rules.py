@@ -5,7 +5,6 @@ from __future__ import annotations
 from heapq import merge
 
 from clan_learnings.names import is_slug
-from clan_learnings.patterns import KEY
 from clan_learnings.records import CORRECTIONS, PATTERNS
 
 TYPE_CHECKING = False  # see `mesh`
@@ -144,12 +143,7 @@ def _of_tally(memory: Memory, slug: str) -> Rule | None:
 
 def _topic(memory: Memory, slug: str, note: Note) -> str:
     """What somebody said it is about, else what its newest record says, else the category of that."""
-    registers = (memory.reader.register(KEY + name, "topic") for name in sorted(memory.patterns.names(slug)))
-    said = [one for one in registers if one is not None and type(one.value) is str and one.value]
-    if said:
-        latest: str = max(said, key=lambda one: one.at).value
-        return latest
-    return note.word("topic") or note.word("category")
+    return memory.patterns.topic_of(slug) or note.word("topic") or note.word("category")
 
 
 def _newest(memory: Memory, slug: str, log: str) -> Note | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clan_learnings.render.lines import Place
 
 NAME = ".clan-mesh-state"
-VERSION = 2  # of this file and of what is rendered: another one, and all files are rendered anew
+VERSION = 3  # of this file and of what is rendered: another one, and all files are rendered anew
 _LOOK_SECONDS = 0.05
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from mesh.cli.arguments import parser
 from mesh.cli.nodes import find_node, node_name
-from mesh.cli.output import print_json
+from mesh.cli.output import print_json, put
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.core.statement import ADMIN, Member, sign
@@ -50,7 +50,7 @@ def _add(given: Any, home: Home) -> int:
     if given.json:
         print_json({"node": text_id(node), "name": name, "new": new})
     else:
-        print(f"{name} is an admin{' now' if new else ' already'}: it may admit and revoke nodes and erase records")
+        put(f"{name} is an admin{' now' if new else ' already'}: it may admit and revoke nodes and erase records")
     return 0
 
 
@@ -70,7 +70,7 @@ def _list(given: Any, home: Home) -> int:
             )
         else:
             notes = [word for word, fits in (("this node", node == home.node), ("revoked", revoked)) if fits]
-            print(f"{text_id(node)}  {node_name(store, node)}{'  ' + ', '.join(notes) if notes else ''}")
+            put(f"{text_id(node)}  {node_name(store, node)}{'  ' + ', '.join(notes) if notes else ''}")
     return 0
 
 

@@ -1,12 +1,12 @@
 """`mesh admit`: sign the certificate of a node."""
 
-from mesh.cli.arguments import parser
-from mesh.cli.nodes import find_node
-from mesh.cli.output import print_json, say
+from mesh.cli.arguments import add_role, parser
+from mesh.cli.nodes import a_role, find_node
+from mesh.cli.output import print_json, put, say
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.limits import TEXT_CHARS
-from mesh.core.statement import Member, sign
+from mesh.core.statement import INVITED, Member, sign
 from mesh.store.home import open_home
 
 
@@ -19,6 +19,7 @@ def main(argv: list[str]) -> int:
         help="the node's id as `mesh init` printed it; its beginning will do once something of it waits here",
     )
     arguments.add_argument("--name", default="node", help="how people see the node")
+    add_role(arguments)
     given = arguments.parse_args(argv)
     if not given.name or len(given.name) > TEXT_CHARS or not given.name.isprintable():
         raise UsageError("a node's name is a short printable text", "choose another with --name NAME")
@@ -30,16 +31,18 @@ def main(argv: list[str]) -> int:
     known = before.members.get(node)
     if known is None:
         root = home.root_identity(before)
-        fact = Member(root.public, store.clock(), node, given.name)
+        fact = Member(root.public, store.clock(), node, given.name, INVITED[given.role, given.ephemeral])
         author.merge_statements([sign(home.mesh, root, fact).encode()])
     counting = sum(row.accepted.seq for row in store.feeds.of_node(node))
+    role = store.trust().role(node)
     name = display_name(given.name if known is None else known.name, node)
     if given.json:
-        print_json({"node": text_id(node), "name": name, "new": known is None, "operations": counting})
+        print_json({"node": text_id(node), "name": name, "role": role, "new": known is None, "operations": counting})
     elif known is not None:
-        print(f"{name} is a member already")
+        put(f"{name} is a member already, as {a_role(role)}; that stays as it is")
     else:
         say(
-            f"admitted {name}; {counting} operations of it count now\nnext: mesh export FILE, and import FILE on that node"
+            f"admitted {name} as {a_role(role)}; {counting} operations of it count now",
+            "next: mesh export FILE, and import FILE on that node",
         )
     return 0

@@ -67,6 +67,22 @@ def _home(given: str) -> str:
     return given or home_path()
 
 
+def add_role(made: Parser) -> None:
+    """The options that say in which role a node is let in."""
+    made.add_argument(
+        "--role",
+        choices=("writer", "reader"),
+        default="writer",
+        metavar="writer|reader",
+        help="what the node may do: a reader is sent everything, and nothing it writes counts (default: writer)",
+    )
+    made.add_argument(
+        "--ephemeral",
+        action="store_true",
+        help="for throw-away nodes, as of a CI job: each leaves when its sidecar stops, and may write little",
+    )
+
+
 def parser(command: str, example: str, sentence: str = "") -> Parser:
     """The parser of a command, or of `family member`."""
     made = Parser(

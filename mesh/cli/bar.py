@@ -3,6 +3,8 @@
 import sys
 import time
 
+from mesh.cli.output import draw, tell
+
 _WIDTH = 30
 
 
@@ -23,10 +25,10 @@ class Bar:
             share = min(self._count / self._total, 1.0)
             filled = int(share * _WIDTH)
             bar = "#" * filled + "." * (_WIDTH - filled)
-            print(f"\r{self._what} [{bar}] {self._count:,} of {self._total:,}", end="", file=sys.stderr, flush=True)
+            draw(f"{self._what} [{bar}] {self._count:,} of {self._total:,}")
             self._next, self._shown = time.monotonic() + 0.2, True
 
     def done(self) -> None:
         """Leave the line."""
         if self._shown:
-            print(file=sys.stderr)
+            tell("")

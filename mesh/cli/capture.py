@@ -10,7 +10,7 @@ from mesh.cli.arguments import parser
 from mesh.cli.bar import Bar
 from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.telling import number_of
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.moment import span
@@ -85,28 +85,28 @@ def _capture(home: str, given: argparse.Namespace) -> int:
 
 
 def _print(report: Report, seconds: float) -> None:
-    print(f"discovered  {number_of(report.discovered, 'file')}")
+    put(f"discovered  {number_of(report.discovered, 'file')}")
     grown = f", {report.continued:,} of them had grown" if report.continued else ""
     would = "would be " if report.is_dry else ""
-    print(
+    put(
         f"ingested    {number_of(report.ingested, 'file')} {would}taken in: {number_of(report.sessions, 'session')}, {number_of(report.items, 'item')}{grown}"
     )
     if report.flavours:
-        print(f"            {', '.join(f'{plain(name)} {count:,}' for name, count in sorted(report.flavours.items()))}")
-    print(f"unchanged   {report.unchanged:,}")
+        put(f"            {', '.join(f'{plain(name)} {count:,}' for name, count in sorted(report.flavours.items()))}")
+    put(f"unchanged   {report.unchanged:,}")
     if report.copies:
-        print(f"copies      {report.copies:,}: another file tells the same session, and no less of it")
+        put(f"copies      {report.copies:,}: another file tells the same session, and no less of it")
     if report.forgotten:
-        print(f"forgotten   {report.forgotten:,}: as you asked with --forget")
+        put(f"forgotten   {report.forgotten:,}: as you asked with --forget")
     for name, reasons in (("skipped", report.skipped), ("failed", report.failed)):
         for why, count in reasons.most_common():
-            print(f"{name:<10}  {count:,}: {plain(why)}")
+            put(f"{name:<10}  {count:,}: {plain(why)}")
     for why, count in report.inside.most_common():
-        print(f"inside      {count:,}: {plain(why)}")
+        put(f"inside      {count:,}: {plain(why)}")
     for path, why in report.failures:
         tell(f"failed: {plain(path)}: {plain(why)}")
     if report.dropped:
-        print(f"dropped     {report.dropped:,} analysed bodies, to stay within the budget; their digests stay")
+        put(f"dropped     {report.dropped:,} analysed bodies, to stay within the budget; their digests stay")
     if report.lost:
         tell(f"DATA LOSS: {report.lost:,} sessions that were never analysed had to go: the hard cap was reached")
         tell("  next: give them more room: mesh capture --budget 4G,8G")
@@ -151,23 +151,23 @@ def _status(home: str, *, as_json: bool) -> int:
             }
         )
         return EXIT_OK
-    print(
+    put(
         f"capturing  {'on: the sidecar takes in what hooks point at' if settings.is_on else 'off: only by hand, with mesh capture'}"
     )
     budget = settings.budget
-    print(f"budget     {_readable(budget.soft_bytes)}, at most {_readable(budget.hard_bytes)}; {budget.age_days} days")
+    put(f"budget     {_readable(budget.soft_bytes)}, at most {_readable(budget.hard_bytes)}; {budget.age_days} days")
     if counts is None:
-        print("kept       nothing yet")
+        put("kept       nothing yet")
         return EXIT_OK
     files = ", ".join(f"{count:,} {state}" for state, count in sorted(counts.files.items()))
-    print(
+    put(
         f"kept       {number_of(counts.sessions, 'session')}; {counts.bodies:,} {'body' if counts.bodies == 1 else 'bodies'}, {counts.body_bytes / 1e6:,.1f} MB"
     )
-    print(f"files      {files or 'none'}")
+    put(f"files      {files or 'none'}")
     if counts.unanalysed:
-        print(f"waiting    {counts.unanalysed:,} bodies without a digest")
+        put(f"waiting    {counts.unanalysed:,} bodies without a digest")
     if counts.lost:
-        print(f"lost       {counts.lost:,} bodies that were never analysed")
+        put(f"lost       {counts.lost:,} bodies that were never analysed")
     return EXIT_OK
 
 
@@ -186,9 +186,9 @@ def _forget(home: str, given: argparse.Namespace) -> int:
         tell_unfinished(opened, left)
         return EXIT_OK
     if not sessions:
-        print(f"{plain(what)} was not captured; it will not be")
+        put(f"{plain(what)} was not captured; it will not be")
     for session in sessions:
-        print(f"{plain(session)} is forgotten: body, digest and items; it will not be captured again")
+        put(f"{plain(session)} is forgotten: body, digest and items; it will not be captured again")
     tell("what was made of it before, if anything, is still there; to take that back: mesh retract, mesh erase")
     tell_unfinished(opened, left)
     return EXIT_OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
 from mesh.cli.options import REPO, Given, Option, Shape, run
-from mesh.cli.output import print_json, tell
+from mesh.cli.output import print_json, put_ours, tell
 from mesh.cli.telling import desk_of
 
 SHAPE = Shape(
@@ -39,8 +39,8 @@ def _context(given: Given) -> int:
     if given.as_json:
         print_json(answer)
     elif answer["text"]:
-        print(answer["text"], end="" if answer["text"].endswith("\n") else "\n")
+        put_ours(answer["text"] if answer["text"].endswith("\n") else answer["text"] + "\n")  # our own frame
     if answer["is_too_small"]:
-        tell("mesh: there is no room for anything\n  next: give more: --max-chars 8000 --max-tokens 2000")
+        tell("mesh: there is no room for anything", "  next: give more: --max-chars 8000 --max-tokens 2000")
         return EXIT_FAILED
     return EXIT_OK

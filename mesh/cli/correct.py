@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, say
+from mesh.cli.output import plain, put, say
 from mesh.cli.telling import (
     ABOUT,
     PRIVATE,
@@ -13,6 +15,7 @@ from mesh.cli.telling import (
     by_sidecar,
     desk_of,
     from_stdin,
+    missing,
     occurrences,
     request_id,
     said,
@@ -78,19 +81,22 @@ def _move(given: Given) -> int:
 def _show(answer: dict[str, Any]) -> None:
     pattern, identity = plain(answer["pattern"], 100), answer["id"]
     if not pattern:
-        print(f"{identity}  was recorded before, and is erased")
+        put(f"{identity}  was recorded before, and is erased")
         return
     where = "new pattern" if answer["founded"] else "counted under"
     if "from" in answer:
         where = f"moved from {plain(answer['from'], 100)} to {'the new pattern' if answer['founded'] else ''}".rstrip()
-    print(f"{identity}  {where} {pattern}")
-    print(f"  {in_words(answer['sureness'])} ({answer['sureness']:.2f}): {plain(answer['why'])}")
+    put(f"{identity}  {where} {pattern}")
+    put(f"  {in_words(answer['sureness'])} ({answer['sureness']:.2f}): {plain(answer['why'])}")
     if answer["sessions"] is not None:
-        print(f"  {answer['says']}")
-        print(f"  so far: {occurrences(answer)}; tier {answer['tier']}")
+        put(f"  {answer['says']}")
+        put(f"  so far: {occurrences(answer)}; tier {answer['tier']}")
+        # A person's to decide: an agent is told what is missing, and no command.
+        if missing(answer) and sys.stdout.isatty():
+            say(f"  {missing(answer)}")
     if answer.get("similar"):
         names = ", ".join(plain(name, 100) for name in answer["similar"])
-        print(f"  nothing was counted under that name before; did you mean {names}?")
+        put(f"  nothing was counted under that name before; did you mean {names}?")
     say(f"  belongs elsewhere? mesh correct --move {identity} --pattern NAME")
 
 

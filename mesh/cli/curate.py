@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from mesh.cli.main import EXIT_OK
+from mesh.cli.main import EXIT_OK, EXIT_WAITING, complain
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, say, tell, tell_taken_out
+from mesh.cli.output import plain, print_json, put, say, tell, tell_taken_out
 from mesh.cli.telling import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -78,7 +78,7 @@ def _curate(given: Given) -> int:
 
 
 def _list(given: Given, curator: Curator, *, everything: bool) -> int:
-    from mesh.cli.detect import line_of
+    from mesh.cli.detect import lines_of
     from mesh.sidecar.harvesting.harvest import told
 
     found = [told(each) for each in (curator.all() if everything else curator.queue())]
@@ -86,11 +86,11 @@ def _list(given: Given, curator: Curator, *, everything: bool) -> int:
         print_json({"candidates": found})
         return EXIT_OK
     for each in found:
-        print(line_of(each))
+        put(*lines_of(each))
         if each["text"]:  # else it was erased, which its line says
-            print(f"          {_why(each)}")
+            put(f"          {_why(each)}")
     if not found:
-        tell("nothing waits for a person" if not everything else "nothing is kept yet\n  next: mesh harvest")
+        tell(*(["nothing is kept yet", "  next: mesh harvest"] if everything else ["nothing waits for a person"]))
     return EXIT_OK
 
 
@@ -104,15 +104,22 @@ def _why(told: dict[str, Any]) -> str:
 
 
 def _auto(given: Given, curator: Curator) -> int:
+    from mesh.sidecar import answers
+
     written = curator.auto()
     if given.as_json:
-        print_json({"recorded": written.records, "known": written.known, "hot": list(written.hot)})
-        return EXIT_OK
+        stopped = None if written.stopped is None else answers.stopped(written.stopped)
+        told = {"recorded": written.records, "known": written.known, "hot": list(written.hot), "stopped": stopped}
+        print_json(told)
+        return EXIT_OK if stopped is None else EXIT_WAITING
     for record in written.records:
-        print(f"{record['id']}  {record['kind']}  {plain(record['text'])}")
+        put(f"{record['id']}  {record['kind']}  {plain(record['text'])}")
     for problem in written.problems:
         tell(plain(problem))
     tell(f"{number_of(len(written.records), 'record')} written, {written.known} known already")
+    if written.stopped is not None:
+        complain(written.stopped)
+        return EXIT_WAITING
     return EXIT_OK
 
 
@@ -130,30 +137,34 @@ def _decide(given: Given, curator: Curator, action: str) -> int:
     if given.as_json:
         print_json(answer)
     else:
-        say(decided(answer, action))
+        say(*decided(answer, action))
     tell_taken_out(answer.get("redacted", ""))
     return EXIT_OK
 
 
-def decided(answer: dict[str, Any], action: str) -> str:
-    """What a decision has made of a candidate, in a line."""
+def decided(answer: dict[str, Any], action: str) -> list[str]:
+    """What a decision has made of a candidate, and the next step if there is one."""
     if action == "accept":
         records = answer["recorded"]
         if records:
-            return f"{answer['id']}  accepted, recorded as {', '.join(record['id'] for record in records)}"
+            return [f"{answer['id']}  accepted, recorded as {', '.join(record['id'] for record in records)}"]
         if answer["known"]:
-            return f"{answer['id']}  accepted; a record says it already"
+            return [f"{answer['id']}  accepted; a record says it already"]
         if answer["trouble"]:
-            return f"{answer['id']}  accepted, but {plain(answer['trouble'][0])}"
+            return [f"{answer['id']}  accepted, but {plain(answer['trouble'][0])}"]
         if answer["state"] == "rejected":  # somebody took it back meanwhile
-            return f"{answer['id']}  not accepted: {answer['why']}\n  next: say it anew: mesh discover, mesh correct"
+            return [
+                f"{answer['id']}  not accepted: {answer['why']}",
+                "  next: say it anew: mesh discover, mesh correct",
+            ]
         if answer["waits_for"] == "unshared":
-            return (
-                f"{answer['id']}  accepted; but it stays here: its repository forbids sharing in .clan-mesh.toml"
-                " (share = false, or not understood), which `mesh share` does not undo\n  next: change that line there, then mesh share REPO"
-            )
+            why = "its repository forbids sharing in .clan-mesh.toml (share = false, or not understood)"
+            return [
+                f"{answer['id']}  accepted; but it stays here: {why}, which `mesh share` does not undo",
+                "  next: change that line there, then mesh share REPO",
+            ]
         repo = plain(next((each["repo"] for each in answer["evidence"] if each["held"] == "share"), "")) or "'*'"
-        return f"{answer['id']}  accepted; it leaves this node once its repository is shared: mesh share {repo}"
+        return [f"{answer['id']}  accepted; it leaves this node once its repository is shared: mesh share {repo}"]
     if action == "merge":
-        return f"{answer['id']}  has it all now: {number_of(answer['sessions'], 'session')}, {answer['state']}"
-    return f"{answer['id']}  {answer['state']}: {plain(answer['text'] if action == 'edit' else answer['why'])}"
+        return [f"{answer['id']}  has it all now: {number_of(answer['sessions'], 'session')}, {answer['state']}"]
+    return [f"{answer['id']}  {answer['state']}: {plain(answer['text'] if action == 'edit' else answer['why'])}"]

@@ -15,7 +15,7 @@ from typing import Self
 from clan_learnings.harvest.candidates import Candidate
 from mesh.cli.curate import decided
 from mesh.cli.main import EXIT_OK
-from mesh.cli.output import plain, tell, tell_taken_out
+from mesh.cli.output import clear_screen, plain, put, tell, tell_taken_out
 from mesh.cli.telling import number_of
 from mesh.core.errors import MeshError
 from mesh.sidecar.harvesting.curating import Curator
@@ -40,9 +40,9 @@ def review(curator: Curator) -> int:
                 break
             left -= 1
             counts[action] = counts.get(action, 0) + 1
-    _clear()
+    clear_screen()
     done = ", ".join(f"{count} {_PAST[action]}" for action, count in counts.items()) or "nothing was decided"
-    print(f"{done}; {number_of(left, 'candidate')} left" if queue else "nothing waits for a person")
+    put(f"{done}; {number_of(left, 'candidate')} left" if queue else "nothing waits for a person")
     return EXIT_OK
 
 
@@ -54,17 +54,18 @@ def _decide(curator: Curator, keyboard: "_Keyboard", candidate: Candidate, place
     said = ""
     while True:
         linked = curator.linked(candidate)
-        _clear()
-        print("\n".join(screen(candidate, linked, place, _width())))
+        clear_screen()
+        put(*screen(candidate, linked, place, _width()))
         if said:
-            print(f"\n{said}")
-        print(f"\n{_HELP}", flush=True)
+            put("", said)
+        put("", _HELP)
+        sys.stdout.flush()
         action = _KEYS.get(keyboard.key(), "")
         try:
             if action in ("skip", "quit"):
                 return action
             if action == "accept":
-                tell(decided(curator.accept(candidate.id), "accept"))
+                tell(*decided(curator.accept(candidate.id), "accept"))
                 return action
             if action == "reject":
                 tell_taken_out(curator.reject(candidate.id, keyboard.line("why (may be empty): "))["redacted"])
@@ -132,11 +133,6 @@ def _wrapped(text: str, start: str, width: int) -> list[str]:
 
 def _width() -> int:
     return max(40, min(120, shutil.get_terminal_size((80, 24)).columns))
-
-
-def _clear() -> None:
-    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        print("\x1b[H\x1b[2J\x1b[3J", end="")
 
 
 class _Keyboard:

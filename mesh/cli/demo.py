@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from mesh.cli.arguments import parser
-from mesh.cli.output import print_json
+from mesh.cli.output import print_json, put, put_ours
 from mesh.core.errors import MeshError
 from mesh.sidecar.client import ask
 from mesh.sidecar.patience import patience
@@ -55,7 +55,8 @@ class Demo:
     def say(self, text: str = "") -> None:
         """A line for the person who watches."""
         if not self._quiet:
-            print(text, flush=True)
+            put_ours(f"{text}\n")  # of nodes of its own, and our frame is to be seen
+            sys.stdout.flush()
 
     def run(self, name: str, *words: str, stdin: str = "", show: bool = True) -> str:
         """One command on one node, as a user types it."""
@@ -173,7 +174,7 @@ def main(argv: list[str]) -> int:
     if given.json:
         print_json(demo.facts | {"seconds": round(seconds, 2)})
     else:
-        print(f"\nAll checks passed in {seconds:.1f} s; nothing was left behind. Yours: mesh setup")
+        put("", f"All checks passed in {seconds:.1f} s; nothing was left behind. Yours: mesh setup")
     return 0
 
 

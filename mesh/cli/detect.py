@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, run
-from mesh.cli.output import Progress, plain, print_json, tell
+from mesh.cli.output import Progress, plain, print_json, put, tell
 from mesh.cli.telling import number_of, place_name
 
 TYPE_CHECKING = False  # see `mesh`
@@ -47,24 +47,25 @@ def _detect(given: Given) -> int:
         print_json({"sessions": taken.sessions, "found": len(found), "candidates": listed})
         return EXIT_OK
     for each in listed:
-        print(line_of(each))
+        put(*lines_of(each))
     if len(found) > len(listed):
         tell(f"and {len(found) - len(listed)} more: mesh detect --limit {len(found)}")
     if not found:
-        tell(f"nothing came up {number_of(least, 'time')} yet\n  next: take in more sessions: mesh harvest")
+        tell(f"nothing came up {number_of(least, 'time')} yet", "  next: take in more sessions: mesh harvest")
     return EXIT_OK
 
 
-def line_of(told: dict[str, Any]) -> str:
+def lines_of(told: dict[str, Any]) -> list[str]:
     """A candidate in two lines; of one that was erased, one."""
     if not told["text"]:
-        return f"{told['id']}  {told['state']:<11}  {told['kind']:<10}  {plain(told['why'])}: nothing of it is kept"
+        return [f"{told['id']}  {told['state']:<11}  {told['kind']:<10}  {plain(told['why'])}: nothing of it is kept"]
     repos = ", ".join(place_name(repo) if repo else "no repository" for repo in told["repos"][:3])
     more = f" and {len(told['repos']) - 3} more" if len(told["repos"]) > 3 else ""
     cost = f"; ${told['dollars']:.2f}" if told["dollars"] is not None else ""
     across = " (cross-flavour)" if told["cross_flavour"] else ""
-    return (
-        f"{told['id']}  {told['state']:<11}  {told['kind']:<10}  {plain(told['text'])}\n"
-        f"          {number_of(told['frequency'], 'time')} in {number_of(told['sessions'], 'session')}"
-        f" of {', '.join(map(plain, told['flavours']))}{across}; {repos}{more}{cost}; confidence {told['confidence']:g}"
-    )
+    often = f"{number_of(told['frequency'], 'time')} in {number_of(told['sessions'], 'session')}"
+    sure = f"confidence {told['confidence']:g}"
+    return [
+        f"{told['id']}  {told['state']:<11}  {told['kind']:<10}  {plain(told['text'])}",
+        f"          {often} of {', '.join(map(plain, told['flavours']))}{across}; {repos}{more}{cost}; {sure}",
+    ]

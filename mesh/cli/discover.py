@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mesh.cli.options import Given, Option, Shape, run
-from mesh.cli.output import plain
+from mesh.cli.output import plain, put
 from mesh.cli.telling import (
     ABOUT,
     PRIVATE,
@@ -50,10 +50,10 @@ def _discover(given: Given) -> int:
 def _show(answer: dict[str, Any]) -> None:
     known = answer.get("covered_by")
     if known is not None:
-        print(f"{known['id']}  already known: {plain(known['text'])}")
-        print(
+        put(f"{known['id']}  already known: {plain(known['text'])}")
+        put(
             f"  by {plain(known['author'])} on {known['at'][:10]}, in {place_name(known['repo'])}; nothing was added,"
             " --anyway adds it"
         )
         return
-    print(f"{answer['id']}  recorded")
+    put(f"{answer['id']}  recorded")

@@ -10,7 +10,7 @@ from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
 from mesh.cli.install import target
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import hinted, plain, print_json, say
+from mesh.cli.output import hinted, plain, print_json, put, say
 from mesh.core.errors import MeshError
 from mesh.sidecar.checkup import (
     examine_agents,
@@ -18,12 +18,14 @@ from mesh.sidecar.checkup import (
     examine_files,
     examine_homes,
     examine_knowledge,
+    examine_moderation,
     examine_repository,
     examine_search,
     examine_spool,
 )
 from mesh.sidecar.client import ask
 from mesh.sidecar.doctor import Finding, examine
+from mesh.sidecar.member_shares import member_shares
 from mesh.sidecar.pages.checkup import examine_drafts, examine_pages
 from mesh.sidecar.pages.open import open_pages
 from mesh.sidecar.snapshot import memory_of
@@ -45,9 +47,9 @@ def report(found: list[Finding], *, as_json: bool) -> int:
         print_json([item._replace(next_step=hinted(item.next_step))._asdict() for item in found])
     else:
         for item in found:
-            say(f"{item.sort}: {plain(item.sentence, 1000)}\n  next: {plain(item.next_step, 1000)}")
+            say(f"{item.sort}: {plain(item.sentence, 1000)}", f"  next: {plain(item.next_step, 1000)}")
         if not found:
-            print("nothing to mend")
+            put("nothing to mend")
     return EXIT_WAITING if found else 0
 
 
@@ -62,11 +64,11 @@ def findings(home: Home) -> Iterator[Finding]:
     key = home.file("recovery.key")
     store = home.store()
     try:
-        status = node_status(home, store)
+        status, shares = node_status(home, store), member_shares(store)
     finally:
         store.close()
     readers = lasting_readers([home.file(name) for name in status["unfinished_erases"]])
-    yield from examine(status, peers, recovery_key=key if os.path.exists(key) else None, readers=readers)
+    yield from examine(status, peers, recovery_key=key if os.path.exists(key) else None, readers=readers, shares=shares)
     yield from examine_homes(os.environ)
     yield from examine_repository(_folder(), os.environ)
     yield from examine_agents(check(target(home.path), home.file("hooks")), time.time())
@@ -77,6 +79,7 @@ def findings(home: Home) -> Iterator[Finding]:
     yield from examine_search(state_of(home.path))
     with memory_of(home.path) as memory:
         yield from examine_knowledge(memory)
+        yield from examine_moderation(memory, home.node)
     with open_pages(home.path) as pages:
         yield from examine_pages(pages.book)
 

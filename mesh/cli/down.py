@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 
 from mesh.cli.arguments import parser
-from mesh.cli.output import print_json
+from mesh.cli.output import print_json, put
 from mesh.core.errors import HomeBusy
 from mesh.sidecar.lock import running
 from mesh.sidecar.patience import patience
@@ -63,5 +63,5 @@ def main(argv: list[str]) -> int:
     if given.json:
         print_json({"stopped": process})
     else:
-        print("no sidecar was running" if process is None else f"stopped process {process}")
+        put("no sidecar was running" if process is None else f"stopped process {process}")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import print_json, tell_taken_out
+from mesh.cli.output import print_json, tell_proposed, tell_taken_out
 from mesh.cli.place import home_path
 from mesh.cli.show import print_record
 
@@ -63,4 +63,5 @@ def _edit(given: Given) -> int:
     answer = desk.edit(given.words[0], changes)
     print_json(answer) if given.as_json else print_record(answer)
     tell_taken_out(answer["redacted"])
+    tell_proposed(answer.get("proposed"))
     return EXIT_OK

@@ -12,9 +12,9 @@ from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
 from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import plain, print_json, say, tell
+from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.cli.telling import number_of
-from mesh.core.draft import Removal
+from mesh.core.draft import NewRecord
 from mesh.core.errors import MeshError, UsageError
 from mesh.core.ids import text_id
 from mesh.core.operation import KIND_NAMES, LASTING, PAGE
@@ -22,7 +22,7 @@ from mesh.sidecar.erasing import Erased, erase
 from mesh.sidecar.harvesting.erased import forget_erased
 from mesh.sidecar.history import locate
 from mesh.sidecar.renderer import FOLDER, render
-from mesh.store.erase_requests import REASON_CHARS, as_request
+from mesh.store.erase_requests import LOG, REASON_CHARS, request_record
 from mesh.store.home import Home, open_home
 from mesh.store.pages import Shelf
 from mesh.store.provenance import edits_of, provenance
@@ -31,7 +31,7 @@ from mesh.store.store import Store
 
 
 def main(argv: list[str]) -> int:
-    """Sign the erasure if we may; otherwise remove the record and say who may erase it."""
+    """Sign the erasure if we may; otherwise ask those who may."""
     arguments = parser("erase", 'mesh erase 7k3qmzpa --reason "a password got in"')
     arguments.add_argument("id", metavar="ID", help="a record's id, or its beginning")
     arguments.add_argument("--reason", required=True, help="why, without repeating the secret: the reason stays")
@@ -53,9 +53,9 @@ def main(argv: list[str]) -> int:
     if slug and not others:  # what was said of the pattern alone is nobody's any more
         authors |= dict(edits_of(store, KEY + slug))
     done = erase(home, author, authors, given.reason)
-    removed = tuple(item for item in (tag, *documents) if item not in done.mine)
-    if removed:
-        author.append([Removal(removed, as_request(given.reason))])
+    asked = tuple(item for item in (tag, *documents) if item not in done.mine)
+    if asked:
+        author.append([NewRecord(LOG, request_record(item, given.reason)) for item in asked])
     sessions: list[str] = []
     if not private:
         _render(home)
@@ -67,7 +67,7 @@ def main(argv: list[str]) -> int:
                 "id": text_id(tag),
                 "erased": len(done.mine),
                 "left": done.left,
-                "removed": tag in removed,
+                "asked": tag in asked,
                 "finished": not unfinished,
                 "unfinished": unfinished,
                 "waits": done.waits,
@@ -79,14 +79,15 @@ def main(argv: list[str]) -> int:
     elif not done.waits:
         _print(tag, done, len(own.keys() & set(done.mine) - {tag}))
         for document in documents:
-            what = "removed" if document in removed else "erased"
-            print(f"{what} {text_id(document)[:8]}, the learning that was made beside it, too")
+            what = "asked to erase" if document in asked else "erased"
+            put(f"{what} {text_id(document)[:8]}, the learning that was made beside it, too")
     damaged = [home.file(name) for name in sorted(os.listdir(home.path)) if ".db.damaged-" in name]
     _tell_owed(home, tag, done, sessions, damaged)
     if others:
         tell(
             f"mesh: its words made the name of a pattern, {plain(slug)}, and {number_of(others, 'other record')} still"
-            f" {'has' if others == 1 else 'have'} that name\n  next: if it must go, erase those too: mesh pattern show {plain(slug)}"
+            f" {'has' if others == 1 else 'have'} that name",
+            f"  next: if it must go, erase those too: mesh pattern show {plain(slug)}",
         )
     tell_unfinished(home, unfinished)
     return 0 if not (unfinished or done.left or damaged or done.waits or others) else EXIT_WAITING
@@ -96,33 +97,35 @@ def _print(tag: bytes, done: Erased, edits: int) -> None:
     name = text_id(tag)[:8]
     if tag not in done.mine:
         if edits:
-            print(f"erased {number_of(edits, 'edit')} of {name}; the record itself was removed from the views")
+            put(f"erased {number_of(edits, 'edit')} of {name}; the record itself stays until somebody else erases it")
     elif not done.new:
         say(f"{name} was erased before; see by whom: mesh why {name}")
     else:
-        print(f"erased {name} and {number_of(edits, 'edit')} of it; hash, author and reason stay")
+        put(f"erased {name} and {number_of(edits, 'edit')} of it; hash, author and reason stay")
 
 
 def _tell_owed(home: Home, tag: bytes, done: Erased, sessions: list[str], damaged: list[str]) -> None:
     """What still holds the text, and who can do something about it."""
     if done.waits:
         tell(
-            "mesh: this node is not admitted yet, so its word counts nowhere: the text goes, here too, once it is\n"
-            f"  next: where the root key is: mesh admit {text_id(home.node)}"
+            "mesh: this node is not admitted yet, so its word counts nowhere: the text goes, here too, once it is",
+            f"  next: where the root key is: mesh admit {text_id(home.node)}",
         )
     if done.left:
         tell(
             f"mesh: {done.left} bodies were written by others, and only their authors, an admin or the root key may erase them;"
-            f"{' the record was removed from the views, and its author is told' if tag not in done.mine else ''}\n"
-            f"  next: where the root key is: mesh erase {text_id(tag)[:16]} --reason REASON"
+            f"{' they are asked to (mesh doctor), and the record stays as it is until then' if tag not in done.mine else ''}",
+            f"  next: by one of them: mesh erase {text_id(tag)[:16]} --reason REASON",
         )
     for session in sessions:
         tell(
-            f"mesh: it was harvested from {plain(session)}, whose transcript may still be kept here\n"
-            f"  next: mesh capture --forget {plain(session)}"
+            f"mesh: it was harvested from {plain(session)}, whose transcript may still be kept here",
+            f"  next: mesh capture --forget {plain(session)}",
         )
     for path in damaged:
-        tell(f"mesh: {path}, kept by a repair, may still hold it\n  next: delete that file once you no longer need it")
+        tell(
+            f"mesh: {path}, kept by a repair, may still hold it", "  next: delete that file once you no longer need it"
+        )
 
 
 def _render(home: Home) -> None:
@@ -133,7 +136,7 @@ def _render(home: Home) -> None:
     try:
         render(home.path, Files(folder), lambda: None)
     except (MeshError, OSError) as error:
-        tell(f"mesh: the files in {folder} may still hold it: {error}\n  next: mesh render, or delete that folder")
+        tell(f"mesh: the files in {folder} may still hold it: {error}", "  next: mesh render, or delete that folder")
 
 
 def _documents(store: Store, tag: bytes) -> list[bytes]:

@@ -31,4 +31,4 @@ def tell_unfinished(home: Home, left: list[str]) -> None:
     if left:
         sentence = unfinished_sentence(left, lasting_readers([home.file(name) for name in left]))
         step = unfinished_step(has_sidecar=running(home) is not None)
-        tell(f"mesh: {plain(sentence, 1000)}\n  next: {step}")
+        tell(f"mesh: {plain(sentence, 1000)}", f"  next: {step}")

@@ -43,7 +43,8 @@ def main(argv: list[str]) -> int:
         print_json({"file": given.file, "operations": operations, "bytes": size})
     else:
         say(
-            f"exported {operations} operations to {given.file} ({size:,} bytes)\nnext, on another node: mesh import {given.file}"
+            f"exported {operations} operations to {given.file} ({size:,} bytes)",
+            f"next, on another node: mesh import {given.file}",
         )
     return 0
 

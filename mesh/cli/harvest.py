@@ -8,8 +8,8 @@ from typing import Any
 
 from mesh.cli.arguments import any_text, parser
 from mesh.cli.bar import Bar
-from mesh.cli.main import EXIT_FAILED, EXIT_OK
-from mesh.cli.output import Progress, plain, print_json, say, tell
+from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_WAITING
+from mesh.cli.output import Progress, plain, print_json, put, say, tell
 from mesh.cli.telling import number_of, place_name
 from mesh.core.errors import UsageError
 from mesh.core.moment import span
@@ -78,8 +78,8 @@ def _try(given: argparse.Namespace, since_ms: int) -> int:
     else:
         for item in found.items:
             fixed = f"-{item['fix_line']}" if item["fix_line"] else ""
-            print(f"{plain(item['file'])}:{item['evidence_line']}{fixed}  {item['kind']} {item['confidence']:g}")
-            print(f"    {plain(item['text'])}")
+            put(f"{plain(item['file'])}:{item['evidence_line']}{fixed}  {item['kind']} {item['confidence']:g}")
+            put(f"    {plain(item['text'])}")
     for name, why in found.skipped:
         tell(f"skipped: {plain(name)}: {plain(why)}")
     for problem in asked.problems() if asked is not None else ():
@@ -105,7 +105,9 @@ def _harvest(given: argparse.Namespace, since_ms: int) -> int:
         print_json({"captured": report.as_json()} | told)
     else:
         _print(report, told)
-    return EXIT_FAILED if report.failed or report.lost else EXIT_OK
+    if report.failed or report.lost:
+        return EXIT_FAILED
+    return EXIT_WAITING if told["stopped"] else EXIT_OK
 
 
 def _captured(home: str, files: list[Any]) -> Report:
@@ -123,24 +125,26 @@ def _captured(home: str, files: list[Any]) -> Report:
 
 
 def _print(report: Report, told: dict[str, Any]) -> None:
-    print(
-        f"captured   {report.ingested:,} of {number_of(report.discovered, 'file')}; {report.unchanged:,} known before"
-    )
-    print(f"read       {number_of(told['sessions'], 'session')}, {number_of(told['items'], 'item')}")
+    put(f"captured   {report.ingested:,} of {number_of(report.discovered, 'file')}; {report.unchanged:,} known before")
+    put(f"read       {number_of(told['sessions'], 'session')}, {number_of(told['items'], 'item')}")
     again = f", {told['rejected_again']} of them to what was rejected" if told["rejected_again"] else ""
-    print(
+    put(
         f"learned    {number_of(told['founded'], 'candidate')}; {number_of(told['merged'], 'signal')} merged into those there were{again}"
     )
     for each in told["learned"][:_SHOWN]:
-        print(f"           {each['id']}  {each['state']:<11}  {plain(each['text'], 200)}")
+        put(f"           {each['id']}  {each['state']:<11}  {plain(each['text'], 200)}")
     known = f"; {told['known']} were known already" if told["known"] else ""
-    print(f"recorded   {number_of(len(told['recorded']), 'record')}{known}")
+    put(f"recorded   {number_of(len(told['recorded']), 'record')}{known}")
     for record in told["recorded"][:_SHOWN]:
-        print(f"           {record['id']}  {record['kind']:<10}  {plain(record['text'], 200)}")
+        put(f"           {record['id']}  {record['kind']:<10}  {plain(record['text'], 200)}")
     for document in told["documents"][:_SHOWN]:
-        print(f"document   {document['id']}  {plain(document['title'], 200)}")
+        put(f"document   {document['id']}  {plain(document['title'], 200)}")
     for slug in told["hot"]:
-        print(f"HOT        {plain(slug, 100)}: every session is told from now on")
+        put(f"HOT        {plain(slug, 100)}: every session is told from now on")
+    if told["stopped"]:
+        left = number_of(told["stopped"]["candidates"], "candidate")
+        put(f"stopped    {left} not written: {plain(told['stopped']['why'], 500)}")
+        tell(f"  next: {told['stopped']['next']}")
     _print_waiting(told)
     for why, count in report.skipped.most_common():
         tell(f"skipped: {count:,}: {plain(why)}")
@@ -154,11 +158,11 @@ def _print_waiting(told: dict[str, Any]) -> None:
     waiting = told["waiting"]
     by_hand = waiting["person"] + waiting["hot"] + waiting["mend"] + waiting["place"]
     held = f" ({waiting['hot']} would make a pattern HOT through harvested sessions alone)" if waiting["hot"] else ""
-    print(f"waiting    {number_of(by_hand, 'candidate')} for a person{held}")
+    put(f"waiting    {number_of(by_hand, 'candidate')} for a person{held}")
     if by_hand:
         tell("  next: mesh curate")
     if waiting["share"]:
-        print(
+        put(
             f"           {number_of(waiting['share'], 'candidate')} for mesh share: nothing of their repository leaves this node yet"
         )
         for repo, count in list(told["share"].items())[:_SHOWN]:
@@ -166,6 +170,6 @@ def _print_waiting(told: dict[str, Any]) -> None:
             say(f"           {count:>5}  {place}")
         tell("  next: mesh share REPO, then mesh harvest")
     if waiting["unshared"]:
-        print(
+        put(
             f"           {number_of(waiting['unshared'], 'candidate')} kept here: the repository forbids sharing in .clan-mesh.toml (share = false, or not understood)"
         )

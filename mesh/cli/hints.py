@@ -9,7 +9,7 @@ from mesh.cli.main import COMMANDS
 
 # Commands that follow one of these are for another node, whose home nobody here knows, up to the next semicolon.
 ELSEWHERE = ("on another node", "on another machine", "on the other node", "on the other machine", "on an admin's node", "where the root key is")  # fmt: skip
-_NO_HOME = ("demo", "homes", "simulate")  # they act on none, or on the list of them
+_NO_HOME = ("demo", "homes", "simulate", "trust-repo")  # they act on none, or on the list of them
 _BEFORE = " ("  # a command that is only named stands in backticks
 _BEHIND = ",;.)"
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_")
@@ -18,7 +18,7 @@ _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 def with_home(text: str, home: str) -> str:
     """The text with the home in every command of it that is to be typed here. A line that names a home stays as it is."""
     return "\n".join(
-        line if "--home" in line else _line(line, f"mesh --home {_quoted(home)} ") for line in text.split("\n")
+        line if "--home" in line else _line(line, f"mesh --home {quoted(home)} ") for line in text.split("\n")
     )
 
 
@@ -36,6 +36,6 @@ def _is_elsewhere(before: str) -> bool:
     return any(place in clause for place in ELSEWHERE)
 
 
-def _quoted(home: str) -> str:
+def quoted(path: str) -> str:
     """As a shell reads it; `shlex` would load `re`."""
-    return home if home and _BARE.issuperset(home) else "'" + home.replace("'", "'\"'\"'") + "'"
+    return path if path and _BARE.issuperset(path) else "'" + path.replace("'", "'\"'\"'") + "'"

@@ -9,7 +9,7 @@ from typing import Any
 
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.place import repo_here
 from mesh.core.errors import HomePermissions, UsageError
 from mesh.store import homes
@@ -42,9 +42,9 @@ def main(argv: list[str]) -> int:
     if given.json:
         print_json({"config": path, "glob": glob} | done)
     else:
-        print(done["says"])
+        put(done["says"])
     if given.action == "add" and not os.path.exists(os.path.join(done["home"], "home.json")):
-        tell(f"there is no node in {done['home']} yet\n  next: mesh setup [TOKEN] --home {quote(done['home'])}")
+        tell(f"there is no node in {done['home']} yet", f"  next: mesh setup [TOKEN] --home {quote(done['home'])}")
     if given.action == "add":
         _warn_of_hooks()
     return EXIT_OK
@@ -58,8 +58,8 @@ def _warn_of_hooks() -> None:
     for state in check(Target("mesh", os.environ)):
         if state.home:
             tell(
-                f"the hooks in {state.agent} name {state.home}, in every repository\n"
-                f"  next: list the repositories of that home too, then: mesh install {state.agent}"
+                f"the hooks in {state.agent} name {state.home}, in every repository",
+                f"  next: list the repositories of that home too, then: mesh install {state.agent}",
             )
 
 
@@ -122,12 +122,12 @@ def _list(only: str | None, *, as_json: bool) -> int:
     else:
         width = max((len(rule.glob) for rule in shown), default=0)
         for rule in shown:
-            print(f"{rule.glob:<{width}}  {plain(rule.home)}" + ("" if _exists(rule.home) else "  (no node there yet)"))
+            put(f"{rule.glob:<{width}}  {plain(rule.home)}" + ("" if _exists(rule.home) else "  (no node there yet)"))
         if not rules:
-            print(f"no list of homes in {path}" if not homes.is_there(path) else f"no home is listed in {path}")
-        print(f"here: {plain(here['home'] or 'none')}, {plain(here['why'])}")
+            put(f"no list of homes in {path}" if not homes.is_there(path) else f"no home is listed in {path}")
+        put(f"here: {plain(here['home'] or 'none')}, {plain(here['why'])}")
     for sentence in wrong:
-        tell(f"{plain(sentence)}\n  next: mend it in {path}")
+        tell(f"{plain(sentence)}", f"  next: mend it in {path}")
     return EXIT_WAITING if wrong else EXIT_OK
 
 

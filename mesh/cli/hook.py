@@ -19,7 +19,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HELP = """usage: mesh hook EVENT [--agent AGENT] [--home DIR] [--json]
+HELP = """usage: mesh hook EVENT [--agent AGENT] [--repo REPO] [--home DIR] [--json]
 
 Answer an event of a coding agent, which is read as JSON from stdin. Installed by `mesh install`; a person needs it only to try
 it out. It never fails: it exits with 0, and what went wrong stands in hook.log in the home.
@@ -29,6 +29,8 @@ it out. It never fails: it exits with 0, and what went wrong stands in hook.log 
 
 options:
   --agent AGENT  claude-code, codex or gemini (default: told by the event, else claude-code)
+  --repo REPO    bind it to one repository, like github.com/acme/api, whatever folder the event names: nothing of others is
+                 told, and what is learned from the session goes under it
   --home DIR     the node's home folder (default: MESH_HOME, else as `mesh homes` says, else ~/.clan-mesh)
   --json         changes nothing: the answer is JSON
 
@@ -52,13 +54,16 @@ class _Given:
 
     def __init__(self, argv: list[str]) -> None:
         self.event = self.agent = self.home = self.problem = ""
+        self.bound: str | None = None
         self.data: bytes | None = None
         rest = iter(argv)
         for word in rest:
-            if word in ("--agent", "--home"):
+            if word in ("--agent", "--home", "--repo"):
                 value = next(rest, "")
                 if not value:
                     self.problem = f"{word} needs a value"
+                elif word == "--repo":
+                    self._bind(value)
                 elif word == "--home":
                     self.home = value
                 elif value in AGENTS:
@@ -74,17 +79,28 @@ class _Given:
         if not self.event:
             self.problem = self.problem or "which event?"
 
+    def _bind(self, repo: str) -> None:
+        from mesh.core.errors import UsageError
+        from mesh.sidecar.place import named_repo
+
+        try:
+            self.bound = named_repo(repo)
+        except UsageError as error:
+            self.problem = str(error)  # then nothing is told at all
+
 
 def main(argv: list[str]) -> int:
     """Answer one event."""
     if any(word in ("-h", "--help") for word in argv):
-        print(HELP)
+        from mesh.cli.output import put
+
+        put(*HELP.split("\n"))
         return 0
     given = _Given(argv)
     if given.problem:
         from mesh.cli.output import tell
 
-        tell(f"mesh hook: {given.problem}\n  next: mesh hook --help")
+        tell(f"mesh hook: {given.problem}", "  next: mesh hook --help")
     run = _Run(given)
     afterwards = patience(_AFTERWARDS_SECONDS)
     if not given.problem:  # a home that was not given is not guessed
@@ -136,14 +152,14 @@ class _Run:
         from mesh.cli.place import home_path
         from mesh.sidecar.place import NOTES
 
-        self._home = os.path.abspath(given.home or home_path(os.environ, event.folder))
+        self._home = os.path.abspath(given.home or home_path(os.environ, event.folder, given.bound))
         _refuse(self._home)
         if event.is_broken and event.meaning != PAUSE:
             return  # of a pause the beginning may name the transcript; a question that is not understood has no answer
         self._is_usable = True
-        hook = Hook(event, self._home, os.path.join(self._home, NOTES), os.environ, ancestors())
+        hook = Hook(event, self._home, os.path.join(self._home, NOTES), os.environ, ancestors(), given.bound)
         try:
-            self._answer = reply(event.agent, event.name, hook.run())
+            self._answer = reply(event.agent, event.name, hook.run(), hook.warning)
         finally:
             self.problems += hook.problems
 
@@ -168,19 +184,30 @@ class _Run:
             self._take_in(self._event.folder)
 
     def _take_in(self, folder: str) -> None:
-        """Writes that sandboxed shells could only queue. What cannot be a record is put aside, the rest waits for the next hook."""
+        """Writes that sandboxed shells could only queue. What cannot be a record is put aside, the rest waits for the next hook.
+
+        What is refused for now, because this node has written as much as it may, stays queued; of a reader it is put aside.
+        """
         from clan_learnings import spool
-        from mesh.core.errors import UsageError
+        from mesh.core.errors import MayNotWrite, UsageError, WriteRefused
         from mesh.sidecar.desk import Desk
 
         desk = Desk(self._home, folder=folder)
         for write in spool.take(self._home, _TAKEN):
             arguments = write.arguments
+            if self._given.bound not in (None, arguments.get("repo")):
+                write.later()  # for a hook that may write there
+                continue
             if not arguments.get("repo"):  # whoever queued it was in none; that this hook runs in one says nothing
                 arguments["is_global"] = True
             try:
                 desk.discover(**arguments) if write.kind == "discover" else desk.correct(**arguments)
             except UsageError as error:
+                if isinstance(error, WriteRefused) and not isinstance(error, MayNotWrite):
+                    later = f"queued writes wait: {error}"
+                    self.problems += [] if later in self.problems else [later]
+                    write.later()
+                    continue
                 self.problems.append(f"a queued write was rejected: {error}")
                 write.reject()
             except BaseException:

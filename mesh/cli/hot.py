@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, Given, Shape, run
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.telling import desk_of, number_of, place_name
 
 TYPE_CHECKING = False  # see `mesh`
@@ -25,10 +25,13 @@ def _hot(given: Given) -> int:
         print_json(answer)
         return EXIT_OK
     for item in answer["hot"]:
-        print(line(item))
-    if not answer["hot"]:
+        put(line(item))
+    for item in answer["seen_here"]:
+        put(f"{line(item)}  (seen here only)")
+    if not answer["hot"] and not answer["seen_here"]:
+        of = f" of {answer['witnesses_needed']} machines" if answer["witnesses_needed"] > 1 else ""
         where = "anywhere" if given.has("all") else f"in {place_name(answer['repo'])}"
-        tell(f"nothing is HOT {where}: a pattern is, once {answer['hot_at']} sessions were corrected under it")
+        tell(f"nothing is HOT {where}: a pattern is, once {answer['hot_at']} sessions{of} were corrected under it")
     return EXIT_OK
 
 

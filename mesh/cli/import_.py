@@ -9,7 +9,7 @@ from typing import BinaryIO
 from mesh.cli.arguments import parser
 from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
-from mesh.cli.output import Progress, plain, print_json, tell
+from mesh.cli.output import Progress, plain, print_json, put, tell
 from mesh.core.errors import MeshError, RemoteError, UsageError
 from mesh.sidecar.erasing import wipe_erased
 from mesh.store.author import Author
@@ -48,7 +48,7 @@ def main(argv: list[str]) -> int:
             print_json(values)
             continue
         if problem is None:
-            print(f"{file}: {_counts(report)}")
+            put(f"{file}: {_counts(report)}")
         for reason, times in report.reasons.items():
             tell(f"  {times} times: {plain(reason)}")
     if not given.private:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, say, tell
+from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.cli.telling import number_of
 from mesh.core.errors import MeshError
 
@@ -61,14 +61,14 @@ def _show(given: Given) -> int:
         print_json(state)
         return EXIT_OK
     say(f"search    {plain(state['says'])}")
-    print(
+    put(
         f"keywords  {number_of(state['keywords']['records'], 'record')} in the database ({state['keywords']['engine']})"
     )
     for text in _sidecar(state["sidecar"]):
         say(text)
-    print(f"embedder  {plain(state['embedder']['choice'])}: {plain(state['embedder']['says'])}")
+    put(f"embedder  {plain(state['embedder']['choice'])}: {plain(state['embedder']['says'])}")
     sizes = ", ".join(f"{name} {size:,} bytes" for name, size in state["bytes"].items())
-    print(f"folder    {plain(state['folder'])}: {sizes or 'nothing yet'}")
+    put(f"folder    {plain(state['folder'])}: {sizes or 'nothing yet'}")
     return EXIT_OK
 
 
@@ -92,7 +92,7 @@ def _use(given: Given) -> int:
     if given.as_json:
         print_json(done)
         return EXIT_OK
-    print(f"embedder  {plain(done['choice'])}: {plain(done['says'])}")
+    put(f"embedder  {plain(done['choice'])}: {plain(done['says'])}")
     if done["usable"]:
         tell("a running sidecar makes the vectors in the background; see how far it is: mesh index")
     return EXIT_OK
@@ -119,7 +119,7 @@ def _rebuild(given: Given) -> int:
         print_json({"records": records, "dropped": dropped})
         return EXIT_OK
     for name, count in records.items():
-        print(f"keywords  {number_of(count, f'{name} record')} indexed anew")
+        put(f"keywords  {number_of(count, f'{name} record')} indexed anew")
     if dropped:
-        print(f"sidecar   {' and '.join(dropped)} dropped: a sidecar makes them anew, in the background")
+        put(f"sidecar   {' and '.join(dropped)} dropped: a sidecar makes them anew, in the background")
     return EXIT_OK

@@ -34,9 +34,9 @@ def main(argv: list[str]) -> int:
             }
         )
     else:
-        say(welcome(home))
+        say(*welcome(home))
     if mesh is None:
-        tell(advice(home))
+        tell(*advice(home))
     return 0
 
 
@@ -65,15 +65,15 @@ def found(home: Home) -> None:
     store.close()
 
 
-def advice(home: Home) -> str:
+def advice(home: Home) -> list[str]:
     """What whoever made a mesh should do at once."""
-    return (
-        f"Take the recovery key offline now: move {home.file('recovery.key')} to a place no agent can read.\n"
-        "It is what a lost or stolen root key can be replaced with, and good for nothing else."
-    )
+    return [
+        f"Take the recovery key offline now: move {home.file('recovery.key')} to a place no agent can read.",
+        "It is what a lost or stolen root key can be replaced with, and good for nothing else.",
+    ]
 
 
-def welcome(home: Home) -> str:
+def welcome(home: Home) -> list[str]:
     """What a new node is told about itself."""
     lines = [
         f"made {display_name(home.name, home.node)} in {home.path}",
@@ -85,4 +85,4 @@ def welcome(home: Home) -> str:
     else:
         lines.append("What it writes counts once it is admitted.")
         lines.append(f"next: where the root key is: mesh admit {text_id(home.node)} --name {home.name}")
-    return "\n".join(lines)
+    return lines

@@ -12,7 +12,7 @@ from clan_learnings.agents.target import Target
 from clan_learnings.repository import find
 from mesh.cli.arguments import Parser, parser
 from mesh.cli.main import EXIT_OK, EXIT_REFUSED
-from mesh.cli.output import print_json, tell
+from mesh.cli.output import print_json, put, put_ours, tell
 from mesh.cli.place import home_path
 from mesh.core.errors import UsageError
 
@@ -31,12 +31,12 @@ def main(argv: list[str]) -> int:
     )
     given = arguments.parse_args(argv)
     if given.text:
-        print_json({"text": agents_text()}) if given.json else print(agents_text(), end="")
+        print_json({"text": agents_text()}) if given.json else put_ours(agents_text())
         return EXIT_OK
     agents = chosen(given, arguments)
     done = install(agents, target(given.home, project=given.project, allow=given.allow), dry_run=given.dry_run)
     if not os.path.exists(os.path.join(given.home, "home.json")):
-        tell("there is no node here yet, so agents would be given nothing\n  next: mesh setup")
+        tell("there is no node here yet, so agents would be given nothing", "  next: mesh setup")
     notes = [AGENTS[name].note for name in agents if AGENTS[name].note]
     return report(
         done, given, ["Agents read their settings when they start: it works from the next session on.", *notes]
@@ -109,22 +109,23 @@ def report(done: list[Outcome], given: argparse.Namespace, notes: list[str]) -> 
     else:
         for outcome in done:
             if outcome.did != "refused":
-                print(_line(outcome, dry_run=given.dry_run))
+                put(*_lines(outcome, dry_run=given.dry_run))
     for outcome in refused:
         tell(f"mesh: {outcome.path} was left alone: {outcome.note}")
         if outcome.by_hand:
-            tell(f"  next: mend it and repeat the command, or add this by hand:\n\n{outcome.by_hand}")
+            first = "  next: mend it and repeat the command, or add this by hand:"
+            tell(first, "", *outcome.by_hand.split("\n"))
         else:
             tell("  next: mend it and repeat the command, or take the entries of mesh out by hand")
     if not given.json:
         for note in notes:
-            print(note)
+            put(note)
     return EXIT_REFUSED if refused else EXIT_OK
 
 
-def _line(outcome: Outcome, *, dry_run: bool) -> str:
+def _lines(outcome: Outcome, *, dry_run: bool) -> list[str]:
     if outcome.did == "same":
-        return f"as it was  {outcome.path}"
+        return [f"as it was  {outcome.path}"]
     if dry_run:
-        return f"would {_WOULD[outcome.did]} {outcome.path}\n{outcome.diff}".rstrip()
-    return f"{outcome.did:<9}  {outcome.path}" + (f"  ({outcome.note})" if outcome.note else "")
+        return [f"would {_WOULD[outcome.did]} {outcome.path}", *outcome.diff.rstrip().splitlines()]
+    return [f"{outcome.did:<9}  {outcome.path}" + (f"  ({outcome.note})" if outcome.note else "")]

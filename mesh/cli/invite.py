@@ -2,9 +2,11 @@
 
 import re
 
-from mesh.cli.arguments import parser
-from mesh.cli.output import print_json, tell, when
+from mesh.cli.arguments import add_role, parser
+from mesh.cli.nodes import a_role
+from mesh.cli.output import print_json, put, tell, when
 from mesh.core.errors import UsageError
+from mesh.core.statement import INVITED, ROLE_NAMES
 from mesh.sidecar.client import ask
 from mesh.store.home import open_home
 
@@ -23,6 +25,7 @@ def main(argv: list[str]) -> int:
         metavar="TIME",
         help="how long it can be used: 30m, 2h, 7d (default: 1h; at most 30d)",
     )
+    add_role(arguments)
     other = arguments.add_mutually_exclusive_group()
     other.add_argument("--list", action="store_true", help="show the invitations that can still be used")
     other.add_argument("--withdraw", metavar="ID", help="take an invitation back")
@@ -32,15 +35,24 @@ def main(argv: list[str]) -> int:
         return _list(ask(home.path, "GET", "/invites"), as_json=given.json)
     if given.withdraw:
         answer = ask(home.path, "POST", "/withdraw", {"id": given.withdraw})
-        print_json(answer) if given.json else print("withdrawn; nodes that have joined with it stay members")
+        print_json(answer) if given.json else put("withdrawn; nodes that have joined with it stay members")
         return 0
-    made = ask(home.path, "POST", "/invite", {"uses": given.uses, "seconds": _seconds(given.expires)})
+    wanted = {"uses": given.uses, "seconds": _seconds(given.expires), "role": given.role, "ephemeral": given.ephemeral}
+    made = ask(home.path, "POST", "/invite", wanted)
+    if made.get("role") != INVITED[given.role, given.ephemeral]:  # one that knows no roles would let in a writer
+        ask(home.path, "POST", "/withdraw", {"id": made["id"]})
+        raise UsageError(
+            "the running sidecar is of an older version than this command, and knows no roles",
+            "start it anew: mesh down, then mesh up --listen HOST:PORT",
+        )
     if given.json:
         print_json(made)
         return 0
-    print(made["token"])
+    put(made["token"])
     nodes = "one node" if made["uses"] == 1 else f"{made['uses']} nodes"
-    tell(f"good for {nodes} until {when(made['expires_ms'])[:16]}Z; whoever has it can join, so pass it on in private")
+    tell(
+        f"good for {nodes} to join as {a_role(made['role'])} until {when(made['expires_ms'])[:16]}Z; whoever has it can join, so pass it on in private"
+    )
     tell("next, on the other machine: mesh join TOKEN, then mesh up")
     return 0
 
@@ -50,7 +62,9 @@ def _list(found: list[dict[str, object]], *, as_json: bool) -> int:
         print_json(found)
     else:
         for item in found:
-            print(f"{item['id']}  for {item['uses_left']} more  until {when(int(str(item['expires_ms'])))[:16]}Z")
+            role = ROLE_NAMES.get(str(item["role"]), "writer")
+            until = when(int(str(item["expires_ms"])))[:16]
+            put(f"{item['id']}  {role}  for {item['uses_left']} more  until {until}Z")
         if not found:
             tell("no invitation is outstanding")
     return 0

@@ -5,9 +5,11 @@ import os
 
 from mesh.cli.arguments import parser
 from mesh.cli.init import harmless_name
-from mesh.cli.output import print_json, say
+from mesh.cli.nodes import a_role
+from mesh.cli.output import print_json, put, say, tell
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
+from mesh.core.statement import READERS, THROW_AWAY
 from mesh.sidecar.lock import running
 from mesh.store.home import Home, create_home, open_home
 from peers.trust.joiner import Refused, join
@@ -23,7 +25,9 @@ def main(argv: list[str]) -> int:
         "--name", metavar="NAME", help="how people see this node, if its home is made now (default: the machine's name)"
     )
     arguments.add_argument(
-        "--ephemeral", action="store_true", help="a throw-away node: it leaves the mesh when its sidecar stops"
+        "--ephemeral",
+        action="store_true",
+        help="leave the mesh when the sidecar stops, as a node does anyway whose token is of `mesh invite --ephemeral`",
     )
     given = arguments.parse_args(argv)
     token = parse(given.token)
@@ -39,7 +43,7 @@ def main(argv: list[str]) -> int:
 
             rmtree(home.path)
         raise
-    members = _learn(home, joined)
+    members, role = _learn(home, joined)
     if given.json:
         print_json(
             {
@@ -49,11 +53,22 @@ def main(argv: list[str]) -> int:
                 "mesh": text_id(home.mesh),
                 "admitted_by": text_id(joined.server),
                 "members": members,
+                "role": role,
             }
         )
     else:
-        print(f"{display_name(home.name, home.node)} is a member of the mesh now, with {members - 1} others")
+        name = display_name(home.name, home.node)
+        put(f"{name} is a member of the mesh now, as {a_role(role)}, with {members - 1} others")
+        if role in READERS:
+            put("a reader is sent everything; what it writes counts nowhere, unless it is private")
+        if role in THROW_AWAY:
+            put("a throw-away node leaves the mesh when its sidecar stops")
         say("next: mesh up, or mesh up --listen HOST:PORT if others can reach this machine")
+    if given.ephemeral and role not in THROW_AWAY:
+        tell(
+            "mesh: this node leaves when its sidecar stops, but its invitation was an ordinary one: it counts as an ordinary member",
+            "  next: give throw-away nodes tokens of their own, on an admin's node: mesh invite --ephemeral",
+        )
     return 0
 
 
@@ -77,8 +92,8 @@ def _home(path: str, token: Token, name: str | None, *, ephemeral: bool) -> tupl
     return home, False
 
 
-def _learn(home: Home, joined: Joined) -> int:
-    """Keep founders, statements, certificates and contacts. Returns how many members there are."""
+def _learn(home: Home, joined: Joined) -> tuple[int, str]:
+    """Keep founders, statements, certificates and contacts. Returns how many members there are, and our role among them."""
     from mesh.sidecar.notary import Notary
     from mesh.store.cards import Cards
     from peers.proto.cards import read_contact
@@ -106,11 +121,11 @@ def _learn(home: Home, joined: Joined) -> int:
         shelf.keep(*read_contact(home.mesh, data)[0])
     with store.database.writing(durable=True):
         store.database.run("DELETE FROM meta WHERE key='left'")
-    members, credentials = len(store.trust().members), notary.credentials()
+    trust, credentials = store.trust(), notary.credentials()
     store.close()
     if credentials is None:
         raise MeshError(
             "this node is a member now, but the certificates of the mesh begin in the future by this machine's clock",
             "set the clock, here or on the node that invited you, and repeat: mesh join TOKEN",
         )
-    return members
+    return len(trust.members), trust.role(home.node)

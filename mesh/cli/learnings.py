@@ -7,7 +7,7 @@ from mesh.cli.learnings_writing import SECTIONS, add, edit
 from mesh.cli.main import EXIT_OK
 from mesh.cli.members import chosen
 from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, put, put_ours, tell, tell_inexact
 from mesh.cli.telling import ABOUT, PRIVATE, desk_of, number_of, place_name
 
 TYPE_CHECKING = False  # see `mesh`
@@ -143,7 +143,7 @@ def _list(given: Given) -> int:
         print_json(answer)
         return EXIT_OK
     for one in answer["learnings"]:
-        print(
+        put(
             f"{one['id']}  {one['at'][:10]}  {plain(one['category'], 40)}  {quality_of(one)}  {_opened(one)}  {plain(one['title'])}"
         )
     if not answer["learnings"]:
@@ -158,6 +158,7 @@ def _show(given: Given) -> int:
 
     from clan_learnings.documents.learning import learning_from_record
     from clan_learnings.documents.markdown import rendered
+    from mesh.core.display import harmless_value
 
     answer = desk_of(given).show(given.words[0])
     if answer["log"] != "learnings":
@@ -166,7 +167,10 @@ def _show(given: Given) -> int:
         print_json(answer)
         return EXIT_OK
     at_ms = timegm(time.strptime(answer["at"], "%Y-%m-%dT%H:%M:%SZ")) * 1000
-    print(rendered(learning_from_record(answer["record"], at_ms), answer["whole_id"]), end="")
+    record = harmless_value(answer["record"])
+    put_ours(rendered(learning_from_record(record, at_ms), answer["whole_id"]))  # our mark, around harmless fields
+    if record != answer["record"]:
+        tell_inexact(f"mesh learnings show {answer['id']} --json")
     return EXIT_OK
 
 
@@ -180,17 +184,17 @@ def _stats(given: Given) -> int:
         print_json(answer)
         return EXIT_OK
     where = "in every repository" if scope is None else f"in {place_name(scope)}"
-    print(
+    put(
         f"{number_of(answer['learnings'], 'learning')} {where}, {_opened(answer)}, quality {quality_of(answer)} on average"
     )
     for one in answer["by_category"]:
-        print(
+        put(
             f"  {plain(one['category'], 40):<28}{one['learnings']:>5}  quality {quality_of(one)}  {_opened(one)}, newest {one['newest']}"
         )
     for title, counts in (("by quality", answer["by_quality"]), ("by age", answer["by_age"])):
-        print(f"{title}: {', '.join(f'{name}: {count}' for name, count in counts.items())}")
+        put(f"{title}: {', '.join(f'{name}: {count}' for name, count in counts.items())}")
     for one in answer["most_opened"]:
-        print(f"  {one['id']}  {_opened(one)}  {plain(one['title'])}")
+        put(f"  {one['id']}  {_opened(one)}  {plain(one['title'])}")
     return EXIT_OK
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from mesh.cli.main import EXIT_OK, EXIT_REFUSED
+from mesh.cli.main import EXIT_OK, EXIT_REFUSED, EXIT_WAITING
 from mesh.cli.options import Given
-from mesh.cli.output import Progress, plain, print_json, tell
+from mesh.cli.output import Progress, plain, print_json, put, tell
 from mesh.cli.telling import number_of
 from mesh.core.errors import UsageError
 
@@ -29,14 +29,14 @@ def export_(given: Given, desk: Desk, scope: str | None, filters: dict[str, Any]
         print_json(answer)
     else:
         for name in answer["written"]:
-            print(f"written  {plain(name)}")
+            put(f"written  {plain(name)}")
         for name in answer["removed"]:
-            print(f"removed  {plain(name)}")
+            put(f"removed  {plain(name)}")
     for one in answer["kept"]:
         tell(f"mesh: left alone: {plain(one['file'])}: {plain(one['why'])}")
     if answer["stale"]:
         names = ", ".join(plain(name) for name in answer["stale"][:_TOLD])
-        tell(f"mesh: of learnings that are no more: {names}\n  next: mesh learnings export {plain(folder)} --prune")
+        tell(f"mesh: of learnings that are no more: {names}", f"  next: mesh learnings export {plain(folder)} --prune")
     tell(
         f"{number_of(answer['learnings'], 'learning')}: {len(answer['written'])} written, {answer['unchanged']} as they were, "
         f"{len(answer['kept'])} left alone"
@@ -57,7 +57,7 @@ def import_(given: Given) -> int:
     progress = Progress("files")
     try:
         answer = import_from(
-            Desk(given.home, folder=os.path.abspath(folder)),
+            Desk(given.home, folder=os.path.abspath(folder), is_bulk=True),
             folder,
             dry_run=given.has("dry_run"),
             link=not given.has("no_link"),
@@ -75,11 +75,15 @@ def import_(given: Given) -> int:
         tell(f"mesh: what is new {verb} on this machine, as with --private: {plain(answer['kept_here'])}")
     if answer["missing"]:
         tell(
-            f"mesh: {number_of(len(answer['missing']), 'learning')} written here before, whose files are gone; nothing was done about that\n"
-            f"  next: mesh learnings export {plain(folder)} brings them back; import --retract-missing takes the records back"
+            f"mesh: {number_of(len(answer['missing']), 'learning')} written here before, whose files are gone; nothing was done about that",
+            f"  next: mesh learnings export {plain(folder)} brings them back; import --retract-missing takes the records back",
         )
     counts = ", ".join(f"{answer[state]} {state}" for state in ("new", "changed", "unchanged", "skipped"))
     tell(f"{'would be: ' if answer['dry_run'] else ''}{counts}")
+    if stopped := answer["stopped"]:
+        left = f"{number_of(stopped['files'], 'file')} not looked at" if stopped["files"] else "some not retracted"
+        tell(f"mesh: stopped, {left}: {stopped['why']}", f"  next: {stopped['next']}")
+        return EXIT_WAITING
     return EXIT_OK
 
 
@@ -87,15 +91,15 @@ def _print(answer: dict[str, Any]) -> None:
     for one in answer["files"]:
         if one["state"] in ("new", "changed"):
             fields = f": {', '.join(one['fields'])}" if one["fields"] else ""
-            print(f"{one['state']:<9}  {one['id'][:8]:<8}  {plain(one['file'])}{fields}")
+            put(f"{one['state']:<9}  {one['id'][:8]:<8}  {plain(one['file'])}{fields}")
         elif one["state"] == "skipped":
             tell(f"mesh: left alone: {plain(one['file'])}: {plain(one['why'])}")
         for field, theirs in one["also_changed"].items():
             tell(
-                f"mesh: {plain(one['file'])}: somebody else has changed its {field} too; what the file says counts now. Theirs was:\n"
-                f"  {plain(theirs, 2000)}"
+                f"mesh: {plain(one['file'])}: somebody else has changed its {field} too; what the file says counts now. Theirs was:",
+                f"  {plain(theirs, 2000)}",
             )
         for remark in one["remarks"]:
             tell(f"mesh: {plain(one['file'])}: {plain(remark)}")
     for record in answer["retracted"]:
-        print(f"retracted  {record[:8]}")
+        put(f"retracted  {record[:8]}")

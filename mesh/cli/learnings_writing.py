@@ -7,7 +7,7 @@ import sys
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Wrong
-from mesh.cli.output import plain, print_json, tell, tell_taken_out
+from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.cli.telling import answered, desk_of, said
 from mesh.core.errors import UsageError
 
@@ -64,9 +64,9 @@ def add(given: Given) -> int:
 
 def _print_added(answer: dict[str, Any]) -> None:
     if answer["state"] == "known":
-        print(f"{answer['id']}  known already: nothing was added")
+        put(f"{answer['id']}  known already: nothing was added")
     else:
-        print(
+        put(
             f"{answer['id']}  {plain(answer['category'], 64)}  quality {answer['quality']:.2f}  {plain(answer['title'])}"
         )
 
@@ -90,10 +90,11 @@ def edit(given: Given) -> int:
     if given.as_json:
         print_json(answer)
     elif answer["fields"]:
-        print(f"{answer['id']}  changed: {', '.join(answer['fields'])}")
+        put(f"{answer['id']}  changed: {', '.join(answer['fields'])}")
     else:
-        print(f"{answer['id']}  unchanged, nothing was written")
+        put(f"{answer['id']}  unchanged, nothing was written")
     tell_taken_out(answer["redacted"])
+    tell_proposed(answer.get("proposed"))
     return EXIT_OK
 
 

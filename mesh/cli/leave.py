@@ -2,11 +2,10 @@
 
 import asyncio
 import logging
-import sys
 import time
 
 from mesh.cli.arguments import parser
-from mesh.cli.output import print_json, tell
+from mesh.cli.output import print_json, put, tell
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.sidecar.client import ask
 from mesh.sidecar.lock import running
@@ -33,10 +32,11 @@ def main(argv: list[str]) -> int:
     if given.json:
         print_json({"left": True, "told": told})
     else:
-        print("left the mesh; what this node has can still be read here, and what it wrote stays with the others")
+        put("left the mesh; what this node has can still be read here, and what it wrote stays with the others")
         if not told:
             tell(
-                "mesh: nobody could be told; the others will see it as dead\n  next: on an admin's node: mesh revoke NODE"
+                "mesh: nobody could be told; the others will see it as dead",
+                "  next: on an admin's node: mesh revoke NODE",
             )
     return 0
 
@@ -53,10 +53,11 @@ def _running(home: Home) -> bool:
 
 def _alone(home: Home) -> bool:
     """No sidecar runs: be one for a moment, to tell someone."""
+    from mesh.sidecar.logs import start_logs
     from mesh.sidecar.node import Node, run_node
     from mesh.sidecar.settings import Settings
 
-    logging.basicConfig(stream=sys.stderr, level=logging.ERROR)
+    start_logs(None, logging.ERROR)
     nodes: list[Node] = []
     asyncio.run(run_node(home, Settings(leave=True), nodes.append))
     return nodes[0].told

@@ -43,6 +43,10 @@ COMMANDS = {
     "pattern": ("pattern", "Work with patterns: add, list, show, edit, supersede, alias, unalias, archive."),
     "learnings": ("learnings", "Work with learning documents: add, edit, list, show, stats, export, import."),
     "page": ("page", "Work with pages: new, list, show, edit, append, rename, remove, history, links, watch and more."),
+    "proposals": (
+        "proposals",
+        "Say what others want to change and what waits for somebody to agree; grant or dismiss it.",
+    ),
     "mute": ("mute", "Hide a record, a node or a pattern, on this node only."),
     "capture": ("capture", "Take finished sessions of coding agents in, to learn from; they stay on this machine."),
     "sample": ("sample", "Say which sessions are worth harvesting first."),
@@ -58,9 +62,11 @@ COMMANDS = {
     "mcp": ("mcp", "Serve coding agents over MCP, on stdin and stdout."),
     "render": ("render", "Write what is known as files, for people, grep and git."),
     "service": ("service", "Keep the node running by the system's own means."),
+    "trust-repo": ("trust_repo", "Let the checkout in a folder name its repository itself, or take that back."),
     "homes": ("homes", "Say which repositories belong to which home, where several teams share a machine."),
     "admit": ("admit", "Certify a node, where the root key is."),
     "admin": ("admin", "Name an admin, where the root key is, or list the admins."),
+    "quota": ("quota", "Say how much each member has written and may write, or let one write more."),
     "revoke": ("revoke", "End a node: what it writes from now on counts nowhere."),
     "recover": ("recover", "Put a new root key in the place of a lost or stolen one."),
     "erase": ("erase", "Take a record's text out of every node, for ever."),
@@ -81,6 +87,7 @@ _WITHOUT_REMARKS = (
     "up",
     "doctor",
     "setup",
+    "trust-repo",
 )  # programs read them, nobody does, or they say it themselves
 _BEFORE = ("--home", "--help", "--version")  # what may stand in the place of a command, or before it
 _ELSEWHERE = "send the output elsewhere and repeat the command; what it had done by then is kept"
@@ -120,6 +127,12 @@ def _leave(code: int) -> NoReturn:
 def run(argv: list[str]) -> int:
     """Run one command line; returns the exit code."""
     WORKED_ON[:] = _given_home(argv)
+    if "clan_learnings.repository" in sys.modules:  # a process may run several: each speaks of what it has read itself
+        from clan_learnings.repo_file import NOTICED
+        from clan_learnings.repository import UNCONFIRMED
+
+        NOTICED.clear()
+        UNCONFIRMED.clear()
     try:
         return _run(argv)
     finally:
@@ -127,14 +140,27 @@ def run(argv: list[str]) -> int:
 
 
 def _remark() -> None:
-    """Name what is unknown in the files of repositories that the command has read."""
+    """Name what is unknown in the files of repositories that the command has read, and what was ignored there."""
     from clan_learnings.repo_file import NOTICED
+    from clan_learnings.repository import UNCONFIRMED
 
+    while UNCONFIRMED:
+        from mesh.cli.output import plain, tell
+
+        root, found = UNCONFIRMED.popitem()
+        tell(f"mesh: {plain(found.warning, 1000)}", f"  next: {trust_step(root)}")
     while NOTICED:
         from mesh.cli.output import plain, tell
 
         path, file = NOTICED.popitem()
-        tell(f"mesh: {plain(path)}: {file.remark}\n  next: mend it there, or leave it to a newer clan-mesh")
+        tell(f"mesh: {plain(path)}: {file.remark}", "  next: mend it there, or leave it to a newer clan-mesh")
+
+
+def trust_step(root: str) -> str:
+    """What a person does about a checkout that names a repository which git does not."""
+    from mesh.cli.hints import quoted
+
+    return f"if you know that it belongs there: mesh trust-repo {quoted(root)}"
 
 
 def _run(argv: list[str]) -> int:
@@ -153,8 +179,9 @@ def _run(argv: list[str]) -> int:
         return _help([])
     if argv[0] in ("-V", "--version", "version"):
         from mesh import __version__
+        from mesh.cli.output import put
 
-        print(f"clan-mesh {__version__}")
+        put(f"clan-mesh {__version__}")
         return EXIT_OK
     name, rest = argv[0], argv[1:]
     if name not in COMMANDS:
@@ -172,7 +199,7 @@ def _run(argv: list[str]) -> int:
             raise
         complain(_unexpected(error))
     finally:
-        if "clan_learnings.repo_file" in sys.modules and name not in _WITHOUT_REMARKS:
+        if "clan_learnings.repository" in sys.modules and name not in _WITHOUT_REMARKS:
             _remark()
     return EXIT_FAILED
 
@@ -220,8 +247,7 @@ def complain(error: MeshError, who: str = "mesh") -> None:
         lines += [f"  {match}" for match in error.matches]
     if error.next_step:
         lines.append(f"  next: {error.next_step}")
-    text = redact("\n".join(lines)).text
-    tell("".join(char if char.isprintable() or char == "\n" else "?" for char in text))
+    tell(*(redact(line).text for line in lines))
 
 
 def system_error(error: OSError) -> MeshError:
@@ -247,7 +273,9 @@ def _unexpected(error: Exception) -> MeshError:
 def _help(words: list[str]) -> int:
     """The overview, or the help of a command, or of a member of one: what `--help` behind them prints."""
     if not words:
-        print(overview())
+        from mesh.cli.output import put
+
+        put(*overview().split("\n"))
         return EXIT_OK
     if words[0] not in COMMANDS:
         return _unknown(words[0])

@@ -16,6 +16,7 @@ from mesh.cli.output import tell
 from mesh.cli.place import home_path
 from mesh.cli.streams import OutputLost
 from mesh.core.errors import MeshError
+from mesh.sidecar.place import HERE, named_repo
 
 if TYPE_CHECKING:
     from mesh.sidecar.desk import Desk
@@ -47,18 +48,25 @@ def main(argv: list[str]) -> int:
         metavar="ID",
         help="its session (default: MESH_SESSION, else found from the surroundings)",
     )
+    arguments.add_argument(
+        "--repo",
+        metavar="REPO",
+        help="bind it to one repository, like github.com/acme/api: nothing of others is told, and records go under it",
+    )
+    arguments.add_argument("--read-only", action="store_true", help="offer no tool that writes")
     given = arguments.parse_args(argv)
+    bound = None if given.repo is None else named_repo(given.repo)
     if sys.stdin.isatty():
         tell("mesh mcp: waiting for a coding agent on stdin; to make agents start this by themselves: mesh install")
-    _serve(given.home, given.agent, given.session)
+    _serve(given.home, given.agent, given.session, bound, read_only=given.read_only)
     return 0
 
 
-def _serve(home: str | None, agent: str, session: str) -> None:
+def _serve(home: str | None, agent: str, session: str, bound: str | None, *, read_only: bool) -> None:
     # The reader of stdin sits in a thread that nothing but a line or the end wakes: a graceful stop would wait for it.
     # Writes are transactions, so dying at once does no harm.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _start_log(home)  # before the SDK, which would log to stderr
+    _start_log(home, bound)  # before the SDK, which would log to stderr
     _mend_input()
 
     import anyio
@@ -69,10 +77,23 @@ def _serve(home: str | None, agent: str, session: str) -> None:
     from mesh.sidecar.asking import AskingDesk
 
     def desk(repo: str | None = None) -> AskingDesk:
-        return AskingDesk(_home(home, repo), agent=agent, session=session, retry_seconds=_RETRY_SECONDS)
+        return AskingDesk(
+            _home(home, repo if bound is None else bound),  # what is bound has one home, whatever a call names
+            agent=agent,
+            session=session,
+            retry_seconds=_RETRY_SECONDS,
+            bound=bound,
+            notes_openings=not read_only,
+        )
 
     tools = Tools(desk)
-    server = Server(tools, version=__version__, categories=lambda: _categories(desk))
+    server = Server(
+        tools,
+        version=__version__,
+        categories=lambda: _categories(desk),
+        read_only=read_only,
+        is_bound=bound is not None,
+    )
     threading.Thread(target=_end_unread, args=(os.dup(1), tools.at_work), daemon=True).start()
     try:
         anyio.run(server.run_stdio_async)
@@ -113,8 +134,6 @@ def _end_unread(wire: int, at_work: threading.Lock) -> None:
 
 
 def _home(given: str | None, repo: str | None) -> str:
-    from mesh.sidecar.place import HERE, named_repo
-
     if given or not repo or repo == HERE:
         return given or home_path()
 
@@ -133,7 +152,7 @@ def _categories(desk: "Callable[[], Desk]") -> Sequence[str]:
         return CATEGORIES
 
 
-def _start_log(home: str | None) -> None:
+def _start_log(home: str | None, bound: str | None) -> None:
     """Into the home; where that cannot be, beside the markers; else nowhere. Never to stdout, which is the protocol's."""
     from mesh.sidecar.logs import start_logs
     from mesh.store.marker import state_folder
@@ -142,7 +161,7 @@ def _start_log(home: str | None) -> None:
     with suppress(OSError):
         os.makedirs(folders[0], mode=0o700, exist_ok=True)
     with suppress(MeshError):  # each tool will say it
-        folders.insert(0, _home(home, None))
+        folders.insert(0, _home(home, bound))
     for folder in folders:
         try:
             return start_logs(os.path.join(folder, _LOG), logging.WARNING)

@@ -23,7 +23,9 @@ def chosen(
         width = max(map(len, members))
         lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in members.items()]
         head = [f"usage: mesh {command} MEMBER [options]", "", about, ""]
-        print("\n".join([*head, *lines, "", "example:", f"  {members[shown][1]}"]))
+        from mesh.cli.output import put
+
+        put(*head, *lines, "", "example:", f"  {members[shown][1]}")
         return EXIT_OK
     if argv[0] in members:
         return argv[0], argv[1:]

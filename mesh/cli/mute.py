@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, put, tell
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -47,10 +47,11 @@ def _mute(given: Given) -> int:
     if given.as_json:
         print_json(found | {"muted": not given.has("undo"), "changed": changed})
         return EXIT_OK
-    print(f"{_line(found)}: {said}")
+    put(f"{_line(found)}: {said}")
     if not given.has("undo"):
         tell(
-            f"what others see, and what counts, stays as it is\n  next: to see it again: mesh mute {_short(found)} --undo"
+            "what others see, and what counts, stays as it is",
+            f"  next: to see it again: mesh mute {_short(found)} --undo",
         )
     return EXIT_OK
 
@@ -63,7 +64,7 @@ def _list(given: Given, home: str) -> int:
         print_json({"muted": found})
         return EXIT_OK
     for item in found:
-        print(_line(item))
+        put(_line(item))
     if not found:
         tell("nothing is hidden here")
     return EXIT_OK

@@ -2,6 +2,7 @@
 
 from mesh.core.errors import AmbiguousId, UnknownId
 from mesh.core.ids import ID_CHARS, display_name, parse_id, text_id
+from mesh.core.statement import ADMIN, ROLE_NAMES
 from mesh.store.store import Store
 
 
@@ -28,6 +29,18 @@ def find_node(store: Store, text: str, *, known: bool = False) -> bytes:
             f"{text} fits several nodes", [f"{text_id(node)}  {node_name(store, node)}" for node in matches]
         )
     return matches[0]
+
+
+def a_role(role: str) -> str:
+    """A role within a sentence."""
+    return f"{'an' if role == ADMIN else 'a'} {ROLE_NAMES[role]}"
+
+
+def admins_to_ask(store: Store) -> str:
+    """Where a command can be run that only the root key or an admin may sign."""
+    trust = store.trust()
+    admins = ", ".join(node_name(store, admin) for admin in sorted(trust.admins) if trust.may_certify(admin))
+    return f"run the command where the root key is{', or on an admin: ' + admins if admins else ''}"
 
 
 def node_name(store: Store, node: bytes) -> str:

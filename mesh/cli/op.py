@@ -9,7 +9,7 @@ from typing import Any
 from clan_learnings.redaction import Finding, describe, redact_value
 from mesh.cli.arguments import Parser, any_text, parser
 from mesh.cli.members import chosen
-from mesh.cli.output import plain, print_json, tell, tell_taken_out, when
+from mesh.cli.output import plain, print_json, put, tell, tell_taken_out, when
 from mesh.core.clock import milliseconds
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
@@ -112,7 +112,7 @@ def _list(arguments: Parser, argv: list[str]) -> int:
                 }
             )
         else:
-            print(f"{name}  {entry.log}  {plain(entry.record.get('text', entry.record))}")
+            put(f"{name}  {entry.log}  {plain(entry.record.get('text', entry.record))}")
     return 0
 
 
@@ -141,7 +141,7 @@ def _total(arguments: Parser, argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     with _reading(given) as reader:
         total = reader.total(given.key)
-    print_json({"key": given.key, "total": total}) if given.json else print(total)
+    print_json({"key": given.key, "total": total}) if given.json else put(str(total))
     return 0
 
 
@@ -219,10 +219,11 @@ def _tell(given: Any, author: Author, receipt: Receipt) -> None:
     else:
         reader = Reader(author.store.database.connection)
         for tag in receipt.tags:
-            print(reader.short_id(tag))
+            put(reader.short_id(tag))
     if not receipt.counts:
         tell(
-            f"kept, but it counts only once this node is admitted\n  next: where the root key is: mesh admit {text_id(receipt.feed.node)}"
+            "kept, but it counts only once this node is admitted",
+            f"  next: where the root key is: mesh admit {text_id(receipt.feed.node)}",
         )
     if receipt.new_epoch:
         tell(f"a new feed was opened, because {receipt.new_epoch}; nothing is lost by that")
@@ -230,7 +231,7 @@ def _tell(given: Any, author: Author, receipt: Receipt) -> None:
 
 def _print_fields(values: dict[str, Any]) -> None:
     for field, value in values.items():
-        print(f"{plain(field)}: {plain(value)}")
+        put(f"{plain(field)}: {plain(value)}")
 
 
 def _json_object(text: str) -> dict[str, Any]:

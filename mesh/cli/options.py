@@ -184,7 +184,9 @@ def run(argv: Sequence[str], shape: Shape, command: Callable[[Given], int]) -> i
         _refuse_empty(given, shape)
         return command(given)
     except _Help:
-        print(shape.help())
+        from mesh.cli.output import put
+
+        put(*shape.help().split("\n"))
         return EXIT_OK
     except Wrong as problem:
         step = f"mesh {shape.name} --help"

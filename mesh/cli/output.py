@@ -1,32 +1,61 @@
-"""What commands print: JSON for machines, plain lines for people. Record text is untrusted and made harmless here."""
+"""What commands print, and the only place where they do: JSON for machines, plain lines for people.
+
+Whatever is printed here may hold text of others, and is made harmless: a command cannot forget it. Text that is printed as it
+is has a function of its own, `put_ours`, whose few callers a test names.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-import unicodedata
 
 from mesh.cli.main import WORKED_ON
 from mesh.cli.streams import flush, silence
+from mesh.core.display import escaped, harmless, harmless_line
 from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # controls, ANSI's escape, bidi, zero-width
-
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout; bytes as ids where they are hashes, else as hex."""
-    print(_dumps(value))
+    """One JSON document on stdout: the texts as they are, with escapes for what a terminal or a model would obey.
+
+    Bytes are ids where they are hashes, else hex.
+    """
+    print(escaped(_dumps(value)))
+
+
+def put(*lines: str) -> None:
+    """Lines on stdout. Each is one line whatever is in it: no record can begin a line of its own."""
+    for line in lines:
+        print(harmless_line(line))
+
+
+def put_text(text: str, exact: str) -> None:
+    """A text of many lines that belongs to others, like a page. `exact`: the command that has it as it is."""
+    made = harmless(text)
+    sys.stdout.write(made)
+    if made != text:
+        tell_inexact(exact)
+
+
+def tell_inexact(exact: str) -> None:
+    """That a text was not shown as it is."""
+    tell("mesh: shown without what could hide in it or be taken for orders", f"  the exact text: {exact}")
+
+
+def put_ours(text: str) -> None:
+    """Text as it is. Only for what we have composed of harmless parts, or what was asked for as it is."""
+    sys.stdout.write(text)
 
 
 def plain(value: object, limit: int = 300) -> str:
-    """Any text as one harmless line: nothing that moves a cursor, hides or turns around."""
+    """Any value as one short harmless line, to be part of another."""
     text = value if isinstance(value, str) else _dumps(value)
-    text = "".join(char if unicodedata.category(char) not in _HIDDEN else " " for char in text[: 4 * limit])
-    text = " ".join(text.split())
+    text = " ".join(harmless_line(text[: 4 * limit]).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -36,22 +65,35 @@ def when(milliseconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
 
 
-def tell(text: str) -> None:
+def tell(*lines: str) -> None:
     """Words for the person, which are not data: to stderr, after what stdout has. Agents read both in one pipe."""
     flush()
     try:
-        print(hinted(text), file=sys.stderr, flush=True)
+        print("\n".join(map(_worded, lines)), file=sys.stderr, flush=True)
     except OSError:
         silence()  # Python would try again at the end
 
 
-def say(text: str) -> None:
-    """A line on stdout that may name a command to type."""
-    print(hinted(text))
+def say(*lines: str) -> None:
+    """Lines on stdout that may name a command to type."""
+    for line in lines:
+        print(_worded(line))
+
+
+def question(*lines: str) -> str:
+    """What a person at a terminal answers; without its line end. Empty without one means that there was no answer."""
+    print("\n".join(map(harmless_line, lines)), end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline()
+
+
+def clear_screen() -> None:
+    """Have a terminal begin anew; nothing in a pipe."""
+    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        put_ours("\x1b[H\x1b[2J\x1b[3J")
 
 
 def hinted(text: str) -> str:
-    """A text with `--home` in the commands it names, if they would act on another home without it."""
+    """A line with `--home` in the commands it names, if they would act on another home without it."""
     if not WORKED_ON or "mesh " not in text:
         return text
     from mesh.cli.hints import with_home
@@ -63,6 +105,11 @@ def tell_taken_out(found: str) -> None:
     """Which secrets and private passages a text has lost, by sorts; nothing if it has lost none."""
     if found:
         tell(f"mesh: taken out before it was written: {found}")
+
+
+def draw(line: str) -> None:
+    """A line on a terminal's stderr, in the place of the one before."""
+    print(f"\r{harmless_line(line)}", end="", file=sys.stderr, flush=True)
 
 
 class Progress:
@@ -78,13 +125,17 @@ class Progress:
         """Count on, and show it now and then."""
         self._count += count
         if sys.stderr.isatty() and time.monotonic() >= self._next:
-            print(f"\r{self._what}: {self._count:,}", end="", file=sys.stderr, flush=True)
+            draw(f"{self._what}: {self._count:,}")
             self._next, self._shown = time.monotonic() + 0.2, True
 
     def done(self) -> None:
         """Leave the line."""
         if self._shown:
-            print(file=sys.stderr)
+            tell("")
+
+
+def _worded(line: str) -> str:
+    return harmless_line(hinted(line))
 
 
 def _dumps(value: Any) -> str:
@@ -97,3 +148,12 @@ def _plain_bytes(value: Any) -> str:
     if not isinstance(value, bytes):
         raise TypeError(f"{type(value).__name__} in JSON")
     return text_id(value) if len(value) == 32 else value.hex()
+
+
+def tell_proposed(identity: str | None) -> None:
+    """That what was written about somebody else's record or pattern does not count yet."""
+    if identity:
+        tell(
+            "mesh: this mesh is guarded, and others wrote that: it counts once its author, an admin or another node says the same",
+            f"  next: there: mesh proposals grant {identity}",
+        )

@@ -51,9 +51,10 @@ _TAKES: dict[str, tuple[str, tuple[Option, ...], tuple[int, int], str, str]] = {
         (
             Option("--at", "TIME", "as it was then (UTC): 2026-11-16, 2026-11-16T10:00, 10:02, or 2h or 3d ago"),
             Option("--conflicts", "", "mark what several have edited at once"),
+            Option("--raw", "", "the exact text, for a file or another program"),
         ),
         (1, 1),
-        _NAME,
+        f"{_NAME} What could hide in the text, or be taken for orders, is not shown; --raw and --json have it.",
         "page_reading",
     ),
     "edit": (

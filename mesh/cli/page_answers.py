@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from mesh.cli.options import Given, Wrong
-from mesh.cli.output import plain, print_json, tell, tell_taken_out
+from mesh.cli.output import plain, print_json, put, tell, tell_taken_out
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.sidecar.pages.saved import MOST_BYTES, Content, decoded
@@ -81,11 +81,11 @@ def written(
             }
         )
     else:
-        print(f"{shown(info)}  {done}")
+        put(f"{shown(info)}  {done}")
     tell_taken_out(redacted)
     if changed and not counts:
         node = text_id(book.author.store.own or b"")
-        tell(f"kept, but it counts only once this node is admitted\n  next: where the root key is: mesh admit {node}")
+        tell("kept, but it counts only once this node is admitted", f"  next: where the root key is: mesh admit {node}")
 
 
 def one_text(given: Given, word: str | None) -> str | None:

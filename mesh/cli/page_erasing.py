@@ -8,7 +8,7 @@ from clan_learnings.redaction import describe, redact
 from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Wrong
-from mesh.cli.output import print_json, tell
+from mesh.cli.output import print_json, put, tell
 from mesh.cli.page_answers import in_shell, name_in, shown, typed
 from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
@@ -49,8 +49,8 @@ def _erase(given: Given) -> int:
     _tell(given, done, finished=finished)
     if not files:
         tell(
-            "mesh: not every file of the pages is written anew\n"
-            "  next: mesh up, which does that; a file that you edited may hold the text still"
+            "mesh: not every file of the pages is written anew",
+            "  next: mesh up, which does that; a file that you edited may hold the text still",
         )
     tell_unfinished(home, unfinished)
     is_done = finished and not (done.erased.left or done.erased.waits or done.others)
@@ -79,7 +79,7 @@ def _rewritten(home: Home, pages: Pages) -> bool:
             time.sleep(0.05)
         render(home.path, Files(home.file(FOLDER)), lambda: None)
     except (MeshError, OSError) as error:
-        tell(f"mesh: files may still hold it: {error}\n  next: mesh up, which writes them anew")
+        tell(f"mesh: files may still hold it: {error}", "  next: mesh up, which writes them anew")
         return False
     finally:
         study.close()
@@ -94,19 +94,20 @@ def _tell(given: Given, done: Cleaned, *, finished: bool) -> None:
     else:
         anew = "; the page was made anew, because it was made with that text" if done.is_new else ""
         edits = "1 edit" if len(erased.mine) == 1 else f"{len(erased.mine)} edits"
-        print(f"{shown(done.info)}  erased, with {edits} that had put it there{anew}")
+        put(f"{shown(done.info)}  erased, with {edits} that had put it there{anew}")
     name = in_shell(done.info.shown)
     if erased.waits:
-        tell("mesh: this node is not admitted yet, so its word counts nowhere\n  next: mesh join TOKEN")
+        tell("mesh: this node is not admitted yet, so its word counts nowhere", "  next: mesh join TOKEN")
     if erased.left:
         tell(
             f"mesh: {erased.left} edits were written by others, and only their authors, an admin or the root key may erase"
-            f" them; what the page says now is clean\n  next: where the root key is: mesh page erase {name} - --reason REASON"
+            f" them; what the page says now is clean",
+            f"  next: where the root key is: mesh page erase {name} - --reason REASON",
         )
     for other in done.others:
         tell(
-            f"mesh: the removed page {shown(other)} holds it too\n"
-            f"  next: mesh page erase {text_id(other.id)[:12]} - --reason REASON"
+            f"mesh: the removed page {shown(other)} holds it too",
+            f"  next: mesh page erase {text_id(other.id)[:12]} - --reason REASON",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given
-from mesh.cli.output import plain, print_json, tell, when
+from mesh.cli.output import plain, print_json, put, tell, when
 from mesh.cli.page_answers import in_shell, name_in, shown
 from mesh.cli.page_reading import names_of
 from mesh.core.clock import milliseconds
@@ -97,7 +97,7 @@ def _history(given: Given) -> int:
         edits = "1 edit" if sitting.edits == 1 else f"{sitting.edits} edits"
         fields = f"  fields: {plain(', '.join(sitting.fields), 200)}" if sitting.fields else ""
         time = when(milliseconds(sitting.last))[:16]
-        print(f"{time}  {name_of(sitting.node)}  +{sitting.inserted} -{sitting.removed}  {edits}{fields}")
+        put(f"{time}  {name_of(sitting.node)}  +{sitting.inserted} -{sitting.removed}  {edits}{fields}")
     if has_earlier:
         tell("something was erased from this page: edits from before that are not listed")
     if found:
@@ -137,7 +137,7 @@ def _held(given: Given, book: Book, info: PageInfo) -> int:
         if given.as_json:
             print_json({"at": time, "author": author, "sort": trouble.sort, "reason": trouble.reason, "text": text})
         else:
-            print(f"{time[:16]}  {author}  {trouble.sort}  {plain(text, 2000)}")
+            put(f"{time[:16]}  {author}  {trouble.sort}  {plain(text, 2000)}")
     if not rows:
         tell(f"all that was written to {shown(info)} and is here is in it")
     return EXIT_OK

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Wrong
-from mesh.cli.output import hinted, plain, print_json, tell, when
+from mesh.cli.output import hinted, plain, print_json, put, put_ours, put_text, tell, when
 from mesh.cli.page_answers import in_shell, name_in, shown
 from mesh.core.clock import milliseconds
-from mesh.core.errors import HomeBusy, MeshError
+from mesh.core.errors import HomeBusy, MeshError, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.pages.names import folded, safe
 from mesh.sidecar.pages.book import current
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from mesh.sidecar.pages.linking import Linked
     from mesh.store.pages import Trouble
 
-_HIDDEN = frozenset(
-    {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-)  # as in `output`: what moves a cursor, hides or turns around
 _TRIES = 5
 
 
@@ -54,9 +50,10 @@ def _list(given: Given) -> int:
         marks = "".join(f"  ({mark})" for mark in row["marks"])
         size = "" if row["chars"] is None else f"  {row['chars']:,} chars"
         name = plain(row["name"], 260)
-        print(f"{name}  {row['at'][:16]}  {row['author']}{size}{hinted(marks)}")
+        put(f"{name}  {row['at'][:16]}  {row['author']}{size}{hinted(marks)}")
     if not rows and not given.as_json:
-        tell("no page was removed" if given.has("removed") else "there are no pages\n  next: mesh page new NAME")
+        none = ["no page was removed"] if given.has("removed") else ["there are no pages", "  next: mesh page new NAME"]
+        tell(*none)
     return EXIT_OK
 
 
@@ -121,11 +118,18 @@ def _row(tag: bytes, name: str, last: LastEdit, name_of: Callable[[bytes], str])
 def _show(given: Given) -> int:
     if given.has("at") and given.has("conflicts"):
         raise Wrong("--at and --conflicts exclude each other: only what a page says now can be read over")
+    if given.has("raw") and given.as_json:
+        raise Wrong("--raw and --json exclude each other: JSON has the exact text too")
+    if given.has("raw") and sys.stdout.isatty():
+        raise UsageError(
+            "--raw is not for a terminal, which would obey what is in the text",
+            f"mesh page show {in_shell(given.words[0])} --raw > FILE",
+        )
     with open_pages(given.home) as pages:
         info, name_of = pages.book.find_past(name_in(given.words[0])), names_of(pages.book)
         answer: dict[str, Any] = {"id": text_id(info.id), "name": info.shown}
         if pages.book.shelf.is_removed(info.id):
-            tell(f"this page was removed\n  to bring it back: mesh page restore {in_shell(info.name)}")
+            tell("this page was removed", f"  to bring it back: mesh page restore {in_shell(info.name)}")
         if given.has("at"):
             from mesh.cli.page_time import stamp
 
@@ -144,15 +148,19 @@ def _show(given: Given) -> int:
             text = page.text
             answer |= {"text": text, "incomplete": [_trouble(trouble, name_of) for trouble in page.troubles]}
             _tell_incomplete(info, _missing(page), name_of)
-    print_json(answer) if given.as_json else _print_text(text)
+    if given.as_json:
+        print_json(answer)
+    elif given.has("raw"):
+        put_ours(text)  # to a file, where it is what its authors have written
+    else:
+        put_text(text, _exact(given, info))
     return EXIT_OK
 
 
-def _print_text(text: str) -> None:
-    """As a file would have it; but a terminal is not a file, and a text may come from anybody."""
-    if sys.stdout.isatty():
-        text = "".join(char if char in "\n\t" or unicodedata.category(char) not in _HIDDEN else "?" for char in text)
-    sys.stdout.write(text)
+def _exact(given: Given, info: PageInfo) -> str:
+    """The command that prints the same, as it is."""
+    options = [f"--at {given.text('at')}"] if given.has("at") else []
+    return " ".join(["mesh page show", in_shell(info.shown), *options, "--raw > FILE"])
 
 
 def _tell_incomplete(info: PageInfo, found: list[Trouble], name_of: Callable[[bytes], str]) -> None:
@@ -245,9 +253,9 @@ def _links(given: Given) -> int:
         return EXIT_OK
     for link in out:
         ends = f"{link.sort}: {shown(link.page)}" if link.page is not None else link.sort
-        print(f"to    line {link.line}  [[{plain(link.target)}]]  {ends}")
+        put(f"to    line {link.line}  [[{plain(link.target)}]]  {ends}")
     for link in into:
-        print(f"from  {shown(link.source)}, line {link.line}")
+        put(f"from  {shown(link.source)}, line {link.line}")
     if not out and not into:
         tell(f"{shown(info)} links to nothing, and nothing links to it")
     return EXIT_OK

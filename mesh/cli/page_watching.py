@@ -6,7 +6,7 @@ import os
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Wrong
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.pages.names import checked
@@ -48,11 +48,11 @@ def _watch(given: Given) -> int:
     ring(home.path)
     _print(given, folder, prefix, done="watched" if is_new else "watched already")
     if is_member:
-        tell("the sidecar takes it up by itself, if it runs\n  next, if it does not: mesh up")
+        tell("the sidecar takes it up by itself, if it runs", "  next, if it does not: mesh up")
     else:
         tell(
-            "this node is not a member yet, so its files become no pages until it is\n"
-            f"  next: mesh join TOKEN, or where the root key is: mesh admit {text_id(home.node)}"
+            "this node is not a member yet, so its files become no pages until it is",
+            f"  next: mesh join TOKEN, or where the root key is: mesh admit {text_id(home.node)}",
         )
     return EXIT_OK
 
@@ -71,7 +71,7 @@ def _unwatch(given: Given) -> int:
     if given.as_json:
         print_json({"folder": folder, "done": "let go"})
     else:
-        print(f"{plain(folder, _PATH_CHARS)}  let go; its files stay")
+        put(f"{plain(folder, _PATH_CHARS)}  let go; its files stay")
     return EXIT_OK
 
 
@@ -99,7 +99,7 @@ def _print(given: Given, folder: str, prefix: str, *, done: str) -> None:
     if given.as_json:
         print_json({"folder": folder, "under": prefix, "done": done})
     else:
-        print(f"{plain(folder, _PATH_CHARS)}  {f'pages under {plain(prefix)}/' if prefix else 'all pages'}")
+        put(f"{plain(folder, _PATH_CHARS)}  {f'pages under {plain(prefix)}/' if prefix else 'all pages'}")
 
 
 RUN: dict[str, Callable[[Given], int]] = {"watch": _watch, "unwatch": _unwatch}

@@ -7,7 +7,7 @@ import os
 from clan_learnings.redaction import redact
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
 from mesh.cli.options import Given, Wrong
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.page_answers import in_shell, name_in, one_text, shown, typed, written
 from mesh.core.errors import MeshError, UnknownId, UsageError
 from mesh.pages.names import checked, folded
@@ -142,9 +142,9 @@ def _retry(given: Given) -> int:
     if given.as_json:
         print_json({"tried": count, "left": left})
     else:
-        print(f"{count} tried again, {left} still in quarantine" if count else "nothing is in quarantine")
+        put(f"{count} tried again, {left} still in quarantine" if count else "nothing is in quarantine")
     if failed:
-        tell(f"mesh: not tried to the end: {plain(failed)}\n  next: repeat the command")
+        tell(f"mesh: not tried to the end: {plain(failed)}", "  next: repeat the command")
     return EXIT_FAILED if failed else EXIT_OK
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.members import chosen
 from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, tell
-from mesh.cli.telling import ABOUT, answered, desk_of, from_stdin, number_of, occurrences, place_name, said
+from mesh.cli.output import plain, print_json, put, say, tell
+from mesh.cli.telling import ABOUT, answered, desk_of, from_stdin, missing, number_of, occurrences, place_name, said
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ MEMBERS = {
     "archive": (
         "End a pattern, until as many further sessions need it as make one HOT.",
         'mesh pattern archive pnpm-not-npm --reason "no more node in this repo"',
+    ),
+    "approve": (
+        "Let a pattern be HOT that one machine alone has needed, in the words that stand for it now. For admins.",
+        "mesh pattern approve pnpm-not-npm",
     ),
 }
 _TAKES: dict[str, tuple[str, tuple[Option, ...], int, str]] = {  # usage, options, words, more
@@ -82,6 +86,12 @@ _TAKES: dict[str, tuple[str, tuple[Option, ...], int, str]] = {  # usage, option
     "alias": ("NAME OTHER", (), 2, "Their corrections are counted together, under the older name."),
     "unalias": ("NAME", (), 1, ""),
     "archive": ("NAME", (_REASON, Option("--undo", "", "count it again as if it had not been")), 1, ""),
+    "approve": (
+        "NAME",
+        (Option("--undo", "", "take every admin's approval back"),),
+        1,
+        "It still takes as many sessions as any other. What is approved are words: who changes them later is not approved.",
+    ),
 }
 
 
@@ -121,7 +131,7 @@ def _add(given: Given) -> int:
         return drafts, {"pattern": slug}
 
     answer = desk_of(given).write(make, **about)
-    return answered(given, answer, lambda told: print(f"{told['id']}  {plain(told['pattern'], 100)}"))
+    return answered(given, answer, lambda told: put(f"{told['id']}  {plain(told['pattern'], 100)}"))
 
 
 def _list(given: Given) -> int:
@@ -142,7 +152,7 @@ def _list(given: Given) -> int:
         return EXIT_OK
     for one in answer["patterns"]:
         counts = f"{number_of(one['sessions'], 'session')}, last {one['last']}"
-        print(f"{plain(one['pattern'], 100)}  {one['tier']}  {counts}  {plain(one['rule'])}{_names(one)}")
+        put(f"{plain(one['pattern'], 100)}  {one['tier']}  {counts}  {plain(one['rule'])}{_names(one)}")
     if not answer["patterns"]:
         where = "" if scope is None else f" in {place_name(scope)}; --all looks in every repository"
         tell(f"there are no patterns{where}")
@@ -156,24 +166,29 @@ def _show(given: Given) -> int:
     if given.as_json:
         print_json(answer)
         return EXIT_OK
-    print(f"{plain(answer['pattern'], 100)}  {answer['tier']}")
-    print(f"  rule      {plain(answer['rule'])}")
+    put(f"{plain(answer['pattern'], 100)}  {answer['tier']}")
+    put(f"  rule      {plain(answer['rule'])}")
     if answer["wrong"]:
-        print(f"  not       {plain(answer['wrong'])}")
+        put(f"  not       {plain(answer['wrong'])}")
+    if answer["told"]:
+        wrong = f"; not {plain(answer['told']['wrong'])}" if answer["told"]["wrong"] else ""
+        put(f"  told as   {plain(answer['told']['rule'])}{wrong}")
     if answer["topic"]:
-        print(f"  topic     {plain(answer['topic'], 64)}")
+        put(f"  topic     {plain(answer['topic'], 64)}")
     if len(answer["names"]) > 1:
-        print(f"  names     {plain(', '.join(answer['names']), 1000)}")
-    print(f"  holds     in {place_name(answer['scope'])}")
-    print(f"  so far    {occurrences(answer)}; logged {answer['logged']} times, last {answer['last']}")
+        put(f"  names     {plain(', '.join(answer['names']), 1000)}")
+    put(f"  holds     in {place_name(answer['scope'])}")
+    put(f"  so far    {occurrences(answer)}; logged {answer['logged']} times, last {answer['last']}")
+    if missing(answer):
+        say(f"  not HOT   {missing(answer)}")
     if answer["archived"]:
-        print(f"  archived  {plain(answer['archived'])}; sessions since then: {answer['sessions_since']}")
+        put(f"  archived  {plain(answer['archived'])}; sessions since then: {answer['sessions_since']}")
     for other in answer["in_its_place"]:
-        print(f"  ended by  {plain(other['pattern'], 100)}: {plain(other['rule'])}")
+        put(f"  ended by  {plain(other['pattern'], 100)}: {plain(other['rule'])}")
     for other in answer["contradicts"]:
-        print(f"  against   {plain(other['pattern'], 100)}: {plain(other['rule'])}; {plain(other['why'])}")
+        put(f"  against   {plain(other['pattern'], 100)}: {plain(other['rule'])}; {plain(other['why'])}")
     for note in (*answer["records"], *answer["corrections"]):
-        print(
+        put(
             f"  {note['id']}  {note['at'][:10]}  {plain(note['author'])}  {plain(note['session'], 60)}  {plain(note['text'])}"
         )
     if answer["left_out"]:
@@ -230,6 +245,23 @@ def _archive(given: Given) -> int:
     return _write(given, "archived", lambda memory, _, pen: draft_archive(memory, slug, given.text("reason"), pen))
 
 
+def _approve(given: Given) -> int:
+    from clan_learnings.curation import draft_approval
+
+    undo = given.has("undo")
+    make: Callable[[Memory, About, Pen], Made] = lambda memory, *_: draft_approval(memory, given.words[0], undo=undo)  # noqa: E731
+    answer = desk_of(given).write(make, is_change=True)
+
+    def show(told: dict[str, Any]) -> None:
+        put(f"{told['id']}  {'not approved any more' if undo else 'approved'}: {plain(told['pattern'], 100)}")
+        if not undo:
+            put(f"  rule  {plain(told['rule'])}")
+            if told["wrong"]:
+                put(f"  not   {plain(told['wrong'])}")
+
+    return answered(given, answer, show)
+
+
 def _write(given: Given, done: str, draft: Callable[[Memory, About, Pen], list[Draft]]) -> int:
     """Write what concerns the pattern of the first word, and say how it stands then."""
     from mesh.sidecar.answers import pattern
@@ -242,10 +274,10 @@ def _write(given: Given, done: str, draft: Callable[[Memory, About, Pen], list[D
 
 
 def _print_written(answer: dict[str, Any]) -> None:
-    print(f"{answer['id']}  {answer['done']}")
+    put(f"{answer['id']}  {'not yet ' if answer.get('proposed') else ''}{answer['done']}")
     if "pattern" in answer:
-        print(f"  {plain(answer['pattern'], 100)}  {answer['tier']}  {occurrences(answer)}{_names(answer)}")
-        print(f"  holds in {place_name(answer['scope'])}")
+        put(f"  {plain(answer['pattern'], 100)}  {answer['tier']}  {occurrences(answer)}{_names(answer)}")
+        put(f"  holds in {place_name(answer['scope'])}")
 
 
 def _names(answer: dict[str, Any]) -> str:
@@ -263,4 +295,5 @@ _RUN: dict[str, Callable[[Given], int]] = {
     "alias": _alias,
     "unalias": _unalias,
     "archive": _archive,
+    "approve": _approve,
 }

@@ -6,14 +6,16 @@ from typing import Any
 
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import print_json, say, tell
+from mesh.cli.output import clear_screen, print_json, put, say, tell
 from mesh.core.ids import display_name, text_id
+from mesh.core.limits import PROTOCOL_VERSION
+from mesh.core.statement import ROLE_NAMES
 from mesh.sidecar.client import ask
 from mesh.sidecar.lock import running
 from mesh.store.home import Home, open_home
 
 _WATCH_SECONDS = 1.0
-_COLUMNS = ("name", "state", "in step", "it lacks", "we lack", "round trip", "last seen", "bytes/s", "address")
+_COLUMNS = ("name", "role", "state", "in step", "it lacks", "we lack", "round trip", "last seen", "bytes/s", "address")
 
 
 def main(argv: list[str]) -> int:
@@ -27,9 +29,9 @@ def main(argv: list[str]) -> int:
         if given.json:
             print_json(report)
         else:
-            if given.watch and sys.stdout.isatty():
-                print("\033[H\033[2J", end="")
-            print("\n".join(_table(report)))
+            if given.watch:
+                clear_screen()
+            put(*(_table(report) or [""]))
             say(_verdict(report))
         if not given.watch:
             return 0 if not report["behind"] else EXIT_WAITING
@@ -39,13 +41,14 @@ def main(argv: list[str]) -> int:
 
 def _alone(home: Home) -> dict[str, Any]:
     """Without a sidecar nobody is asked: only who belongs is known."""
-    tell("mesh: no sidecar is running, so nobody was asked\n  next: mesh up --detach")
+    tell("mesh: no sidecar is running, so nobody was asked", "  next: mesh up --detach")
     store = home.store()
     trust = store.trust()
     peers = [
         {
             "node": text_id(node),
             "name": display_name(trust.members[node].name if node in trust.members else "", node),
+            "role": trust.role(node) if node in trust.members else None,
             "state": "revoked" if node in trust.revoked else "unseen",
             "linked": False,
             "in_step": None,
@@ -69,6 +72,7 @@ def _row(peer: dict[str, Any]) -> tuple[str, ...]:
     trip, seen = peer.get("round_trip_ms"), peer.get("seen_seconds")
     return (
         peer["name"],
+        ROLE_NAMES.get(peer.get("role") or "", "-"),
         peer["state"],
         {True: "yes", False: "no", None: "-"}[peer["in_step"]],
         _number(peer.get("they_lack")),
@@ -76,8 +80,16 @@ def _row(peer: dict[str, Any]) -> tuple[str, ...]:
         "-" if trip is None else f"{trip:.1f} ms",
         "-" if seen is None else _ago(seen),
         _number(peer.get("bytes_per_second")),
-        (peer.get("address") or "-") + ("" if peer["linked"] or not peer.get("address") else " (no link)"),
+        (peer.get("address") or "-") + _missing_link(peer),
     )
+
+
+def _missing_link(peer: dict[str, Any]) -> str:
+    """Why there is no link, as far as that is known."""
+    protocol = peer.get("speaks_protocol")
+    if protocol is not None:
+        return f" (no link: it speaks protocol {protocol}; upgrade {'it' if protocol < PROTOCOL_VERSION else 'here'})"
+    return "" if peer["linked"] or not peer.get("address") else " (no link)"
 
 
 def _verdict(report: dict[str, Any]) -> str:

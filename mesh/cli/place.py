@@ -42,14 +42,9 @@ def repo_here(environ: Mapping[str, str], folder: str = "") -> str:
 
     What the repository itself says in `.clan-mesh.toml` is passed over: a stranger's clone must not choose one of our teams.
     """
-    from clan_learnings.repository import find
+    from clan_learnings.repository import find_by_git
 
-    folder = folder or _current()
-    found = find(folder, environ)
-    if found.file.repo and found.git_folder:
-        alone = {name: value for name, value in environ.items() if name != "GIT_COMMON_DIR"}
-        alone |= {"GIT_DIR": found.git_folder, "GIT_WORK_TREE": found.git_folder}
-        found = find(folder, alone)
+    found = find_by_git(folder or _current(), environ)
     return UNNAMED if found.needs_claim else found.identity
 
 

@@ -8,7 +8,7 @@ from mesh.core.errors import HomePermissions, UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
 from mesh.core.limits import STATEMENTS_PER_REVOKE, TEXT_CHARS
-from mesh.core.statement import ADMIN, Member, Recover, Revoke, Signed, Statement, sign
+from mesh.core.statement import ADMIN, Member, Quota, Recover, Revoke, Signed, Statement, sign
 from mesh.core.trust import Trust
 from mesh.sidecar.notary import recovery_cards
 from mesh.store import keyfile
@@ -53,13 +53,14 @@ def main(argv: list[str]) -> int:
         )
     else:
         say(
-            f"the mesh has a new root key, in {path}\n"
-            f"{len(kept)} statements of earlier roots still count; nothing they sign from now on does\n"
-            "next: mesh admin list, and mesh revoke whom a thief has named; a running sidecar tells the others"
+            f"the mesh has a new root key, in {path}",
+            f"{len(kept)} statements of earlier roots still count; nothing they sign from now on does",
+            "next: mesh admin list, and mesh revoke whom a thief has named; a running sidecar tells the others",
         )
     if lost:
         tell(
-            f"mesh: {lost} more statements did not fit and count no more\n  next: mesh status, and admit whom it shows"
+            f"mesh: {lost} more statements did not fit and count no more",
+            "  next: mesh status, and admit whom it shows",
         )
     tell(f"Take the recovery key offline again: {given.key} must not stay where an agent can read it.")
     return 0
@@ -97,20 +98,22 @@ def _new_key(path: str) -> Identity:
 def _kept(trust: Trust) -> tuple[list[Statement], int]:
     """What roots have signed and what counts, and how many had to be left out.
 
-    Revocations first, then what names today's members: if there are too many, the least is lost.
+    Revocations first, then what names today's members, then their quotas: if there are too many, the least is lost.
     """
     counting = [
         item
         for item in trust.statements()
-        if isinstance(item.fact, Member | Revoke) and item.fact.signer in trust.roots and trust.counts(item.id)
+        if isinstance(item.fact, Member | Revoke | Quota) and item.fact.signer in trust.roots and trust.counts(item.id)
     ]
     current = set(trust.members.values())
 
     def order(item: Statement) -> tuple[int, int]:
         if isinstance(item.fact, Revoke):
             return 0, 0
+        if isinstance(item.fact, Quota):
+            return 3, -item.fact.at
         assert isinstance(item.fact, Member)
-        return (1 if item.fact.role == ADMIN else 2 if item.fact in current else 3), -item.fact.at
+        return (1 if item.fact.role == ADMIN else 2 if item.fact in current else 4), -item.fact.at
 
     counting.sort(key=order)
     return counting[:STATEMENTS_PER_REVOKE], len(counting[STATEMENTS_PER_REVOKE:])

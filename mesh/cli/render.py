@@ -7,7 +7,7 @@ from clan_learnings.render.halves import is_rendered
 from clan_learnings.render.ours import content
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.output import Progress, print_json, say, tell
+from mesh.cli.output import Progress, print_json, put, say, tell
 from mesh.core.errors import MeshError
 from mesh.sidecar.renderer import FOLDER, is_current, is_worked_out, render
 from mesh.store.home import open_home
@@ -43,14 +43,14 @@ def main(argv: list[str]) -> int:
         )
         return EXIT_WAITING if done.is_edited else EXIT_OK
     for name in done.written[:_SHOWN]:
-        print(os.path.join(folder, name))
+        put(os.path.join(folder, name))
     if len(done.written) > _SHOWN:
-        print(f"and {len(done.written) - _SHOWN} more")
+        put(f"and {len(done.written) - _SHOWN} more")
     if done.is_edited:
-        print(f"{files.path(MEMORY_FILE)} is left as it was edited")
+        put(f"{files.path(MEMORY_FILE)} is left as it was edited")
         return EXIT_WAITING
     if not done.written:
-        print(f"{folder} is up to date")
+        put(f"{folder} is up to date")
     return EXIT_OK
 
 
@@ -72,7 +72,9 @@ def _take_up(home: str, folder: str) -> None:
             file.look()
     except (MeshError, OSError) as error:
         step = error.next_step if isinstance(error, MeshError) else "mend that"
-        tell(f"mesh: the page `memory` is not up to date in {path}: {error}\n  next: {step}; then repeat the command")
+        tell(
+            f"mesh: the page `memory` is not up to date in {path}: {error}", f"  next: {step}; then repeat the command"
+        )
 
 
 def _check(home: str, files: Files, *, as_json: bool) -> int:
@@ -80,7 +82,7 @@ def _check(home: str, files: Files, *, as_json: bool) -> int:
     if as_json:
         print_json({"folder": os.path.abspath(files.folder), "written": [], "whole": False, "current": current})
     else:
-        print(f"{files.folder} is {'' if current else 'not '}up to date")
+        put(f"{files.folder} is {'' if current else 'not '}up to date")
         if not current:
             say(f"next: mesh render {files.folder}")
     return EXIT_OK if current else EXIT_WAITING

@@ -3,7 +3,7 @@
 import os
 
 from mesh.cli.arguments import parser
-from mesh.cli.output import Progress, print_json, say
+from mesh.cli.output import Progress, print_json, put, say
 from mesh.cli.telling import number_of
 from mesh.sidecar.lock import only_sidecar
 from mesh.store.home import Home, open_home
@@ -40,12 +40,12 @@ def _repair_clock(home: Home, *, as_json: bool) -> int:
             continue
         word = "private" if private else "shared"
         if done is None:
-            print(f"{word}: nothing of this node is ahead of the clock, which says {now}")
+            put(f"{word}: nothing of this node is ahead of the clock, which says {now}")
             continue
-        print(f"{word}: wrote {number_of(done.operations, 'operation')} again, with the time it is: {now}")
+        put(f"{word}: wrote {number_of(done.operations, 'operation')} again, with the time it is: {now}")
         say("  records have new ids; mesh why OLD names them")
         if done.left:
-            print(f"  {number_of(done.left, 'operation')} could not be written again, and count once their time comes")
+            put(f"  {number_of(done.left, 'operation')} could not be written again, and count once their time comes")
     return 0
 
 
@@ -62,13 +62,13 @@ def _repair(home: Home, *, as_json: bool) -> int:
                 continue
             word = "private" if private else "shared"
             if salvage.finished_only:
-                print(f"{word}: finished a repair that had been cut short")
+                put(f"{word}: finished a repair that had been cut short")
             else:
-                print(f"{word}: saved {salvage.operations} operations and {salvage.statements} statements")
+                put(f"{word}: saved {salvage.operations} operations and {salvage.statements} statements")
             if salvage.kept_as:
-                print(f"  the old file is kept as {salvage.kept_as}; delete it once you no longer need it")
+                put(f"  the old file is kept as {salvage.kept_as}; delete it once you no longer need it")
             if salvage.lost_ranges:
-                print(f"  {salvage.lost_ranges} parts of feeds could not be read; what follows them waits for them")
+                put(f"  {salvage.lost_ranges} parts of feeds could not be read; what follows them waits for them")
     if not as_json:
         say("next: mesh verify; what is missing comes back with a bundle of another node: mesh import FILE")
     return 0

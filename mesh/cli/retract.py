@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, tell, tell_taken_out
+from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.cli.telling import desk_of, number_of
 
 SHAPE = Shape(
@@ -28,13 +28,16 @@ def _retract(given: Given) -> int:
     if given.as_json:
         print_json(answer)
     else:
-        print(f"{answer['id']}  retracted: {plain(answer['text'])}")
+        done = "asked to retract" if answer.get("proposed") else "retracted"
+        put(f"{answer['id']}  {done}: {plain(answer['text'])}")
         if answer["pattern"]:
             ended = "; not HOT any more" if answer["was_hot"] and not answer["is_hot"] else ""
-            print(f"  {plain(answer['pattern'], 100)}: {number_of(answer['sessions'], 'session')} left{ended}")
+            put(f"  {plain(answer['pattern'], 100)}: {number_of(answer['sessions'], 'session')} left{ended}")
     for name in answer["documents"]:
         tell(
-            f"mesh: {name} is a learning that was made beside it, and still says so\n  next: mesh retract {name} --reason REASON, or mesh erase {name} --reason REASON"
+            f"mesh: {name} is a learning that was made beside it, and still says so",
+            f"  next: mesh retract {name} --reason REASON, or mesh erase {name} --reason REASON",
         )
     tell_taken_out(answer["redacted"])
+    tell_proposed(answer.get("proposed"))
     return EXIT_OK

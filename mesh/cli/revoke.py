@@ -3,13 +3,13 @@
 from typing import NamedTuple
 
 from mesh.cli.arguments import any_text, parser
-from mesh.cli.nodes import find_node, node_name
-from mesh.cli.output import print_json, say
+from mesh.cli.nodes import admins_to_ask, find_node, node_name
+from mesh.cli.output import print_json, put, say
 from mesh.core.errors import UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
 from mesh.core.limits import HEADS_PER_REVOKE, STATEMENTS_PER_REVOKE, TEXT_CHARS
-from mesh.core.statement import Member, Revoke, sign
+from mesh.core.statement import Member, Quota, Revoke, sign
 from mesh.store.home import Home, open_home
 from mesh.store.store import Store
 
@@ -70,11 +70,11 @@ def main(argv: list[str]) -> int:
         )
     elif not new:
         say(
-            f"{name} was revoked before; {after.own} operations of it count\n"
-            f"next: to keep less of it: mesh revoke {text_id(node)[:16]} --keep-until TIME"
+            f"{name} was revoked before; {after.own} operations of it count",
+            f"next: to keep less of it: mesh revoke {text_id(node)[:16]} --keep-until TIME",
         )
     else:
-        print(f"revoked {name}: {stopped} operations of it stop counting, {after.own} are kept")
+        put(f"revoked {name}: {stopped} operations of it stop counting, {after.own} are kept")
         if others:
             say(f"{others} operations of nodes that it had admitted wait; admit those nodes anew: mesh status")
         say("next: mesh peers; a running sidecar tells the others (without one: mesh export FILE, and import it there)")
@@ -93,11 +93,7 @@ def _signer(home: Home, store: Store, node: bytes) -> Identity:
             "run the command where the root key is, which is where the mesh was made or recovered",
         )
     if not trust.may_certify(home.node):
-        admins = ", ".join(node_name(store, admin) for admin in sorted(trust.admins) if trust.may_certify(admin))
-        raise UsageError(
-            "this node is no admin, so it may revoke nobody",
-            f"run the command where the root key is{', or on an admin: ' + admins if admins else ''}",
-        )
+        raise UsageError("this node is no admin, so it may revoke nobody", admins_to_ask(store))
     return home.identity()
 
 
@@ -118,7 +114,7 @@ def _statements(store: Store, node: bytes, until_ms: int) -> tuple[bytes, ...]:
     signed = [
         (item.fact.at, item.id)
         for item in trust.statements()
-        if isinstance(item.fact, Member | Revoke)
+        if isinstance(item.fact, Member | Revoke | Quota)
         and item.fact.signer == node
         and item.fact.at <= until_ms
         and trust.counts(item.id)

@@ -7,7 +7,7 @@ import time
 
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK
-from mesh.cli.output import Progress, plain, print_json, tell, when
+from mesh.cli.output import Progress, plain, print_json, put, tell, when
 from mesh.cli.telling import number_of
 from mesh.core.errors import DiskFull, HomeBusy, HomePermissions, NoHome, UsageError
 from mesh.core.moment import span
@@ -94,7 +94,7 @@ def _sample(given: argparse.Namespace) -> int:
         return EXIT_OK
     if given.format == "paths":
         for path in dict.fromkeys(each.candidate.path for each in chosen):
-            print(path)
+            put(path)
     elif chosen:
         _print(chosen)
     for why, number in found.skipped.items():
@@ -107,11 +107,11 @@ def _sample(given: argparse.Namespace) -> int:
 
 
 def _print(chosen: "list[Scored]") -> None:
-    print(f"{'SCORE':>5} {'MESSAGES':>8} {'CALLS':>6}  {'OUTCOME':<8} {'ENDED':<10}  {'REPO':<32} SESSION")
+    put(f"{'SCORE':>5} {'MESSAGES':>8} {'CALLS':>6}  {'OUTCOME':<8} {'ENDED':<10}  {'REPO':<32} SESSION")
     for each in chosen:
         one = each.candidate
         told = f"{each.score:>5} {one.messages:>8} {one.calls:>6}  {one.outcome:<8} {when(one.ended_ms)[:10]:<10}"
-        print(f"{told}  {plain(one.repo or '-', 32):<32} {plain(one.key)}")
+        put(f"{told}  {plain(one.repo or '-', 32):<32} {plain(one.key)}")
 
 
 def _memory(home: str) -> "Catalogue | None":

@@ -6,7 +6,7 @@ import os
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, Given, Option, Shape, run
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.telling import desk_of, number_of, place_name
 
 TYPE_CHECKING = False  # see `mesh`
@@ -64,11 +64,11 @@ def _search(given: Given) -> int:
         print_json(answer)
         return EXIT_OK
     for found in answer["results"]:
-        print(line(found))
+        put(line(found))
         if given.has("explain"):
-            print(f"          {explained(found)}")
+            put(f"          {explained(found)}")
     for page in answer["pages"]:
-        print(f"{'page':<8}  {plain(page['name'])}  {plain(page['line'])}")
+        put(f"{'page':<8}  {plain(page['name'])}  {plain(page['line'])}")
     if not answer["results"] and not answer["pages"]:
         _tell_nothing(given, answer)
     elif given.has("explain"):
@@ -111,7 +111,7 @@ def _tell_nothing(given: Given, answer: dict[str, Any]) -> None:
     from shlex import quote
 
     if answer.get("says"):
-        tell(f"{plain(answer['says'])}\n  try words, or a name from the error")
+        tell(f"{plain(answer['says'])}", "  try words, or a name from the error")
         return
     where = answer["repo"]
     tell("nothing fits" if where is None else f"nothing fits {f'in {place_name(where)}' if where else _GLOBAL}")

@@ -57,12 +57,12 @@ def main(argv: list[str]) -> int:
         if given.json:
             print_json(done)
         else:
-            say(_described(done))
+            say(*_described(done))
         return EXIT_OK if done["installed"] and done["sidecar"] else EXIT_WAITING
     if given.json:
         print_json(done)
     else:
-        say(done["says"])
+        say(*done["says"].split("\n"))
     for hint in done["hints"]:
         tell(hint)
     return EXIT_OK
@@ -188,7 +188,7 @@ def facts(path: str, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     }
 
 
-def _described(found: dict[str, Any]) -> str:
+def _described(found: dict[str, Any]) -> list[str]:
     if found["foreign"]:
         first = f"{found['path']} is not of our making"
     elif found["installed"]:
@@ -207,7 +207,7 @@ def _described(found: dict[str, Any]) -> str:
         lines.append("next: mesh service install")
     elif process is None:
         lines.append("next: mesh up --detach")
-    return "\n".join(lines)
+    return lines
 
 
 def _ours(path: str) -> str:

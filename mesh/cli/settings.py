@@ -1,10 +1,10 @@
-"""`mesh settings`: what the whole mesh has agreed on. A change reaches every node, and the latest counts."""
+"""`mesh settings`: what the whole mesh has agreed on. A change reaches every node, and the latest of an admin counts."""
 
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import print_json
+from mesh.cli.output import print_json, put
 from mesh.cli.telling import answered, desk_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -16,18 +16,22 @@ if TYPE_CHECKING:
 
 SHAPE = Shape(
     "settings",
-    "[hot-at N | recall-weight W | category NAME | NAME N]",
+    "[hot-at N | hot-nodes N | recall-weight W | category NAME | moderation open|guarded | NAME N]",
     (Option("--remove", "", "take a category of the mesh's own away again"),),
     "mesh settings hot-at 4",
     words=(0, 2),
-    more="hot-at N: in how many sessions a mistake makes its pattern HOT. recall-weight W: what meaning counts in a search\n"
+    more="hot-at N: in how many sessions a mistake makes its pattern HOT. hot-nodes N: of how many machines these must be, in a\n"
+    "mesh of three or more. recall-weight W: what meaning counts in a search\n"
     "beside words, from 0 to 1, where there are vectors. category NAME: one more category.\n"
+    "moderation guarded: what others recorded is changed or taken back by its author, an admin, or two nodes that say the same\n"
+    "(mesh proposals); open, as it is by itself: by anybody. Only admins change settings.\n"
     "Of harvesting: keep-signals N, share-sessions N, share-confidence C: how much evidence keeps a candidate, and lets it be\n"
     "shared; hot-a-run N: how many patterns one harvest may make HOT.",
 )
 
 
 _HARVEST = ("keep-signals", "share-sessions", "share-confidence", "hot-a-run")
+_NAMES = ("hot-at", "hot-nodes", "recall-weight", "category", "moderation", *_HARVEST)
 
 
 def main(argv: list[str]) -> int:
@@ -41,18 +45,32 @@ def _settings(given: Given) -> int:
         raise Wrong("--remove goes with: mesh settings category NAME")
     if not name:
         return _list(given)
-    if name not in ("hot-at", "recall-weight", "category", *_HARVEST):
-        raise Wrong(f"there is no setting {name!r}; there are hot-at, recall-weight, category, {', '.join(_HARVEST)}")
+    if name not in _NAMES:
+        raise Wrong(f"there is no setting {name!r}; there are {', '.join(_NAMES)}")
     if not value:
         raise Wrong(f"{name} needs a value")
 
     def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
-        from clan_learnings.curation import draft_category, draft_hot_at, draft_recall_weight
+        from clan_learnings.curation import (
+            draft_category,
+            draft_hot_at,
+            draft_hot_nodes,
+            draft_moderation,
+            draft_recall_weight,
+        )
+        from clan_learnings.settings import require_admin
+        from mesh.store.home import open_home
 
+        command = f"mesh settings {name} {value}{' --remove' if given.has('remove') else ''}"
+        require_admin(memory.reader.members(), open_home(given.home).node, command)
         if name == "hot-at":
             return draft_hot_at(value), {"hot_at": int(value)}
+        if name == "hot-nodes":
+            return draft_hot_nodes(value), {"hot_nodes": int(value)}
         if name == "recall-weight":
             return draft_recall_weight(value), {"recall_weight": float(value)}
+        if name == "moderation":
+            return draft_moderation(value), {"moderation": value}
         if name in _HARVEST:
             from clan_learnings.harvest.evidence_bar import draft_setting
 
@@ -62,18 +80,23 @@ def _settings(given: Given) -> int:
             "removed": given.has("remove"),
         }
 
-    return answered(given, desk_of(given).write(write), _print)
+    return answered(given, desk_of(given).write(write, is_change=True), _print)
 
 
 def _print(answer: dict[str, Any]) -> None:
     if "hot_at" in answer:
-        print(f"{answer['id']}  HOT at {answer['hot_at']} sessions, on every node")
+        put(f"{answer['id']}  HOT at {answer['hot_at']} sessions, on every node")
+    elif "hot_nodes" in answer:
+        machines = "1 machine" if answer["hot_nodes"] == 1 else f"{answer['hot_nodes']} machines"
+        put(f"{answer['id']}  HOT by sessions of {machines}, on every node of a mesh of three or more")
+    elif "moderation" in answer:
+        put(f"{answer['id']}  the mesh is {answer['moderation']} from now on, on every node")
     elif "setting" in answer:
-        print(f"{answer['id']}  {answer['setting']} is {answer['value']:g}, on every node")
+        put(f"{answer['id']}  {answer['setting']} is {answer['value']:g}, on every node")
     elif "recall_weight" in answer:
-        print(f"{answer['id']}  meaning counts {answer['recall_weight']:g} of a search, on every node")
+        put(f"{answer['id']}  meaning counts {answer['recall_weight']:g} of a search, on every node")
     else:
-        print(f"{answer['id']}  category {answer['category']} {'removed' if answer['removed'] else 'added'}")
+        put(f"{answer['id']}  category {answer['category']} {'removed' if answer['removed'] else 'added'}")
 
 
 def _list(given: Given) -> int:
@@ -81,12 +104,14 @@ def _list(given: Given) -> int:
     if given.as_json:
         print_json(answer)
         return EXIT_OK
-    print(f"hot-at            {answer['hot_at']} sessions")
-    print(f"recall-weight     {answer['recall_weight']:g} for meaning, {1 - answer['recall_weight']:g} for words")
+    put(f"hot-at            {answer['hot_at']} sessions")
+    put(f"hot-nodes         {answer['hot_nodes']}, in a mesh of three or more")
+    put(f"recall-weight     {answer['recall_weight']:g} for meaning, {1 - answer['recall_weight']:g} for words")
+    put(f"moderation        {answer['moderation']}")
     for name, value in answer["harvest"].items():
-        print(f"{name:<16}  {value:g}")
+        put(f"{name:<16}  {value:g}")
     for category in answer["categories"]:
-        print(f"category          {category}{'' if category in answer['built_in'] else '  (of this mesh)'}")
+        put(f"category          {category}{'' if category in answer['built_in'] else '  (of this mesh)'}")
     return EXIT_OK
 
 
@@ -98,7 +123,9 @@ def _current(memory: Memory) -> dict[str, Any]:
     bar = bar_of(memory.reader.fields(KEY))._asdict()
     return {
         "hot_at": memory.settings.hot_at,
+        "hot_nodes": memory.settings.hot_nodes,
         "recall_weight": memory.settings.recall_weight,
+        "moderation": "guarded" if memory.settings.is_guarded else "open",
         "categories": list(memory.settings.categories),
         "built_in": list(CATEGORIES),
         "harvest": {name: bar[name.replace("-", "_")] for name in _HARVEST},

@@ -14,12 +14,14 @@ from mesh.cli import doctor, down, init, join, service, up
 from mesh.cli.arguments import parser
 from mesh.cli.install import program
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, complain, system_error
-from mesh.cli.output import hinted, plain, print_json, say, tell
+from mesh.cli.nodes import a_role
+from mesh.cli.output import hinted, plain, print_json, put, question, say, tell
 from mesh.cli.place import baked_home
 from mesh.cli.streams import flush
 from mesh.cli.within import answer
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
+from mesh.core.statement import MEMBER
 from mesh.sidecar.client import ask
 from mesh.sidecar.lock import running
 from mesh.sidecar.service import NO_AUTOSTART, Service, is_ours
@@ -97,11 +99,13 @@ def main(argv: list[str]) -> int:
     if given.json:
         print_json({"home": home and home.path, "steps": report.steps, "failed": report.failed, "doctor": found})
     elif home is not None:
-        print("doctor:", flush=True)
+        put("doctor:")
+        flush()
         doctor.main(["--home", home.path])
     if report.failed:
         tell(
-            f"mesh setup: not done: {', '.join(report.failed)}\n  next: mend that and repeat the command; what was done stays"
+            f"mesh setup: not done: {', '.join(report.failed)}",
+            "  next: mend that and repeat the command; what was done stays",
         )
     return EXIT_FAILED if report.failed else EXIT_OK
 
@@ -132,9 +136,7 @@ def _made_or_kept(given: argparse.Namespace, report: _Report) -> Home:
             report.say("node", f"made {done['name']} with a new mesh, in {done['home']}")
         else:
             done = answer(join.main, [given.token, *words])
-            report.say(
-                "node", f"{done['name']} in {done['home']} has joined the mesh, with {done['members'] - 1} others"
-            )
+            report.say("node", f"{done['name']} in {done['home']} has joined the mesh, {_others(done)}")
         return open_home(given.home)
     kept = f"kept {display_name(home.name, home.node)} in {home.path}"
     if given.token is None:
@@ -151,8 +153,14 @@ def _made_or_kept(given: argparse.Namespace, report: _Report) -> Home:
     if running(home) is not None:  # it has no links anyway, and joining wants the home for itself
         answer(down.main, ["--home", home.path])
     done = answer(join.main, [given.token, *words])
-    report.say("node", f"{kept}; it has joined the mesh, with {done['members'] - 1} others")
+    report.say("node", f"{kept}; it has joined the mesh, {_others(done)}")
     return home
+
+
+def _others(joined: dict[str, Any]) -> str:
+    """Who is there already, and as what this node came, if not as any other."""
+    role = "" if joined["role"] == MEMBER else f", as {a_role(joined['role'])}"
+    return f"with {joined['members'] - 1} others{role}"
 
 
 def _is_member(home: Home) -> bool:
@@ -176,11 +184,11 @@ def _agents(home: Home, report: _Report, *, asks: bool) -> None:
             report.say("agents", f"{name} is as it was")
     writable = [outcome for outcome in planned if outcome.did != "refused"]
     if writable:
-        paths = "\n".join(f"  {outcome.path}" for outcome in writable)
+        paths = [f"  {outcome.path}" for outcome in writable]
         if not asks or not (sys.stdin.isatty() and sys.stderr.isatty()):
-            tell(f"these settings of agents are changed now, with a backup of those that exist:\n{paths}")
+            tell("these settings of agents are changed now, with a backup of those that exist:", *paths)
         elif not _agreed(
-            f"These settings of agents would be changed, with a backup of those that exist:\n{paths}\nGo on? [Y/n] "
+            "These settings of agents would be changed, with a backup of those that exist:", *paths, "Go on? [Y/n] "
         ):
             report.say("agents", "left alone, as you said; later: mesh install --all")
             return
@@ -220,9 +228,8 @@ def _may_install(state: State, home: Home, report: _Report) -> bool:
     return False
 
 
-def _agreed(question: str) -> bool:
-    print(question, end="", file=sys.stderr, flush=True)
-    said = sys.stdin.readline()
+def _agreed(*lines: str) -> bool:
+    said = question(*lines)
     return said.endswith("\n") and said.strip().lower() in ("", "y", "yes")
 
 

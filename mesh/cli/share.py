@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import plain, print_json, tell
+from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.telling import number_of
 from mesh.core.errors import UsageError
 
@@ -45,14 +45,14 @@ def _share(given: Given) -> int:
         return EXIT_OK
     if glob:
         state = ("no longer shared" if changed else "was not shared") if given.has("off") else "shared from now on"
-        print(f"{plain(glob)}: {state if changed or given.has('off') else 'was shared already'}")
+        put(f"{plain(glob)}: {state if changed or given.has('off') else 'was shared already'}")
         if given.has("off"):
             tell("what was shared before stays where it is; to take a record back: mesh retract ID")
         elif waiting["free"]:
-            tell(f"{number_of(waiting['free'], 'candidate')} may leave this node now\n  next: mesh harvest")
+            tell(f"{number_of(waiting['free'], 'candidate')} may leave this node now", "  next: mesh harvest")
         return EXIT_OK
     for one in read_shared(home):
-        print(plain(one))
+        put(plain(one))
     if not read_shared(home):
         tell("nothing that is harvested leaves this node")
     for repo, count in waiting["repos"].items():

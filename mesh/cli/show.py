@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Shape, run
-from mesh.cli.output import plain, print_json
+from mesh.cli.output import plain, print_json, put
 from mesh.cli.telling import desk_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -28,10 +28,10 @@ def _show(given: Given) -> int:
 
 def print_record(answer: dict[str, Any]) -> None:
     """A record, one field a line."""
-    print(f"{answer['id']}  {plain(answer['kind'], 64)}, {answer['tier']}")
-    print(f"  by: {plain(answer['author'])} on {answer['at']}")
+    put(f"{answer['id']}  {plain(answer['kind'], 64)}, {answer['tier']}")
+    put(f"  by: {plain(answer['author'])} on {answer['at']}")
     for field, value in answer["record"].items():
-        print(f"  {plain(field, 64)}: {_in_words(field, value)}")
+        put(f"  {plain(field, 64)}: {_in_words(field, value)}")
 
 
 def _in_words(field: str, value: Any) -> str:

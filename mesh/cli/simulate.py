@@ -4,9 +4,10 @@ import argparse
 
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_FAILED
-from mesh.cli.output import tell
+from mesh.cli.output import put, tell
 from mesh.core.errors import UsageError
 from peers.simulate.checks import InvariantBroken
+from peers.simulate.hostile import Hostile
 from peers.simulate.run import simulate
 from peers.simulate.scenario import Scenario, chaos
 
@@ -22,7 +23,8 @@ _HELP = {
     "writes": "how many writes, by random nodes",
     "write-bytes": "bytes of text in each",
     "duration": "writes and faults are spread over so many seconds",
-    "hostile": "nodes that break the protocol in every way we know",
+    "hostile": "nodes that break the protocol or take more than their share, in every way we know",
+    "habits": "only in these ways, as in: many_feeds,junk_erases",
     "restarts": "nodes that crash and come back",
     "backups": "nodes that come back from an old backup, by turns noticed and not",
     "sleeps": "nodes that stand still for a while",
@@ -43,7 +45,7 @@ def main(argv: list[str]) -> int:
     except InvariantBroken as broken:
         tell(f"mesh: {broken}")
         return EXIT_FAILED
-    print(report.json() if given.json else "\n".join(report.lines()))
+    put(*([report.json()] if given.json else report.lines()))
     return 0
 
 
@@ -63,6 +65,7 @@ def _arguments() -> argparse.ArgumentParser:
         ("write-bytes", int, "BYTES", usual.write_bytes),
         ("duration", float, "SECONDS", usual.duration),
         ("hostile", int, "N", usual.hostile),
+        ("habits", str, "NAME,NAME", "all"),
         ("restarts", int, "N", usual.restarts),
         ("backups", int, "N", usual.backups),
         ("sleeps", int, "N", usual.sleeps),
@@ -96,6 +99,7 @@ def _scenario(given: argparse.Namespace) -> Scenario:
         write_bytes=given.write_bytes,
         duration=given.duration,
         hostile=given.hostile,
+        habits=_habits(given.habits),
         restarts=given.restarts,
         backups=given.backups,
         sleeps=given.sleeps,
@@ -122,6 +126,14 @@ def _require(scenario: Scenario) -> None:
     faults = parts + scenario.one_way + scenario.partition_seconds
     if faults and scenario.duration <= 0:
         raise UsageError("faults need time to happen in", "add: --duration 10")
+
+
+def _habits(text: str) -> tuple[str, ...]:
+    wanted = () if text == "all" else tuple(text.split(","))
+    unknown = [name for name in wanted if name not in Hostile.HABITS]
+    if unknown:
+        raise UsageError(f"there is no habit {unknown[0]!r}", f"take some of these: {', '.join(Hostile.HABITS)}")
+    return wanted
 
 
 def _number(name: str, text: str) -> float:

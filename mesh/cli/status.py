@@ -1,11 +1,14 @@
 """`mesh status`: who this node is and how it is."""
 
+import os
 from typing import Any
 
 from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
+from mesh.cli.main import trust_step
 from mesh.cli.output import plain, print_json, say, when
 from mesh.core.errors import MeshError
+from mesh.core.statement import MEMBER, ROLE_NAMES
 from mesh.sidecar.doctor import (
     clock_sentence,
     held_back_sentence,
@@ -15,6 +18,7 @@ from mesh.sidecar.doctor import (
     unfinished_step,
 )
 from mesh.sidecar.status import node_status
+from mesh.store.acceptance import MAY_ONLY_READ, NO_CERTIFICATE, OVER_QUOTA, TOO_MANY_FEEDS
 from mesh.store.home import open_home
 
 
@@ -26,11 +30,12 @@ def main(argv: list[str]) -> int:
     home = open_home(given.home)
     status = node_status(home, home.store())
     status["search"] = _search(home.path)
+    status["repository"] = _repository()
     status["held_back"] = _held_back(home.path) if status["sidecar"] else []
     if given.json:
         print_json(status)
     else:
-        say("\n".join(_lines(status, feeds=given.feeds)))
+        say(*_lines(status, feeds=given.feeds))
     return 0
 
 
@@ -40,6 +45,19 @@ def _search(home: str) -> str:
         return str(state_of(home)["says"])
     except (MeshError, KeyError) as error:
         return f"not to be used: {error}"
+
+
+def _repository() -> dict[str, Any]:
+    """The repository we are in, and the one that its file asks for in vain."""
+    from clan_learnings.repository import UNCONFIRMED, find
+
+    try:
+        found = find(os.getcwd(), os.environ)
+    except FileNotFoundError:  # deleted under our feet
+        return {"repo": "", "unconfirmed": None, "says": ""}
+    UNCONFIRMED.clear()  # said here, and not once more
+    says = f"{found.warning}; {trust_step(found.root)}" if found.unconfirmed else ""
+    return {"repo": found.identity, "unconfirmed": found.unconfirmed or None, "says": says}
 
 
 def _held_back(home: str) -> list[dict[str, Any]]:
@@ -57,7 +75,7 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
     counts = status["counts"]
     records = ", ".join(f"{count} {log}" for log, count in counts["records"].items()) or "none"
     lines = [
-        f"node      {status['name']}  {status['node']}",
+        f"node      {status['name']}  {status['node']}{_role(status['role'])}",
         f"mesh      {status['mesh']}  ({counts['members']} members)",
         f"root      {status['root']}  (fold {status['fold_version']})",
         f"records   {records}",
@@ -66,6 +84,8 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
         f"sidecar   {'process ' + str(status['sidecar']) if status['sidecar'] else 'not running; start it with: mesh up'}",
     ]
     lines.append(f"search    {plain(status['search'])}")
+    if status["repository"]["says"]:
+        lines.append(f"repo      {plain(status['repository']['says'], 1000)}")
     if status["mesh_time"]:
         lines.insert(3, f"mesh time {when(status['mesh_time'])}")
     if not status["certified"]:
@@ -77,7 +97,7 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
     ]
     lines += [f"held back {plain(held_back_sentence(peer))}" for peer in status["held_back"]]
     lines += [
-        f"{'clipped' if item['clipped'] else 'waiting':<9} {item['operations']} operations of {item['feed']}: {item['why']}{_cure(item)}"
+        f"{'clipped' if item['clipped'] else 'waiting':<9} {item['operations']} operations of {item['feed']}: {_why(item, status['node'])}"
         for item in status["waiting"]
     ]
     for word, text in (
@@ -107,7 +127,22 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
     return lines
 
 
-def _cure(item: dict[str, Any]) -> str:
+def _role(role: str | None) -> str:
+    """What this node is in the mesh, where that is not just a writer."""
+    return "" if role in (None, MEMBER) else f"  ({ROLE_NAMES.get(role or '', role)})"
+
+
+def _why(item: dict[str, Any], own: str) -> str:
+    """Why operations do not count, and the cure, where there is one."""
     if item["written_again"]:
-        return "; its clock had been ahead, and they are written again"
-    return f"; mesh admit {item['node']}" if item["why"] == "no certificate" else ""
+        return f"{item['why']}; its clock had been ahead, and they are written again"
+    node = item["node"]
+    if item["node"] == own and item["why"] == TOO_MANY_FEEDS:
+        return "this node has opened more feeds than may count, so they are only here: mesh doctor"
+    cures = {
+        NO_CERTIFICATE: f"mesh admit {node}",
+        MAY_ONLY_READ: "its node was admitted as a reader, so they count nowhere",
+        OVER_QUOTA: f"they count as its quota grows, or, on an admin's node: mesh quota {node[:16]} SIZE",
+        TOO_MANY_FEEDS: "its node has opened more feeds than may count: its home is copied or put back again and again",
+    }
+    return f"{item['why']}; {cures[item['why']]}" if item["why"] in cures else str(item["why"])

@@ -37,11 +37,12 @@ def main(argv: list[str]) -> int:
 
 def _tail(given: Given) -> int:
     from clan_learnings.records import Note
-    from mesh.cli.output import plain, print_json, when
+    from mesh.cli.output import plain, print_json, put, when
 
     count = given.number("n", 20, 1, _MOST) or 20
     home, private, log = given.home, given.has("private"), given.maybe("log")
-    lines: list[object] = []
+    lines: list[str] = []
+    rows: list[object] = []
     with read_errors(home, private=private):
         reader = open_reading(home, private=private)
         reader.connection.execute("BEGIN")  # one snapshot, whatever is erased meanwhile
@@ -53,15 +54,16 @@ def _tail(given: Given) -> int:
             record = entry.record | fields
             identity = reader.short_id(entry.tag)
             if given.as_json:
-                lines.append({"id": identity, "log": entry.log, "at": time, "author": author, "record": record})
+                rows.append({"id": identity, "log": entry.log, "at": time, "author": author, "record": record})
             else:
                 text = Note(entry, fields).text or record.get("text") or record
                 lines.append(f"{identity}  {time[:16]}  {entry.log}  {author}  {plain(text)}")
         if log is not None and not found and log not in reader.logs():
             raise UsageError(f"there is no log {log!r} with records in it", "see which there are: mesh status")
         reader.connection.close()  # an erase waits for us, and whoever reads what we print may take long
-    for line in lines:
-        print_json(line) if given.as_json else print(line)
+    for row in rows:
+        print_json(row)
+    put(*lines)
     return 0
 
 

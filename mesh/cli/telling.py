@@ -10,7 +10,7 @@ import sys
 
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Wrong
-from mesh.cli.output import plain, print_json, tell, tell_taken_out
+from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -100,19 +100,20 @@ def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any
     if given.as_json:
         print_json(answer)
     elif answer["state"] == "queued":
-        print("queued")
+        put("queued")
     else:
         show(answer)
     tell_taken_out(answer.get("redacted", ""))
+    tell_proposed(answer.get("proposed"))
     if answer.get("kept_here"):
         tell(f"mesh: it stays on this machine, as with --private: {plain(answer['kept_here'])}")
     if answer["state"] == "queued":
-        tell(f"mesh: it is not recorded yet, because {plain(answer['because'])}\n  next: {_taken_in()}")
+        tell(f"mesh: it is not recorded yet, because {plain(answer['because'])}", f"  next: {_taken_in()}")
         return EXIT_WAITING
     if answer.get("counts") is False:
         tell(
-            "kept, but it counts only once this node is admitted\n"
-            f"  next: where the root key is: mesh admit {answer['node']}"
+            "kept, but it counts only once this node is admitted",
+            f"  next: where the root key is: mesh admit {answer['node']}",
         )
     if answer.get("new_epoch"):
         tell(f"a new feed was opened, because {answer['new_epoch']}; nothing is lost by that")
@@ -136,6 +137,15 @@ def place_name(repo: str) -> str:
 def number_of(count: int, noun: str) -> str:
     """`1 session`, `2 sessions`."""
     return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def missing(answer: dict[str, Any]) -> str:
+    """What a pattern lacks that one machine alone has needed often enough; empty if nothing."""
+    if answer.get("witnesses") is None:
+        return ""
+    machines = f"{number_of(answer['witnesses'], 'machine')} of {answer['witnesses_needed']} needed"
+    approve = f"mesh pattern approve {plain(answer['pattern'], 100)}"
+    return f"{number_of(answer['sessions'], 'session')}, {machines}; an admin can approve it: {approve}"
 
 
 def occurrences(answer: dict[str, Any]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mesh.cli import hot, search
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, Given, Shape, run
-from mesh.cli.output import print_json, say, tell
-from mesh.cli.telling import desk_of, number_of, place_name
+from mesh.cli.output import plain, print_json, put, say, tell
+from mesh.cli.telling import desk_of, missing, number_of, place_name
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -32,9 +32,14 @@ def _tiers(given: Given) -> int:
         return EXIT_OK
     least = "" if answer["whole"] else "at least "
     for tier, count in answer["counts"].items():
-        print(f"{tier:<8} {least}{number_of(count, 'record')}")
+        put(f"{tier:<8} {least}{number_of(count, 'record')}")
     _print_lines("HOT", [hot.line(item) for item in answer["hot"][:_SHOWN]], len(answer["hot"]), "mesh hot")
     _print_lines("WARM", [search.line(note) for note in answer["warm"][:_SHOWN]], len(answer["warm"]), "mesh tail")
+    lines = [f"{plain(one['pattern'], 100)}: {missing(one)}" for one in answer["unwitnessed"]]
+    if lines:
+        put("", "not HOT, for want of another machine")
+    for line in lines[:_SHOWN]:
+        say(f"  {line}")
     if scope is not None:
         tell(f"of {place_name(scope)}" + (" and of every repo; all: mesh tiers --all" if scope else " alone"))
     return EXIT_OK
@@ -42,9 +47,9 @@ def _tiers(given: Given) -> int:
 
 def _print_lines(tier: str, lines: list[str], count: int, command: str) -> None:
     if lines:
-        print(f"\n{tier}")
+        put("", tier)
     for line in lines:
-        print(f"  {line}")
+        put(f"  {line}")
     if count > len(lines):
         say(f"  and {count - len(lines)} more: {command}")
 
@@ -61,4 +66,9 @@ def _answer(memory: Memory, scope: str | None) -> dict[str, Any]:
         "whole": census.is_whole,
         "hot": [answers.hot_item(memory, item) for item in memory.hot(scope)],
         "warm": [answers.shown(memory, note) | {"tier": "WARM"} for note in memory.warm(scope)],
+        "unwitnessed": [
+            {"pattern": found.slug, "sessions": found.sessions, "witnesses": memory.lacking(found.slug)}
+            | {"witnesses_needed": memory.witnesses.needed}
+            for found in memory.unwitnessed(scope)
+        ],
     }

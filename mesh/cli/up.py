@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mesh.cli.arguments import parser
 from mesh.cli.init import advice, found, welcome
 from mesh.cli.main import WORKED_ON
-from mesh.cli.output import print_json, say, tell
+from mesh.cli.output import print_json, put, say, tell
 from mesh.core.errors import MeshError, NoHome
 from mesh.core.ids import text_id
 from mesh.sidecar.patience import patience
@@ -76,9 +76,9 @@ def _announce(node: "Node", *, as_json: bool) -> None:
     else:
         option = "" if home.path == os.path.expanduser("~/.clan-mesh") else f" --home {home.path}"
         mesh = os.path.abspath(sys.argv[0])
-        print(f'in a second terminal: {mesh} discover "what you found out"{option}')
-        print(f'     after a mistake: {mesh} correct --wrong "what went wrong" --right "the right way"{option}')
-        print(f"                then: {mesh} tail{option}")
+        put(f'in a second terminal: {mesh} discover "what you found out"{option}')
+        put(f'     after a mistake: {mesh} correct --wrong "what went wrong" --right "the right way"{option}')
+        put(f"                then: {mesh} tail{option}")
     sys.stdout.flush()
 
 
@@ -113,7 +113,7 @@ def _detach(home: Home, listen: list[str], advertise: list[str], *, as_json: boo
     if as_json:
         print_json(started)
     else:
-        print(f"the node runs as process {started['pid']}, with its log in {home.file(_LOG)}")
+        put(f"the node runs as process {started['pid']}, with its log in {home.file(_LOG)}")
         say("next: mesh peers, or mesh down to stop it")
     return 0
 
@@ -126,6 +126,6 @@ def _home(path: str, *, make: bool) -> Home:
             raise NoHome(f"there is no clan-mesh node in {path}", "make one and run it: mesh up --init") from None
         home = create_home(path, os.uname().nodename.split(".")[0] or "node")
         found(home)
-        tell(welcome(home))
-        tell(advice(home))
+        tell(*welcome(home))
+        tell(*advice(home))
     return home

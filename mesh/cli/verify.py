@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_FAILED
-from mesh.cli.output import Progress, print_json, tell
+from mesh.cli.output import Progress, print_json, put, tell
 from mesh.sidecar.pages.open import open_pages
 from mesh.sidecar.pages.verifying import verify_pages
 from mesh.store.home import open_home
@@ -28,11 +28,11 @@ def main(argv: list[str]) -> int:
         if given.json:
             print_json({"private": private, "clean": verdict.clean, "root": store.root().hex(), **asdict(verdict)})
         else:
-            print(
+            put(
                 f"{'private' if private else 'shared'}: {verdict.feeds} feeds, {verdict.operations} operations,"
                 f" {verdict.points} signatures, {verdict.statements} statements: {'clean' if verdict.clean else 'NOT CLEAN'}"
             )
-            print(f"  root  {store.root().hex()}\n  views {verdict.views}")
+            put(f"  root  {store.root().hex()}", f"  views {verdict.views}")
         store.close()
     if not problems:  # what pages are worked out from is whole
         problems += _pages(given.home, as_json=given.json)
@@ -50,6 +50,6 @@ def _pages(home: str, *, as_json: bool) -> list[str]:
     if as_json and verdict.pages:
         print_json({"pages": verdict.pages, "clean": not verdict.problems, "digest": verdict.digest})
     elif verdict.pages:
-        print(f"pages: {verdict.pages} worked out from nothing: {'NOT CLEAN' if verdict.problems else 'clean'}")
-        print(f"  texts {verdict.digest}")
+        put(f"pages: {verdict.pages} worked out from nothing: {'NOT CLEAN' if verdict.problems else 'clean'}")
+        put(f"  texts {verdict.digest}")
     return verdict.problems

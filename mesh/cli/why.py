@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Shape, run
-from mesh.cli.output import plain, print_json, say
-from mesh.cli.telling import desk_of, occurrences
+from mesh.cli.output import plain, print_json, put, say
+from mesh.cli.telling import desk_of, missing, occurrences
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -26,38 +26,38 @@ def _why(given: Given) -> int:
 
 
 def _print(story: dict[str, Any]) -> None:
-    print(f"{story['id']}  {story['kind']}, {story['state']}")
+    put(f"{story['id']}  {story['kind']}, {story['state']}")
     if story["record"] is not None:
-        print(f"  says      {plain(story['record'])}")
-    print(f"  author    {story['name']}  {story['author']}")
-    print(f"  written   {story['written']}")
+        put(f"  says      {plain(story['record'])}")
+    put(f"  author    {story['name']}  {story['author']}")
+    put(f"  written   {story['written']}")
     if story["session"]:
-        print(f"  session   {plain(story['session'], 200)}")
+        put(f"  session   {plain(story['session'], 200)}")
     if story["tier"] is not None:
-        print(f"  tier      {story['tier']}")
+        put(f"  tier      {story['tier']}")
     counted = story["counts_for"]
     if counted is not None:
         sure = f", sureness {counted['sureness']:.2f}" if counted["sureness"] is not None else ""
-        print(f"  pattern   {plain(counted['pattern'], 100)}{sure}: {plain(counted['rule'])}")
-        print(f"  so far    {occurrences(counted)}; logged {counted['logged']} times")
+        put(f"  pattern   {plain(counted['pattern'], 100)}{sure}: {plain(counted['rule'])}")
+        put(f"  so far    {occurrences(counted)}; logged {counted['logged']} times")
+        if missing(counted):
+            say(f"  not HOT   {missing(counted)}")
         if counted["superseded_by"]:
-            print(f"  ended by  {plain(', '.join(counted['superseded_by']))}")
+            put(f"  ended by  {plain(', '.join(counted['superseded_by']))}")
         if counted["archived"]:
-            print(f"  archived  {plain(counted['archived'])}")
-    print(f"  chain     operation {story['seq']} of {story['feed']}, hash {story['hash'][:16]}")
-    print(
-        f"  signature over operation {story['signed_at']}: {'holds' if story['signature_holds'] else 'DOES NOT HOLD'}"
-    )
+            put(f"  archived  {plain(counted['archived'])}")
+    put(f"  chain     operation {story['seq']} of {story['feed']}, hash {story['hash'][:16]}")
+    put(f"  signature over operation {story['signed_at']}: {'holds' if story['signature_holds'] else 'DOES NOT HOLD'}")
     if story["copies"] > 1:
-        print(f"  copies    {story['copies']}: written again after a feed was lost or forked")
+        put(f"  copies    {story['copies']}: written again after a feed was lost or forked")
     if story["replaced_by"]:
-        print(f"  replaced  by {story['replaced_by']}: written again, because the clock had been ahead")
+        put(f"  replaced  by {story['replaced_by']}: written again, because the clock had been ahead")
     if story["replaces"]:
-        print(f"  replaces  {story['replaces']}, which was written while the clock was ahead")
+        put(f"  replaces  {story['replaces']}, which was written while the clock was ahead")
     for event in story["events"]:
-        print(f"  {event['what']:<9} {event['at']} by {event['name']}: {plain(event['detail'])}")
+        put(f"  {event['what']:<9} {event['at']} by {event['name']}: {plain(event['detail'])}")
     if story["erase_requests"]:
         from mesh.sidecar.doctor import request_sentence, request_step
 
         for request in story["erase_requests"]:
-            say(f"  asked     {plain(request_sentence(request), 1000)}\n            next: {request_step(request)}")
+            say(f"  asked     {plain(request_sentence(request), 1000)}", f"            next: {request_step(request)}")

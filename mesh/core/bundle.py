@@ -14,6 +14,7 @@ from mesh.core.wire import pack, unpack
 MAGIC = b"clan-mesh bundle 1\n"
 HEADER, STATEMENT, RANGE, END = b"H", b"S", b"R", b"E"
 FRAME_HEAD_BYTES = 5
+_READ = (1, PROTOCOL_VERSION)  # what version 1 wrote says the same today; what counts of it is decided here
 FRAME_LIMITS = {HEADER: 4096, STATEMENT: STATEMENT_BYTES, RANGE: RANGE_BYTES, END: 64}
 
 
@@ -52,7 +53,7 @@ def decode_header(data: bytes) -> Header:
     value: Any = unpack(data)
     if type(value) is not list or not value or type(value[0]) is not int:
         raise Malformed("a bundle's header is an array that begins with its version")
-    if value[0] != PROTOCOL_VERSION:
+    if value[0] not in _READ:
         raise Malformed(
             f"the bundle has protocol version {value[0]}, this is {PROTOCOL_VERSION}",
             "upgrade clan-mesh on the older side",

@@ -4,7 +4,11 @@ MeshError                    has a `next_step`: the command or action that helps
 ├── UsageError               the person asked for something that cannot be
 │   ├── UnknownId            no record, node or feed of that name
 │   ├── AmbiguousId          several; `matches` lists them
-│   └── PageMoved            another process of ours wrote to the page meanwhile
+│   ├── PageMoved            another process of ours wrote to the page meanwhile
+│   └── WriteRefused         nothing that this node writes now would count, whatever it says
+│       ├── MayNotWrite      for good: a reader, or revoked
+│       ├── QuotaReached     this node has written as much as it may by now
+│       └── TooManyFeeds     this node has opened as many feeds as it may by now
 ├── RemoteError              bytes from elsewhere broke a rule; state unchanged
 │   ├── Malformed            not decodable, or out of the frozen limits
 │   └── Forged               decodable, but a signature or hash does not hold
@@ -48,6 +52,36 @@ class AmbiguousId(UsageError):
 
 class PageMoved(UsageError):
     """A page was written to by another process of ours while an edit was built: to be built again."""
+
+
+class WriteRefused(UsageError):
+    """Nothing that our node writes now would count: who has more to write stops, and keeps it."""
+
+    again_ms = 0  # from when on it may write again, if that is known
+
+
+class MayNotWrite(WriteRefused):
+    """Waiting does not help: our node was invited as a reader, or revoked."""
+
+
+class QuotaReached(WriteRefused):
+    """Our node has written as many bytes as it may by now. Others would let more wait, so it is not written."""
+
+    def __init__(self, message: str, next_step: str = "", *, again_ms: int = 0) -> None:
+        super().__init__(message, next_step)
+        self.again_ms = again_ms
+
+
+class TooManyFeeds(WriteRefused):
+    """Our node would need one feed more than may count: its home was copied or put back too often."""
+
+    def __init__(self, opened: int) -> None:
+        super().__init__(
+            f"this node has opened {opened} feeds, as many as it may by now: its home is copied, or put back from a"
+            " backup, again and again, and what it wrote in one more would count nowhere",
+            "join anew, with a home of its own for each copy: mesh invite --ephemeral on an admin's machine,"
+            " then mesh join TOKEN --home DIR",
+        )
 
 
 class RemoteError(MeshError):

@@ -111,8 +111,10 @@ def prefix_bounds(text: str, what: str = "id") -> tuple[int, int]:
 
 
 def display_name(name: str, node: bytes) -> str:
-    """How people see a node. Its name comes from elsewhere: nothing in it may move a cursor or hide."""
+    """How people see a node. Its name comes from elsewhere, and is one line and nothing but a name."""
     shown = name[:64]
-    if not shown.isprintable():
-        shown = "".join(char if char.isprintable() else "?" for char in shown)
+    if not shown.isalnum() or not shown.isascii():
+        from mesh.core.display import harmless_line  # not for hooks, which name nobody
+
+        shown = " ".join(harmless_line(shown).split())
     return f"{shown or 'node'}·{short(node)}"

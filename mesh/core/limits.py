@@ -1,8 +1,8 @@
-"""Protocol constants, frozen for protocol version 1. No setting may change them: two nodes that
+"""Protocol constants, frozen for protocol version 2. No setting may change them: two nodes that
 disagree on one of these would disagree on what is accepted.
 """
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 OPERATION_BYTES = 64 * 1024  # one body; larger ones close the feed of whoever signed them
 SALT_BYTES = 16
@@ -25,3 +25,14 @@ HEADS_PER_PAGE = 16  # named by one page operation, each by the beginning of its
 HEAD_BYTES = 8
 VALUE_DEPTH = 8  # nesting inside a record or a value
 TOTAL_MAX = 2**53  # counters stay exact in every language's numbers
+
+# What one member may cost all others: see `mesh.core.shares`.
+FEEDS, FEEDS_A_DAY = 64, 2  # that count of one node: at first, and more for each day since its certificate
+FEEDS_MOST = HEADS_PER_REVOKE  # or a revocation could not name them all
+QUOTA_BYTES = 64 * 1024 * 1024  # that a node may add in a day; a statement of root or an admin raises it
+QUOTA_MOST = 2**53
+THROW_AWAY_BYTES = 4 * 1024 * 1024  # that a throw-away node may add, and again after so many days
+THROW_AWAY_DAYS = 30  # longer than one lives; without an end, a difference in what was erased would last for ever
+ERASED_WEIGHT = (
+    4096  # what an erased operation counts towards the quota: it costs everyone a statement, perhaps a long one
+)

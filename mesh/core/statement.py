@@ -1,4 +1,4 @@
-"""Self-signed facts about trust: member, revoke, erase, recover, fork. Pure; what they amount to together is `trust`.
+"""Self-signed facts about trust: member, revoke, erase, recover, quota, fork. Pure; what they amount to together is `trust`.
 
 Statements form one grow-only set outside the feeds, so a fact about a feed never depends on a feed.
 Their encoding is canonical: a relay cannot make a second statement out of one.
@@ -25,6 +25,7 @@ from mesh.core.limits import (
     EPOCH_MAX,
     HEADS_PER_REVOKE,
     HLC_MAX,
+    QUOTA_MOST,
     RANGE_OPERATIONS,
     STATEMENT_BYTES,
     STATEMENTS_PER_REVOKE,
@@ -38,11 +39,28 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-MEMBER, ADMIN = "member", "admin"
+MEMBER, ADMIN, READER = "member", "admin", "reader"
+EPHEMERAL, EPHEMERAL_READER = "ephemeral", "ephemeral-reader"  # throw-away nodes, as of a CI job
+ROLES = frozenset({MEMBER, ADMIN, READER, EPHEMERAL, EPHEMERAL_READER})
+READERS = frozenset({READER, EPHEMERAL_READER})  # what these write counts nowhere
+THROW_AWAY = frozenset({EPHEMERAL, EPHEMERAL_READER})
+INVITED = {  # by what is asked for: `--role`, and whether with `--ephemeral`. Admins are named by the root key alone.
+    ("writer", False): MEMBER,
+    ("writer", True): EPHEMERAL,
+    ("reader", False): READER,
+    ("reader", True): EPHEMERAL_READER,
+}
+ROLE_NAMES = {  # as people read them
+    MEMBER: "writer",
+    ADMIN: "admin",
+    READER: "reader",
+    EPHEMERAL: "throw-away writer",
+    EPHEMERAL_READER: "throw-away reader",
+}
 
 
 class Member(NamedTuple):
-    """The certificate of a node. `at` is milliseconds; of several, the latest names the node."""
+    """The certificate of a node. `at` is milliseconds; of several, the latest says the node's name and role."""
 
     signer: bytes
     at: int
@@ -81,6 +99,15 @@ class Recover(NamedTuple):
     reason: str
 
 
+class Quota(NamedTuple):
+    """A node may add more bytes a day than the protocol allows everyone. Of several, the most counts."""
+
+    signer: bytes
+    at: int
+    node: bytes
+    bytes_a_day: int
+
+
 class Branch(NamedTuple):
     """One side of a fork: headers (hlc, kind, body hash) from the first differing operation to a signed point."""
 
@@ -101,9 +128,9 @@ class Fork(NamedTuple):
     other: Branch
 
 
-Signed = Member | Revoke | Erase | Recover
+Signed = Member | Revoke | Erase | Recover | Quota
 Fact = Signed | Fork
-_SORTS: dict[type, str] = {Member: "member", Revoke: "revoke", Erase: "erase", Recover: "recover"}
+_SORTS: dict[type, str] = {Member: "member", Revoke: "revoke", Erase: "erase", Recover: "recover", Quota: "quota"}
 
 
 class Statement(NamedTuple):
@@ -149,6 +176,11 @@ def fork_between(ours: Range, theirs: Range, first: int) -> Statement:
     return Statement(fact, b"", _encode_fact(fact))
 
 
+def fork_place(fact: Fork) -> tuple[int, Feed]:
+    """When and where an author forked: by this its forks are counted, like feeds by their first stamps."""
+    return min(fact.one.links[0][0], fact.other.links[0][0]), fact.feed
+
+
 def fork_order(statement: Statement) -> tuple[int, bytes]:
     """Of several proofs about one feed the least is kept: the lowest end, then the smallest id."""
     assert isinstance(statement.fact, Fork)
@@ -165,7 +197,7 @@ def decode_statement(mesh: bytes, data: bytes) -> Statement:
             if statement.signature:
                 raise Malformed("a fork proof has no signature of its own")
             _require_fork(mesh, statement.fact)
-        case Member() | Revoke() | Erase() | Recover():
+        case Member() | Revoke() | Erase() | Recover() | Quota():
             message = statement_message(mesh, statement.payload)
             if not verify(statement.fact.signer, message, statement.signature):
                 raise Forged("the signature of a statement does not hold")
@@ -205,8 +237,8 @@ def _decode_fact(value: Any) -> Fact:
 
 
 def _read_member(signer: Any, at: Any, node: Any, name: Any, role: Any) -> Member:
-    if role not in (MEMBER, ADMIN):
-        raise Malformed("a member is a member or an admin")
+    if type(role) is not str or role not in ROLES:
+        raise Malformed(f"a member's role is one of {', '.join(sorted(ROLES))}")
     return Member(require_hash(signer), _time(at), require_hash(node), _text(name), role)
 
 
@@ -230,6 +262,12 @@ def _read_recover(signer: Any, at: Any, root: Any, kept: Any, reason: Any) -> Re
     return Recover(require_hash(signer), _time(at), require_hash(root), statements, _text(reason))
 
 
+def _read_quota(signer: Any, at: Any, node: Any, bytes_a_day: Any) -> Quota:
+    if type(bytes_a_day) is not int or not 0 < bytes_a_day <= QUOTA_MOST:
+        raise Malformed("a quota is out of range")
+    return Quota(require_hash(signer), _time(at), require_hash(node), bytes_a_day)
+
+
 def _read_fork(feed: Any, first: Any, prev: Any, one: Any, other: Any) -> Fork:
     return Fork(decode_feed(feed), require_seq(first), require_hash(prev), _branch(one), _branch(other))
 
@@ -239,6 +277,7 @@ _READERS: dict[str, Callable[..., Fact]] = {
     "revoke": _read_revoke,
     "erase": _read_erase,
     "recover": _read_recover,
+    "quota": _read_quota,
     "fork": _read_fork,
 }
 

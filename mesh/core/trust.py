@@ -1,4 +1,4 @@
-"""What the statements amount to: who is certified, where feeds end, what is erased. A pure function of the set.
+"""What the statements amount to: who is certified, where feeds end, what is erased, how much a node may add. A pure function of the set.
 
 Two questions are kept apart. Whether a statement may join the set (`entitled`) only ever turns from no to
 yes as the set grows, so the set is the same in any order of arrival. What the set means (`certified`,
@@ -11,12 +11,29 @@ Above them the recovery key names another root and says what still counts of ear
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from mesh.core import shares
 from mesh.core.ids import Feed
 from mesh.core.operation import LASTING
-from mesh.core.statement import ADMIN, Erase, Fork, Member, Recover, Revoke, Statement, fork_order
+from mesh.core.statement import (
+    ADMIN,
+    READERS,
+    THROW_AWAY,
+    Erase,
+    Fork,
+    Member,
+    Quota,
+    Recover,
+    Revoke,
+    Statement,
+    fork_order,
+    fork_place,
+)
 from mesh.core.tuples import NamedTuple
+
+Erasers = Callable[[bytes], Iterable[bytes]]  # a tag to the keys that have erased it
+_NEVER_MS = 2**47  # later than any statement
 
 
 class Founders(NamedTuple):
@@ -38,13 +55,22 @@ class Trust:
     """The meaning of a set of statements. Build it anew when the set changes."""
 
     def __init__(
-        self, founders: tuple[bytes, bytes] | None, statements: Iterable[Statement], *, everyone: bool = False
+        self,
+        founders: tuple[bytes, bytes] | None,
+        statements: Iterable[Statement],
+        *,
+        everyone: bool = False,
+        erasers: Erasers | None = None,
     ) -> None:
-        """`everyone`: no certificates needed, as among private records, which only come by the owner's hand."""
+        """`everyone`: no certificates needed, as among private records, which only come by the owner's hand.
+
+        `erasers`: who has erased a tag, for who keeps erases elsewhere: they may be many, and decide nothing else here.
+        """
         founding = None if founders is None else founders[0]
         self.founding = founding
         self.recovery = None if founders is None else founders[1]
         self._everyone = everyone
+        self.is_limited = not everyone  # whether feeds and bytes of a node are counted at all
         self._known = {statement.id: statement for statement in statements}
         facts = [(identity, item.fact) for identity, item in self._known.items()]
         members = [(identity, fact) for identity, fact in facts if isinstance(fact, Member)]
@@ -74,27 +100,44 @@ class Trust:
         self._counting = frozenset(
             identity
             for identity, fact in facts
-            if isinstance(fact, Member | Revoke)
+            if isinstance(fact, Member | Revoke | Quota)
             and (
                 by_root(identity, fact.signer)
                 or (by_admin(identity, fact.signer) and not (isinstance(fact, Revoke) and fact.node in self.admins))
             )
         )
         self.members: dict[bytes, Member] = {}
+        self._since: dict[bytes, int] = {}
         for identity, member in sorted(members, key=lambda item: (item[1].at, item[0])):
             if identity in self._counting:
                 self.members[member.node] = member
+                self._since.setdefault(member.node, member.at)
+        self._quotas: dict[bytes, int] = {}
+        for identity, fact in facts:
+            if isinstance(fact, Quota) and identity in self._counting:
+                self._quotas[fact.node] = max(fact.bytes_a_day, self._quotas.get(fact.node, 0))
         self.revoked: dict[bytes, list[Revoke]] = {}
         for identity, revoke in revokes:
             if identity in self._counting:
                 self.revoked.setdefault(revoke.node, []).append(revoke)
+        self._fork_statements = {item.fact.feed: item for item in self._known.values() if isinstance(item.fact, Fork)}
         self.forks = {fact.feed: fact for _, fact in facts if isinstance(fact, Fork)}
+        self._too_many: dict[
+            bytes, tuple[int, Feed]
+        ] = {}  # of who forked more feeds than may count: the first too many
+        for node in {feed.node for feed in self.forks}:
+            places = sorted(fork_place(fork) for feed, fork in self.forks.items() if feed.node == node)
+            counted = set(shares.within_limit(places, self.certified_ms(node)))
+            beyond = [place for place in places if place[1] not in counted]
+            if beyond and not everyone:
+                self._too_many[node] = beyond[0]
         # An erase counts for ever, also from an admin revoked since: what is gone cannot come back.
-        self._erasers: dict[bytes, set[bytes]] = {}
+        self._erased: dict[bytes, set[bytes]] = {}
         for _, fact in facts:
             if isinstance(fact, Erase):
                 for tag in fact.tags:
-                    self._erasers.setdefault(tag, set()).add(fact.signer)
+                    self._erased.setdefault(tag, set()).add(fact.signer)
+        self._erasers: Erasers = erasers or (lambda tag: self._erased.get(tag, ()))
 
     def knows(self, identity: bytes) -> bool:
         """Whether a statement is in the set."""
@@ -114,35 +157,86 @@ class Trust:
         match fact:
             case Member():
                 return fact.signer in self.roots or (fact.signer in self._ever_admins and fact.role != ADMIN)
-            case Revoke():
-                return self._is_authority(fact.signer)
+            case Revoke() | Quota():
+                return self.is_authority(fact.signer)
             case Erase():
-                return self._everyone or self._is_authority(fact.signer) or fact.signer in self._heard
+                return self.needs_no_operation(fact) or fact.signer in self._heard
             case Recover():
                 return self.recovery is not None and fact.signer == self.recovery
             case Fork():
                 return self._everyone or fact.feed.node in self._heard
 
-    def superseded_by(self, statement: Statement) -> Statement | None:
-        """The fork proof that makes this one needless: the lowest wins, then the smallest id; one a feed is kept."""
+    def needs_no_operation(self, erase: Erase) -> bool:
+        """Whether an erase is in the set whatever it names: one of an authority. A member's has to name what counts."""
+        return self._everyone or self.is_authority(erase.signer)
+
+    def is_needless(self, statement: Statement) -> bool:
+        """Whether a fork proof adds nothing: one a feed is kept, the lowest; and one more than may count is enough to convict."""
         if not isinstance(statement.fact, Fork):
-            return None
-        known = self.fork_statement(statement.fact.feed)
-        return known if known is not None and fork_order(known) <= fork_order(statement) else None
+            return False
+        known = self._fork_statements.get(statement.fact.feed)
+        if known is not None and fork_order(known) <= fork_order(statement):
+            return True
+        first = self._too_many.get(statement.fact.feed.node)
+        return first is not None and fork_place(statement.fact) > first
+
+    def needless_forks(self) -> list[bytes]:
+        """The proofs of the set beyond the first that is too many of its author's."""
+        return [
+            item.id
+            for feed, item in self._fork_statements.items()
+            if feed.node in self._too_many and fork_place(self.forks[feed]) > self._too_many[feed.node]
+        ]
 
     def fork_statement(self, feed: Feed) -> Statement | None:
         """The fork proof kept for a feed."""
-        for statement in self._known.values():
-            if isinstance(statement.fact, Fork) and statement.fact.feed == feed:
-                return statement
-        return None
+        return self._fork_statements.get(feed)
+
+    def has_forked_too_often(self, node: bytes) -> bool:
+        """Whether a node has forked more feeds than may count of it: then nothing it wrote does."""
+        return node in self._too_many
 
     def certified(self, node: bytes) -> bool:
-        """Whether a node's operations may count at all."""
+        """Whether a node is or was a member."""
         return self._everyone or node in self.members
 
+    def may_write(self, node: bytes) -> bool:
+        """Whether a node's operations may count at all: it is certified, and no reader."""
+        return self._everyone or (node in self.members and self.role(node) not in READERS)
+
+    def role(self, node: bytes) -> str:
+        """The role of a certified node. Who was named an admin stays one, whatever a later statement of an admin says."""
+        return ADMIN if node in self.admins else self.members[node].role
+
+    def is_throw_away(self, node: bytes) -> bool:
+        """Whether a certified node was let in for a short time only."""
+        return node in self.members and self.role(node) in THROW_AWAY
+
+    def certified_ms(self, node: bytes) -> int:
+        """Since when a node is certified, by the earliest statement that has an effect. One that is not: not yet."""
+        return self._since.get(node, _NEVER_MS)
+
+    def quota(self, node: bytes) -> int:
+        """What a node may add for each day, or other span, of its life."""
+        usual = shares.usual_quota(is_throw_away=self.is_throw_away(node))
+        return max(usual, self._quotas.get(node, 0))
+
+    def allowance(self, node: bytes, now_ms: int) -> int:
+        """What all feeds of a node may weigh together by now."""
+        days = shares.span_days(is_throw_away=self.is_throw_away(node))
+        return shares.allowance(self.quota(node), self.certified_ms(node), now_ms, days)
+
+    def next_allowance_ms(self, node: bytes, now_ms: int) -> int:
+        """When that grows."""
+        days = shares.span_days(is_throw_away=self.is_throw_away(node))
+        return shares.next_span_ms(self.certified_ms(node), now_ms, days)
+
+    def within_limit(self, node: bytes, feeds: Iterable[tuple[int, Feed]]) -> list[Feed]:
+        """Of a node's feeds, given with their first stamps, those that may count."""
+        return shares.within_limit(feeds, self.certified_ms(node))
+
     def counts(self, identity: bytes) -> bool:
-        """Whether a member or revoke statement of the set has an effect."""
+        """Whether a member, revoke or quota statement of the set has an effect."""
         return identity in self._counting
 
     def may_certify(self, node: bytes) -> bool:
@@ -151,6 +245,8 @@ class Trust:
 
     def cut(self, feed: Feed) -> Cut | None:
         """The lowest end decreed for a feed."""
+        if feed.node in self._too_many:
+            return Cut(0, b"", "fork")
         cuts = [_revocation_cut(revoke, feed) for revoke in self.revoked.get(feed.node, ())]
         fork = self.forks.get(feed)
         if fork is not None:
@@ -159,20 +255,20 @@ class Trust:
 
     def may_erase(self, signer: bytes, author: bytes) -> bool:
         """Whether `signer` may erase what `author` wrote."""
-        return signer == author or self._is_authority(signer)
+        return signer == author or self.is_authority(signer)
 
     def is_erased(self, tag: bytes, author: bytes, kind: int) -> bool:
         """Whether the body of an operation is to be gone."""
-        signers = self._erasers.get(tag)
-        if signers is None or kind in LASTING:
+        if kind in LASTING:
             return False
-        return any(self.may_erase(signer, author) for signer in signers)
+        return any(self.may_erase(signer, author) for signer in self._erasers(tag))
 
     def erased_tags(self) -> frozenset[bytes]:
-        """Every tag that some erase names, by whoever."""
-        return frozenset(self._erasers)
+        """Every tag that an erase among these statements names, by whoever."""
+        return frozenset(self._erased)
 
-    def _is_authority(self, key: bytes) -> bool:
+    def is_authority(self, key: bytes) -> bool:
+        """Whether a key is or was a root's or an admin's: for what must only ever grow."""
         return key in self.roots or key in self._ever_admins
 
     def _rank(self, statement: Statement) -> int:
@@ -182,7 +278,7 @@ class Trust:
                 return 0
             case Member():
                 return 1 if fact.signer in self.roots else 2
-            case Revoke():
+            case Revoke() | Quota():
                 return 3
             case Erase() | Fork():
                 return 4

@@ -10,6 +10,7 @@ from mesh.core.ids import display_name, text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from clan_learnings.memory import HotItem, Memory
@@ -17,12 +18,18 @@ if TYPE_CHECKING:
     from clan_learnings.patterns import Standing
     from clan_learnings.recall.search import Hit
     from clan_learnings.records import Note
+    from mesh.core.errors import WriteRefused
 
 _DAY_MS = 86_400_000
 _ALIKE = 10  # ids of near-duplicates that are named
 
 # Of a private correction: it is kept apart, so it makes nothing HOT, however often it comes.
 PRIVATE = {"tier": "PRIVATE", "says": "private: it stays on this machine and makes nothing HOT"}
+
+
+def stopped(error: WriteRefused) -> dict[str, Any]:
+    """Why a harvest or an import has written no more. What is left is still there for the next one."""
+    return {"why": str(error), "next": error.next_step, "again_ms": error.again_ms or None}
 
 
 def shown(memory: Memory, note: Note) -> dict[str, Any]:
@@ -61,7 +68,7 @@ def whole(memory: Memory, note: Note) -> dict[str, Any]:
 
 
 def hot_item(memory: Memory, item: HotItem) -> dict[str, Any]:
-    """A HOT pattern."""
+    """A HOT pattern, or one that is told here only."""
     return {
         "id": memory.reader.short_id(item.tag),
         "pattern": item.slug,
@@ -98,7 +105,14 @@ def pattern(memory: Memory, standing: Standing) -> dict[str, Any]:
         "last": iso(standing.last >> 16)[:10],
         "archived": standing.archived or None,
         "superseded_by": standing.superseded_by,
+        **_witnesses(memory, standing.names),
     }
+
+
+def _witnesses(memory: Memory, names: Iterable[str]) -> dict[str, Any]:
+    """Of a pattern that was needed often enough: how many machines bear witness to it, and how many it takes. None: it lacks none."""
+    found = next((count for name in sorted(names) if (count := memory.lacking(name)) is not None), None)
+    return {"witnesses": found, "witnesses_needed": None if found is None else memory.witnesses.needed}
 
 
 def counted(memory: Memory, found: Found, before: tuple[int, bool]) -> dict[str, Any]:
@@ -112,14 +126,30 @@ def counted(memory: Memory, found: Found, before: tuple[int, bool]) -> dict[str,
     ended = not hot and not found.founded and memory.patterns.has_ended(found.slug)
     further = memory.patterns.further(found.slug) if ended else None
     superseded = ended and bool(memory.patterns.superseded_by(memory.patterns.names(found.slug)))
-    return told | {
-        "pattern": weighed.slug,
-        "sessions": weighed.sessions,
-        "nodes": weighed.nodes,
-        "repos": list(weighed.repos),
-        "tier": "HOT" if hot else "ARCHIVE" if ended else "WARM",  # what was just written is of the last two days
-        "says": _promotion(weighed.sessions, further, before, memory.settings.hot_at, hot=hot, superseded=superseded),
-    }
+    return (
+        told
+        | {
+            "pattern": weighed.slug,
+            "sessions": weighed.sessions,
+            "nodes": weighed.nodes,
+            "repos": list(weighed.repos),
+            "tier": "HOT" if hot else "ARCHIVE" if ended else "WARM",  # what was just written is of the last two days
+            "says": _promotion(
+                weighed.sessions, further, before, memory.settings.hot_at, hot=hot, superseded=superseded
+            ),
+        }
+        | _unwitnessed(memory, found.slug, weighed.sessions, before)
+    )
+
+
+def _unwitnessed(memory: Memory, slug: str, sessions: int, before: tuple[int, bool]) -> dict[str, Any]:
+    """The same, and what it says then: more sessions of the same machine are of no use."""
+    told = _witnesses(memory, memory.patterns.names(slug))
+    if told["witnesses"] is None:
+        return told
+    said = _counted_so_far(sessions, before)
+    machines = f"{told['witnesses']} of {told['witnesses_needed']} machines needed it"
+    return told | {"says": f"{said}; {machines}: HOT once another one does, or an admin approves it"}
 
 
 def count(memory: Memory, slug: str) -> tuple[int, bool]:
@@ -136,7 +166,7 @@ def _promotion(
     if hot and not was_hot:
         return f"{ordinal(sessions)} session: HOT from now on, on every node"
     is_again = sessions == had
-    said = f"this session was counted already, {sessions} so far" if is_again else f"{ordinal(sessions)} session"
+    said = _counted_so_far(sessions, before)
     if hot:
         return f"{said}: HOT" if is_again else f"{said}: HOT as before"
     if superseded:
@@ -146,6 +176,14 @@ def _promotion(
     since = "" if further is None else f", {further} since it was archived"
     more = hot_at - (sessions if further is None else further)
     return f"{said}{since}: {more} more {'makes' if more == 1 else 'make'} it HOT"
+
+
+def _counted_so_far(sessions: int, before: tuple[int, bool]) -> str:
+    return (
+        f"this session was counted already, {sessions} so far"
+        if sessions == before[0]
+        else f"{ordinal(sessions)} session"
+    )
 
 
 def iso(milliseconds: int) -> str:

@@ -15,4 +15,6 @@ class AskingDesk(Desk):
 
     def search(self, query: str, **asked: Any) -> dict[str, Any]:
         """Records that fit a question, best first."""
-        return search_errand(self.home, self.place, query, **asked) or super().search(query, **asked)
+        if self.bound is not None:
+            self._refuse_others(asked.get("repo"))
+        return search_errand(self.home, self.place, query, bound=self.bound, **asked) or super().search(query, **asked)

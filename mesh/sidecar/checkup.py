@@ -6,20 +6,26 @@ The state of the node itself is `doctor`'s.
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from shlex import quote
 from typing import Any
 
 from clan_learnings.agents.installed import State as Installed
 from clan_learnings.context.compose import compose, limits_for
 from clan_learnings.context.session import hot_lines
+from clan_learnings.harvest.evidence_bar import SETTINGS as HARVEST
 from clan_learnings.memory import Memory
 from clan_learnings.records import SUPERSESSIONS
 from clan_learnings.repo_file import NAME
 from clan_learnings.repository import find
 from clan_learnings.rivals import Rivals
+from clan_learnings.settings import CATEGORY, HOT_AT, HOT_NODES, RECALL_WEIGHT, is_category
 from clan_learnings.spool import POINTERS_BYTES
 from clan_learnings.spool import State as Spool
 from mesh.core.ids import display_name
+from mesh.core.moderation import GUARDED, MODERATION, OPEN, SETTINGS
+from mesh.core.statement import ADMIN
 from mesh.sidecar.doctor import Finding
+from mesh.sidecar.proposals import proposals
 from mesh.store import homes
 from mesh.store.captured import Counts
 
@@ -46,6 +52,45 @@ def examine_knowledge(memory: Memory) -> Iterator[Finding]:
         )
     yield from _supersessions(memory)
     yield from _hot(memory)
+
+
+def examine_moderation(memory: Memory, own: bytes) -> Iterator[Finding]:
+    """What waits for somebody to agree; and, for an admin, settings that others wrote, which do not count."""
+    waiting = [item for item in proposals(memory, own) if item.node != own]
+    if waiting:
+        count = f"{len(waiting)} proposals wait" if len(waiting) > 1 else "a proposal waits"
+        yield Finding(
+            "proposals",
+            f"{count} for somebody who agrees: changes to what others wrote",
+            "see them: mesh proposals; then mesh proposals grant ID, or mesh proposals dismiss ID",
+        )
+    members = memory.reader.members()
+    admins = {row.node for row in members if row.role == ADMIN and not row.is_revoked}
+    if own not in admins:
+        return
+    now = memory.reader.fields(SETTINGS)
+    for field, said in memory.reader.said_about(SETTINGS).items():
+        last = max(said, key=lambda one: (one.at, one.tag))
+        command = _command(field, last.value)
+        if last.node not in admins and last.value != now.get(field) and command:
+            kept = _command(field, now[field]) if field in now else ""
+            yield Finding(
+                "setting without effect",
+                f"{display_name(memory.name_of(last.node), last.node)}, which is no admin, has set {field} to {last.value!r};"
+                " only what admins set counts",
+                f"if it is to be so: {command}" + (f"; if not: {kept}" if kept else "; else leave it"),
+            )
+
+
+def _command(field: str, value: object) -> str:
+    """What sets a setting; empty if it is none that we know, or no value that it can have."""
+    if field.startswith(CATEGORY):
+        name = field.removeprefix(CATEGORY)
+        return f"mesh settings category {name}{'' if value else ' --remove'}" if is_category(name) else ""
+    names = {HOT_AT: "hot-at", HOT_NODES: "hot-nodes", RECALL_WEIGHT: "recall-weight", MODERATION: MODERATION}
+    name = (names | {internal: name for name, (internal, _) in HARVEST.items()}).get(field, "")
+    is_plain = type(value) in (int, float) or value in (OPEN, GUARDED)
+    return f"mesh settings {name} {value}" if name and is_plain else ""
 
 
 def _supersessions(memory: Memory) -> Iterator[Finding]:
@@ -77,7 +122,8 @@ def _supersessions(memory: Memory) -> Iterator[Finding]:
 
 def _hot(memory: Memory) -> Iterator[Finding]:
     hot = memory.hot(None)
-    for item in [item for item in hot if item.nodes == 1 and len(memory.reader.names()) > 1][:_SHOWN]:
+    yield from _unwitnessed(memory)
+    for item in [item for item in hot if item.nodes == 1 and _is_unasked(memory)][:_SHOWN]:
         who = display_name(memory.reader.names().get(item.note.node, ""), item.note.node)
         yield Finding(
             "promoted by one node",
@@ -91,6 +137,24 @@ def _hot(memory: Memory) -> Iterator[Finding]:
             "HOT over budget",
             f"{len(hot)} HOT patterns take about {whole.tokens:,} tokens; {HOT_TOKENS:,} is what agents can take in",
             f"archive what is known by now, beginning with: {weakest} (mesh pattern archive NAME)",
+        )
+
+
+def _is_unasked(memory: Memory) -> bool:
+    """Whether one of several nodes can make something HOT, and nobody is asked."""
+    return len(memory.reader.names()) > 1 and not memory.witnesses.are_needed
+
+
+def _unwitnessed(memory: Memory) -> Iterator[Finding]:
+    """What one machine has needed often enough, as it was HOT until this mesh had three."""
+    is_admin = memory.reader.own in memory.witnesses.admins
+    for found in list(memory.unwitnessed(None))[:_SHOWN]:
+        approve = f"mesh pattern approve {found.slug}"
+        yield Finding(
+            "too few witnesses",
+            f"{found.slug} is not HOT: {found.sessions} sessions needed it, on {memory.lacking(found.slug)} of the"
+            f" {memory.witnesses.needed} machines that it takes in a mesh of three or more; only there it is told",
+            f"look at it: mesh pattern show {found.slug}; to keep it: {approve if is_admin else f'ask an admin to run {approve}'}",
         )
 
 
@@ -147,7 +211,7 @@ def examine_spool(spool: Spool) -> Iterator[Finding]:
     if spool.rejected:
         yield Finding(
             "rejected writes",
-            f"{spool.rejected} queued writes could not be understood and were put aside",
+            f"{spool.rejected} queued writes could not be taken in and were put aside; why stands in hook.log in the home",
             f"look at them, then delete them: rm -r {' '.join(filter(os.path.exists, spool.aside))}",
         )
 
@@ -160,8 +224,14 @@ def examine_homes(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def examine_repository(folder: str, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """The file of the repository we are in: what cannot be understood, and records would go under another name; what is unknown."""
+    """The file of the repository we are in: a name that nobody confirms, what cannot be understood, what is unknown."""
     found = find(folder, environ)
+    if found.unconfirmed:
+        yield Finding(
+            "repository not confirmed",
+            found.warning,
+            f"if you know that it belongs there: mesh trust-repo {quote(found.root)}; else take the line out of the file",
+        )
     if found.file.remark:
         yield Finding(
             "file of the repository",

@@ -10,7 +10,7 @@ import os
 from mesh.core.blocks import block
 from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId, UsageError
 from mesh.sidecar import answers
-from mesh.sidecar.place import Place
+from mesh.sidecar.place import HERE, Place, named_repo
 from mesh.sidecar.snapshot import has_private, memory_of, memory_with, private_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -48,15 +48,32 @@ class Desk:
         session: str = "",
         recall: Recall | None = None,
         retry_seconds: int = 0,
+        bound: str | None = None,
+        notes_openings: bool = True,
+        is_bulk: bool = False,
     ) -> None:
         """`folder`: where the caller is. `agent`, `session`: who it is, if that was said. `recall`: the indexes of a sidecar.
 
-        `retry_seconds`: for so long a telling without a request id that says the same again is the same one.
+        `retry_seconds`: for so long a telling without a request id that says the same again is the same one. `bound`: the only
+        repository that is asked and told about here, whatever a call names; records that name none are told too.
+        `notes_openings`: whether a record that is opened stays longer for it. `is_bulk`: for an import, which leaves half the
+        quota to what is written live.
         """
         self.home = home
         self._recall = recall
         self._retry_seconds = retry_seconds
+        self.bound = bound
+        self._notes_openings = notes_openings
+        self._is_bulk = is_bulk
         self.place = Place(home, environ, folder, agent=agent, session=session)
+
+    def bound_to(self, repo: str) -> Desk:
+        """The same desk for who may ask and tell about one repository only."""
+        from copy import copy
+
+        made = copy(self)
+        made.bound = repo
+        return made
 
     # Telling
 
@@ -135,9 +152,9 @@ class Desk:
         def write(author: Author, finding: Finding, pen: Pen) -> dict[str, Any]:
             with finding() as (memory, note):
                 drafts = draft_edit(memory, note, changes, pen)
-            _append(author, drafts)
+            told = _waits(_append(author, drafts))
             with self._reading(author) as memory:
-                return answers.whole(memory, memory.note(note.tag) or note)
+                return answers.whole(memory, memory.note(note.tag) or note) | told
 
         return self._change(text, write)
 
@@ -149,10 +166,11 @@ class Desk:
             with finding() as (memory, note):
                 shown, before = answers.shown(memory, note), answers.count(memory, note.pattern)
                 documents = _documents_beside(memory, note)
-            _append(author, draft_retraction(note, reason, pen))
+            told = _waits(_append(author, draft_retraction(note, reason, pen)))
             with self._reading(author) as memory:
                 sessions, hot = answers.count(memory, note.pattern)
-            return shown | {"sessions": sessions, "was_hot": before[1], "is_hot": hot, "documents": documents}
+            counts = {"sessions": sessions, "was_hot": before[1], "is_hot": hot, "documents": documents}
+            return shown | counts | told
 
         return self._change(text, write)
 
@@ -172,7 +190,7 @@ class Desk:
         def write(author: Author, reading: Reading, about: About, pen: Pen) -> dict[str, Any]:
             with reading() as memory:
                 drafts, answer = make(memory, about, pen)
-            return (_append(author, drafts) if drafts else {"state": "known"}) | answer
+            return (_append(author, drafts, is_bulk=self._is_bulk) if drafts else {"state": "known"}) | answer
 
         kept = {} if is_change else self._kept_here(private=private)
         return self._tell(write, said, private=private or bool(kept)) | kept
@@ -186,10 +204,9 @@ class Desk:
             with finding() as (memory, note):
                 drafts, answer = make(memory, note, pen)
             state = "changed" if drafts else "unchanged"
-            if drafts:
-                _append(author, drafts)
+            told = _waits(_append(author, drafts, is_bulk=self._is_bulk)) if drafts else {}
             with self._reading(author) as memory:
-                return answers.whole(memory, memory.note(note.tag) or note) | {"state": state} | answer
+                return answers.whole(memory, memory.note(note.tag) or note) | {"state": state} | answer | told
 
         return self._change(text, write)
 
@@ -197,11 +214,9 @@ class Desk:
 
     def show(self, text: str) -> dict[str, Any]:
         """A record with all its fields."""
-        from mesh.sidecar.opened import note_opening
-
-        with memory_with(self.home, text) as (memory, tag):
+        with memory_with(self.home, text, self.bound) as (memory, tag):
             found = answers.whole(memory, _live(memory, tag, text))
-        note_opening(self.home, found["whole_id"])
+        self._note_opening(found["whole_id"])
         return found
 
     def search(
@@ -222,8 +237,8 @@ class Desk:
         own = lambda: self.place.categories  # noqa: E731 (only looked up if it is needed)
         if self._recall is not None:
             self._recall.prepare(query)
-        with memory_of(self.home, recall=self._recall) as memory:
-            scope = None if everywhere else self.place.scope(repo)
+        with memory_of(self.home, recall=self._recall, bound=self.bound) as memory:
+            scope = self._scope(repo, everywhere=everywhere)
             return searched(memory, query, scope, own, limit=limit, min_relevance=min_relevance, **asked)
 
     def recent(
@@ -232,8 +247,8 @@ class Desk:
         """The newest records of a scope, the newest first; a thousand at most."""
         from clan_learnings.recent import recent
 
-        with memory_of(self.home, recall=self._recall) as memory:
-            scope = None if everywhere else self.place.scope(repo)
+        with memory_of(self.home, recall=self._recall, bound=self.bound) as memory:
+            scope = self._scope(repo, everywhere=everywhere)
             return {
                 "repo": scope,
                 "records": [answers.shown(memory, note) for note in recent(memory, scope, min(count, _LISTED), topic)],
@@ -241,10 +256,20 @@ class Desk:
 
     def hot(self, *, repo: str | None = None, everywhere: bool = False) -> dict[str, Any]:
         """The HOT patterns of a scope, those of most sessions first."""
-        with memory_of(self.home, recall=self._recall) as memory:
-            scope = None if everywhere else self.place.scope(repo)
-            hot = [answers.hot_item(memory, item) for item in memory.hot(scope)]
-            return {"repo": scope, "hot_at": memory.settings.hot_at, "hot": hot}
+        with memory_of(self.home, recall=self._recall, bound=self.bound) as memory:
+            scope = self._scope(repo, everywhere=everywhere)
+            hot, here = (
+                [answers.hot_item(memory, item) for item in items]
+                for items in (memory.hot(scope), memory.seen_here(scope))
+            )
+            needed = memory.witnesses.needed
+            return {
+                "repo": scope,
+                "hot_at": memory.settings.hot_at,
+                "witnesses_needed": needed,
+                "hot": hot,
+                "seen_here": here,
+            }
 
     def context(
         self,
@@ -260,11 +285,11 @@ class Desk:
         from clan_learnings.context.session import session_context
 
         # By keywords alone, also where there are vectors: the same bytes on every node in step.
-        with memory_of(self.home) as memory, private_of(self.home) as private:
+        with memory_of(self.home, bound=self.bound) as memory, private_of(self.home, self.bound) as private:
             made = session_context(
                 memory,
                 private,
-                repo=self.place.scope(repo),
+                repo=self._scope(repo) or "",
                 task=task,
                 agent=agent or self.place.agent,
                 max_chars=max_chars,
@@ -276,10 +301,9 @@ class Desk:
     def why(self, text: str) -> dict[str, Any]:
         """Where a record comes from, and what became of it."""
         from mesh.sidecar.history import history
-        from mesh.sidecar.opened import note_opening
 
-        story = history(self.home, text)
-        note_opening(self.home, story["id"])
+        story = history(self.home, text, self.bound)
+        self._note_opening(story["id"])
         return story
 
     def index(self) -> dict[str, Any]:
@@ -291,10 +315,48 @@ class Desk:
 
     def ask(self, question: Callable[[Memory], dict[str, Any]]) -> dict[str, Any]:
         """Any other question, within one snapshot."""
-        with memory_of(self.home, recall=self._recall) as memory:
+        with memory_of(self.home, recall=self._recall, bound=self.bound) as memory:
             return question(memory)
 
     # Inside
+
+    def _scope(self, repo: str | None, *, everywhere: bool = False) -> str | None:
+        """The repository that a question is about; None: all. Who is bound may say what it likes, but for another one's name."""
+        if self.bound is None:
+            return None if everywhere else self.place.scope(repo)
+        self._refuse_others(repo)
+        return self.bound
+
+    def _about(self, node: bytes, said: dict[str, Any]) -> About:
+        """What a record says beside its words. Who is bound writes under one repository."""
+        if self.bound is None:
+            return self.place.about(node, said)
+        self._refuse_others(said.get("repo"))
+        return self.place.about(node, said | {"repo": self.bound, "is_global": False})
+
+    def _refuse_others(self, repo: str | None) -> None:
+        if repo and repo != HERE and named_repo(repo) != self.bound:
+            raise UsageError(
+                f"this is bound to {self.bound}, and {repo} is another repository",
+                "leave repo out; for another repository the user has to start it without --repo, or with another",
+            )
+
+    def _refuse_global(self, said: dict[str, Any]) -> None:
+        """Before anything is looked up: what holds everywhere is told in every repository."""
+        if self.bound is None:
+            return
+        self._refuse_others(said.get("repo"))
+        if said.get("is_global"):
+            raise UsageError(
+                f"this is bound to {self.bound}, so nothing is recorded for every repository",
+                f"leave is_global out: it is recorded for {self.bound}",
+            )
+
+    def _note_opening(self, record: str) -> None:
+        if self._notes_openings:
+            from mesh.sidecar.opened import note_opening
+
+            note_opening(self.home, record)
 
     def _kept_here(self, *, private: bool) -> dict[str, Any]:
         """What to say of a new record that is private because its repository wants it so; nothing if it is not."""
@@ -307,10 +369,11 @@ class Desk:
         """Open what is written to, and find out who writes."""
         from clan_learnings.pen import Pen
 
+        self._refuse_global(said)
         pen = Pen(lambda: self.place.categories)
         author = self._author(private=private)
         try:
-            about = self.place.about(author.store.own or b"", said)
+            about = self._about(author.store.own or b"", said)
             recall = None if private else self._recall
             return write(author, lambda: self._reading(author, recall), about, pen) | {"redacted": pen.found}
         finally:
@@ -355,11 +418,11 @@ class Desk:
         from mesh.sidecar.request_words import fields_of, request_of, words_of
 
         pen = Pen()
-        about = self.place.about(_node_of(self.home), told)
+        about = self._about(_node_of(self.home), told)
         request = request_of(kind, told, about, self._retry_seconds)
         facts = pen.about(about).fields() | {"is_global": not about.repo}
         arguments = words_of(told, pen) | facts | fields_of(request)
-        return hand_over(self.home, kind, arguments, error) | {"redacted": pen.found}
+        return hand_over(self.home, kind, arguments, error, self.bound) | {"redacted": pen.found}
 
     def _change(self, text: str, write: Callable[[Author, Finding, Pen], dict[str, Any]]) -> dict[str, Any]:
         """Change a record that is there, among the shared ones or the private ones."""
@@ -385,15 +448,15 @@ class Desk:
         from mesh.store.reading import Reader
 
         with author.store.database.savepoint():
-            reader = Reader(author.store.database.connection)
+            reader = Reader(author.store.database.connection, own=author.store.own)
             finder = None if recall is None else recall.finder(reader)
-            yield Memory(reader, muted=read_muted(self.home), finder=finder)
+            yield Memory(reader, muted=read_muted(self.home), finder=finder, bound=self.bound)
 
     @block
     def _finding(self, author: Author, text: str) -> Iterator[tuple[Memory, Note]]:
         """The same, and the live record of an id."""
         with self._reading(author) as memory:
-            yield memory, _live(memory, memory.reader.resolve(text), text)
+            yield memory, _live(memory, memory.resolve(text), text)
 
     def _author(self, *, private: bool) -> Author:
         from mesh.store.home import open_home
@@ -411,10 +474,32 @@ def _node_of(home: str) -> bytes:
         return os.uname().nodename.encode("utf-8", "surrogateescape")
 
 
-def _append(author: Author, drafts: Sequence[Draft]) -> dict[str, Any]:
+def _append(author: Author, drafts: Sequence[Draft], *, is_bulk: bool = False) -> dict[str, Any]:
     from mesh.sidecar.receipt_answers import recorded
 
-    return recorded(author, author.append(drafts))
+    receipt = author.append(drafts, is_bulk=is_bulk)
+    answer = recorded(author, receipt)
+    return answer | {"proposed": answer["id"]} if _is_proposed(author, receipt.tags) else answer
+
+
+def _is_proposed(author: Author, tags: Sequence[bytes]) -> bool:
+    """Whether what was just written waits for somebody to agree: only in a guarded mesh, about what others wrote."""
+    from clan_learnings.memory import Memory
+    from clan_learnings.settings import KEY, Settings
+    from mesh.store.reading import Reader
+
+    reader = Reader(author.store.database.connection)
+    if not Settings(reader.fields(KEY)).is_guarded:
+        return False
+    from mesh.sidecar.proposals import proposals
+
+    with author.store.database.savepoint():
+        return any(item.tag in tags for item in proposals(Memory(reader), author.store.own or b""))
+
+
+def _waits(answer: dict[str, Any]) -> dict[str, Any]:
+    """What of an answer says that somebody has to agree."""
+    return {"proposed": answer["proposed"]} if "proposed" in answer else {}
 
 
 def _live(memory: Memory, tag: bytes, text: str) -> Note:

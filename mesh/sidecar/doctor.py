@@ -3,6 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from mesh.core.limits import PROTOCOL_VERSION
+from mesh.core.statement import ADMIN
+from mesh.sidecar.answers import iso
+from mesh.store.acceptance import MAY_ONLY_READ, OVER_QUOTA, TOO_MANY_FEEDS
 from mesh.store.wal_readers import WalReader
 
 _LAG_SECONDS = 60  # a neighbour that differs for longer than this is worth a word
@@ -18,17 +22,21 @@ class Finding(NamedTuple):
 
 
 def request_sentence(request: dict[str, Any]) -> str:
-    """Who asked the author to erase a record, why, and why the text is still there."""
+    """Who asked to erase a record, why, and why the text is still there."""
+    now = "it stays as it is until then" if request["is_live"] else "it is in no view any more"
     return (
-        f"{request['name']} asked to erase {request['id'][:8]}, which this node wrote (reason: {request['reason']}); it is in no"
-        " view any more, but its text is still in this database and in those of the others, because only its author, an admin"
+        f"{request['name']} asked to erase {request['id'][:8]}, which {request['author']} wrote (reason: {request['reason']});"
+        f" {now}, and its text is still in this database and in those of the others, because only its author, an admin"
         " or the root key can erase it"
     )
 
 
 def request_step(request: dict[str, Any]) -> str:
-    """What the author can do about it."""
-    return f"erase it: mesh erase {request['id'][:16]} --reason REASON; or leave it as it is"
+    """What somebody who may erase it can do about it."""
+    return (
+        f"erase it: mesh erase {request['id'][:16]} --reason REASON;"
+        f" or say no: mesh proposals dismiss {request['request'][:16]}"
+    )
 
 
 def unfinished_sentence(left: Sequence[str], readers: Sequence[WalReader]) -> str:
@@ -53,14 +61,16 @@ def examine(
     *,
     recovery_key: str | None,
     readers: Sequence[WalReader] = (),
+    shares: Sequence[dict[str, Any]] = (),
 ) -> Iterator[Finding]:
     """Findings, the gravest first. `peers`: what the sidecar says, if one runs. `recovery_key`: its file, if it lies here.
 
-    `readers`: who is in the way of an erase, if one is not finished.
+    `readers`: who is in the way of an erase, if one is not finished. `shares`: of all members, see `mesh.sidecar.member_shares`.
     """
     yield from _home(status, recovery_key, readers)
     yield from _clock(status)
     yield from _waiting(status)
+    yield from _shares(status, shares)
     if peers is None:
         yield Finding("no sidecar", "no sidecar is running: nothing comes in or goes out", "mesh up --detach")
     else:
@@ -136,10 +146,25 @@ def _waiting(status: dict[str, Any]) -> Iterator[Finding]:
             "another copy of that node wrote too, or its clock had been ahead; what it lost is written again by itself",
         ),
         "revoked": ("revoked", "nothing: this is what the revocation was for"),
+        MAY_ONLY_READ: (
+            "reader",
+            "nothing: it was admitted as a reader; to let it write, it has to join anew as a writer",
+        ),
+        OVER_QUOTA: (
+            "over quota",
+            "nothing, if that is well: they count as the quota grows; or at once, on an admin's node: mesh quota NODE SIZE",
+        ),
+        TOO_MANY_FEEDS: (
+            "feeds left out",
+            "give each copy of that home a home of its own, on an admin's node: mesh invite --ephemeral --uses N",
+        ),
     }
     for item in status["waiting"]:
         if item.get("written_again"):
             continue  # its clock had been ahead: that is in order again
+        if item["why"] == TOO_MANY_FEEDS and item["node"] == status["node"]:
+            yield _left_out(item)
+            continue
         sort, step = steps.get(item["why"], ("waiting", "mesh status"))
         verb = "do not count" if item["clipped"] else "wait"
         yield Finding(sort, f"{item['operations']} operations of {item['feed']} {verb}: {item['why']}", step)
@@ -162,6 +187,75 @@ def _waiting(status: dict[str, Any]) -> Iterator[Finding]:
             f"{counts['ignored']} operations have content that breaks a rule; they change nothing",
             "a newer clan-mesh may understand them; else leave them",
         )
+
+
+def _left_out(item: dict[str, Any]) -> Finding:
+    return Finding(
+        "feeds left out",
+        f"{item['operations']} operations of this node count nowhere, and are only here: {item['feed']} is one feed too many,"
+        " because copies of this home have opened others",
+        "keep a copy of them (mesh export FILE), join anew with a home of its own (mesh join TOKEN --home DIR), and record there"
+        " what is missing",
+    )
+
+
+def _shares(status: dict[str, Any], shares: Sequence[dict[str, Any]]) -> Iterator[Finding]:
+    """Who comes near what a member may write. Of others only admins are told: nobody else can do anything about it."""
+    for share in shares:
+        if share["revoked"]:
+            continue
+        if share["node"] == status["node"]:
+            yield from _own_share(share)
+        elif status["role"] == ADMIN:
+            yield from _other_share(share)
+
+
+def _own_share(share: dict[str, Any]) -> Iterator[Finding]:
+    if share["feeds"] * 4 >= share["feed_limit"] * 3:
+        yield Finding(
+            "many feeds",
+            f"this node has opened {share['feeds']} of the {share['feed_limit']} feeds that may count by now; a home that is copied"
+            " for every CI job, or put back from a backup again and again, opens one each time",
+            "give each job a throw-away node of its own: on an admin's node mesh invite --ephemeral --uses N, in the job mesh join TOKEN",
+        )
+    left = share["allowance"] - share["written"]
+    if share["quota"] and left * 4 <= share["quota"]:
+        yield Finding(
+            "quota",
+            f"this node may write {max(0, left) / 2**20:.1f} MB more until its quota of {share['quota'] / 2**20:g} MB is added again,"
+            f" at {iso(share['grows_ms'])}",
+            f"nothing, if that is enough; else have it raised on an admin's node: mesh quota {share['node'][:16]} SIZE",
+        )
+    if share["forked_too_often"]:
+        yield _forked(share, "this node")
+
+
+def _other_share(share: dict[str, Any]) -> Iterator[Finding]:
+    node = share["node"][:16]
+    if share["waiting"]:
+        yield Finding(
+            "member over quota",
+            f"{share['name']} has written {share['written'] / 2**20:.1f} MB, more than the {share['allowance'] / 2**20:.1f} MB it may by"
+            " now: the rest waits",
+            f"if it is to write so much: mesh quota {node} SIZE; if it was taken over: mesh revoke {node}",
+        )
+    if share["feeds"] >= share["feed_limit"]:
+        yield Finding(
+            "feeds of a member",
+            f"{share['name']} has opened all {share['feeds']} feeds that may count of it by now: what it writes in more of them is"
+            " left out",
+            f"have each copy of its home join by itself: mesh invite --ephemeral --uses N; if it was taken over: mesh revoke {node}",
+        )
+    if share["forked_too_often"]:
+        yield _forked(share, share["name"])
+
+
+def _forked(share: dict[str, Any], name: str) -> Finding:
+    return Finding(
+        "forked too often",
+        f"{name} has forked more feeds than may count of it, so nothing it wrote does",
+        f"mesh revoke {share['node'][:16]} on an admin's node, and let it join anew, each copy with a home of its own",
+    )
 
 
 def _peers(report: dict[str, Any]) -> Iterator[Finding]:
@@ -196,9 +290,23 @@ def _peers(report: dict[str, Any]) -> Iterator[Finding]:
                 f"the clock of {peer['name']} differs from ours by {seconds:+.0f} s",
                 "set the one that is wrong",
             )
-        if peer.get("version") and report.get("version") and peer["version"] != report["version"]:
+        if peer.get("speaks_protocol") is not None:
+            yield _other_protocol(peer, report)
+        elif peer.get("version") and report.get("version") and peer["version"] != report["version"]:
             yield Finding(
                 "versions",
                 f"{peer['name']} runs clan-mesh {peer['version']}, this node {report['version']}",
-                "upgrade the older one; until then both work as the older does",
+                "upgrade the older one when it suits: both speak one protocol, so they work together",
             )
+
+
+def _other_protocol(peer: dict[str, Any], report: dict[str, Any]) -> Finding:
+    theirs, there = peer["speaks_protocol"], f" (clan-mesh {peer['version']})" if peer.get("version") else ""
+    here = f" (clan-mesh {report['version']})" if report.get("version") else ""
+    return Finding(
+        "other protocol",
+        f"{peer['name']} speaks protocol {theirs}{there}, this node protocol {PROTOCOL_VERSION}{here}: "
+        "nothing is exchanged with it",
+        f"upgrade clan-mesh {'there' if theirs < PROTOCOL_VERSION else 'here'}, and start the sidecar anew; "
+        "a minute later they are linked: mesh peers",
+    )

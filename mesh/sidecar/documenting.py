@@ -17,7 +17,7 @@ from clan_learnings.memory import Memory
 from clan_learnings.pen import Pen
 from clan_learnings.records import BESIDE, HARVESTED, About
 from mesh.core.draft import NewRecord
-from mesh.core.errors import UsageError
+from mesh.core.errors import UsageError, WriteRefused
 from mesh.store.author import Author
 from mesh.store.captured import Digested
 from mesh.store.reading import Reader
@@ -44,7 +44,7 @@ def write_documents(
     """Documents for candidates that have become records in this run; returns `id`, `title`, `quality`, `candidate` of each.
 
     Of one candidate, and of one place in a session, there is one at most, however often this runs. Nothing is raised for what
-    a session holds; what makes no good document makes none.
+    a session holds; what makes no good document makes none. Where this node may write no more, the rest has its sentences.
     """
     best = {candidate.id: (candidate, signal) for candidate in recorded if (signal := _best(candidate)) is not None}
     if not best:
@@ -60,7 +60,10 @@ def write_documents(
         breathe()
         session = found.get((signal.key.removesuffix(BY_MODEL), signal.session))
         if session is not None and len(written) < A_RUN:
-            written += _write(author, candidate, signal, session, now_ms)
+            try:
+                written += _write(author, candidate, signal, session, now_ms)
+            except WriteRefused:
+                break
     return written
 
 
@@ -99,7 +102,8 @@ def _write(
         return []
     (draft,) = drafts
     assert isinstance(draft, NewRecord)
-    receipt = author.append([draft._replace(record=draft.record | {HARVESTED: now_ms, BESIDE: signal.record})])
+    record = draft.record | {HARVESTED: now_ms, BESIDE: signal.record}
+    receipt = author.append([draft._replace(record=record)], is_bulk=True)
     short = Reader(author.store.database.connection).short_id(receipt.tags[0])
     return [{"id": short, "title": answer["title"], "quality": answer["quality"], "candidate": candidate.id}]
 

@@ -23,7 +23,7 @@ from peers.transport.address import format_address, parse_address
 from peers.trust import joining
 from peers.trust.certificates import read
 from peers.trust.listener import JoinListener
-from peers.trust.reception import Admission, Standing
+from peers.trust.reception import Admission, Invitation, Standing
 from peers.trust.token import Token
 
 _LOOK_SECONDS = 5.0  # how soon an invitation that has expired closes the door
@@ -78,11 +78,11 @@ class FrontDoor:
         finally:
             await self._stack.aclose()
 
-    async def invite(self, uses: int, seconds: int) -> Token:
+    async def invite(self, uses: int, seconds: int, role: str) -> Token:
         """A new invitation, on disk, with the door open for it."""
         await self._require_right()
         now = self._author.store.clock()
-        invite = Invite(os.urandom(16), os.urandom(32), now, now + seconds * 1000, uses)
+        invite = Invite(os.urandom(16), os.urandom(32), now, now + seconds * 1000, uses, role)
         await self._on_shelf(lambda: self._book.add(invite))
         await self._adjust()
         return Token(self._home.mesh, invite.id, invite.secret, invite.expires_ms, tuple(self._addresses()))
@@ -114,10 +114,10 @@ class FrontDoor:
         contacts = [card.data for card in self._contacts() if card.kind == CONTACT]
         return Standing(Founders(*founders), trust, dict(self._notary.certificates), contacts)
 
-    async def secret(self, invite: bytes) -> bytes | None:
-        """The secret of an invitation."""
+    async def invitation(self, invite: bytes) -> Invitation | None:
+        """What an invitation says."""
         found = await self._on_shelf(lambda: self._book.find(invite))
-        return None if found is None else found.secret
+        return None if found is None else Invitation(found.secret, found.role)
 
     async def use(self, invite: bytes, node: bytes) -> joining.Refusal | None:
         """Record a use; on disk before this returns."""

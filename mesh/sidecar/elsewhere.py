@@ -18,15 +18,20 @@ if TYPE_CHECKING:
     from mesh.core.errors import HomeError
 
 
-def hand_over(home: str, kind: str, arguments: Mapping[str, Any], error: HomeError) -> dict[str, Any]:
+def hand_over(
+    home: str, kind: str, arguments: Mapping[str, Any], error: HomeError, bound: str | None = None
+) -> dict[str, Any]:
     """Another way for a write. `arguments`: complete, because whoever writes it will be somewhere else.
+
+    `bound`: the only repository of which the sidecar may tell something in its answer; None: any.
 
     The request id among them: if the sidecar does not answer in time, it may write what is then queued, too.
     """
     from mesh.sidecar.client import ask
 
     try:
-        answer: dict[str, Any] = ask(home, "POST", f"/{kind}", dict(arguments))
+        told = dict(arguments) if bound is None else {**arguments, "bound": bound}
+        answer: dict[str, Any] = ask(home, "POST", f"/{kind}", told)
     except MeshError as problem:
         if isinstance(problem, UsageError) and not is_older(str(problem)):
             raise  # the sidecar has read it, and says what is wrong with it

@@ -48,12 +48,25 @@ def ask_errand(home: str, kind: str, asked: dict[str, Any]) -> dict[str, Any] | 
 
 
 def search_errand(
-    home: str, place: Place, query: str, *, repo: str | None = None, everywhere: bool = False, **asked: Any
+    home: str,
+    place: Place,
+    query: str,
+    *,
+    repo: str | None = None,
+    everywhere: bool = False,
+    bound: str | None = None,
+    **asked: Any,
 ) -> dict[str, Any] | None:
-    """What a running sidecar finds: its indexes are at hand, and may know meanings. None: search the database."""
+    """What a running sidecar finds: its indexes are at hand, and may know meanings. None: search the database.
+
+    `bound`: as of the desk. A sidecar of an earlier version refuses what it does not know.
+    """
     if not query.strip() or not can_ask(home):
         return None
-    scope = {"everywhere": True} if everywhere else {"repo": place.scope(repo)}
+    if bound is not None:
+        scope: dict[str, Any] = {"repo": bound, "bound": bound}
+    else:
+        scope = {"everywhere": True} if everywhere else {"repo": place.scope(repo)}
     answer = ask_errand(home, "search", {"query": query} | asked | scope)
     return (
         answer if answer is not None and {"by", "pages"} <= set(answer) else None
@@ -86,8 +99,8 @@ def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any
 
 
 def is_older(error: str) -> bool:
-    """Whether a sidecar of an earlier version says so, which knows of no request ids. It has done nothing then."""
-    return error.startswith("there is no field 'request_")
+    """Whether a sidecar of an earlier version says so, which knows of no request ids or bindings. It has done nothing then."""
+    return error.startswith(("there is no field 'request_", "there is no field 'bound'"))
 
 
 def _socket_of(home: str) -> str:

@@ -6,42 +6,63 @@ from clan_learnings.memory import Memory
 from clan_learnings.records import CORRECTIONS, HARVESTED, Note
 from mesh.core.errors import UnknownId
 from mesh.core.ids import display_name, text_id
+from mesh.core.operation import Add, parse
 from mesh.sidecar.answers import iso, pattern
-from mesh.sidecar.status import told_request
-from mesh.store.erase_requests import requests
+from mesh.sidecar.status import erase_requests
 from mesh.store.home import Home, open_home
 from mesh.store.provenance import Provenance, provenance
 from mesh.store.reading import Reader
 from mesh.store.store import Store
 
 
-def locate(home: Home, text: str) -> tuple[Store, bytes]:
+def locate(home: Home, text: str, bound: str | None = None) -> tuple[Store, bytes]:
     """The store that has a record, the shared one first, and the record's tag."""
     store = home.store()
     try:
-        return store, Reader(store.database.connection).resolve(text)
+        return store, _resolved(store, text, bound)
     except UnknownId:
         if not home.has_private:
             raise
     private = home.store(private=True)
-    return private, Reader(private.database.connection).resolve(text)
+    return private, _resolved(private, text, bound)
 
 
-def history(home: str, text: str) -> dict[str, Any]:
-    """Everything known here about an id."""
+def _resolved(store: Store, text: str, bound: str | None) -> bytes:
+    reader = Reader(store.database.connection)
+    if bound is None:
+        return reader.resolve(text)
+    memory = Memory(reader, bound=bound)
+    return reader.resolve(text, lambda tag: _is_told(store, memory, tag))
+
+
+def _is_told(store: Store, memory: Memory, tag: bytes) -> bool:
+    """Whether a record, live or removed, is one that a bound memory tells of. What is erased, or is no record, says nothing of where it was."""
+    if memory.reader.entry(tag) is not None:
+        return memory.note(tag) is not None
+    written = [parse(row.kind, row.hlc, row.body) for _, row in store.feeds.by_tag(tag) if row.body is not None]
+    added = next((each for each in written if isinstance(each, Add)), None)
+    if added is None or not isinstance(added.record, dict):
+        return False
+    repo = memory.reader.fields(tag).get("repo", added.record.get("repo"))
+    return memory.sees(added.log, repo if type(repo) is str else "")
+
+
+def history(home: str, text: str, bound: str | None = None) -> dict[str, Any]:
+    """Everything known here about an id. `bound`: as of `Memory`."""
     opened = open_home(home)
-    store, tag = locate(opened, text)
+    store, tag = locate(opened, text, bound)
     try:
         with store.database.savepoint():  # one state: it may be erased meanwhile
-            asked = [told_request(store.trust(), request) for request in requests(store, opened.node, tag)]
-            return _history(store, tag) | {"erase_requests": asked}
+            if bound is not None:
+                tag = _resolved(store, text, bound)  # or become another repository's
+            return _history(store, tag, bound) | {"erase_requests": erase_requests(opened, store, tag)}
     finally:
         store.close()
 
 
-def _history(store: Store, tag: bytes) -> dict[str, Any]:
+def _history(store: Store, tag: bytes, bound: str | None) -> dict[str, Any]:
     story = provenance(store, tag)
-    memory = Memory(Reader(store.database.connection))
+    memory = Memory(Reader(store.database.connection), bound=bound)
     note = memory.note(tag)
     standing = memory.patterns.standing(note.pattern) if note is not None and note.pattern else None
     return {
@@ -57,7 +78,8 @@ def _history(store: Store, tag: bytes) -> dict[str, Any]:
         "signature_holds": story.signature_holds,
         "state": story.state,
         "copies": story.copies,
-        "record": story.record,
+        # As it was written; who is bound to a repository is told what it says now, for it may have named another.
+        "record": story.record if note is None or bound is None else note.record,
         "replaces": None if story.replaces is None else text_id(story.replaces),
         "replaced_by": None if story.replaced_by is None else text_id(story.replaced_by),
         "tier": None if note is None else memory.tier_of(note),

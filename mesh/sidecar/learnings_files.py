@@ -11,8 +11,9 @@ from clan_learnings.documents.incoming import CHANGED, NEW, SKIPPED, UNCHANGED, 
 from clan_learnings.documents.learning import learning_of
 from clan_learnings.documents.markdown import with_id
 from clan_learnings.notebook import draft_retraction
-from mesh.core.errors import MeshError, UnknownId, UsageError
+from mesh.core.errors import MeshError, UnknownId, UsageError, WriteRefused
 from mesh.core.ids import parse_id, text_id
+from mesh.sidecar import answers
 from mesh.sidecar.learnings import add, change, listed
 from mesh.sidecar.snapshot import memory_of, private_of
 
@@ -57,26 +58,36 @@ def import_from(
     retract_missing: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Take in what a folder has to tell. Each file stands for itself: what is wrong with one does not keep the others out."""
+    """Take in what a folder has to tell. Each file stands for itself: what is wrong with one does not keep the others out.
+
+    Where this node may write no more, the rest stays as it is (`stopped`): the same import, later, goes on with it.
+    """
     looked = _look(desk, folder)
-    rows = []
-    for told in looked.told:
-        try:
-            rows.append(_taken(desk, folder, told, looked.known, dry_run=dry_run, link=link))
-        except MeshError as error:
-            rows.append(_row(told, SKIPPED, why=f"{error}; {error.next_step}".removesuffix("; ")))
-        progress(1)
-    retracted = []
-    if retract_missing and not dry_run:
-        for record in looked.gone:
+    rows: list[dict[str, Any]] = []
+    retracted: list[str] = []
+    stopped = None
+    try:
+        for told in looked.told:
+            try:
+                rows.append(_taken(desk, folder, told, looked.known, dry_run=dry_run, link=link))
+            except WriteRefused:
+                raise
+            except MeshError as error:
+                rows.append(_row(told, SKIPPED, why=f"{error}; {error.next_step}".removesuffix("; ")))
+            progress(1)
+        for record in looked.gone if retract_missing and not dry_run else ():
             _retract(desk, record)
             retracted.append(record)
+    except WriteRefused as error:
+        stopped = answers.stopped(error) | {"files": len(looked.told) - len(rows)}
+    if retracted:
         folders.forget(folder, retracted)
     counts = {state: sum(one["state"] == state for one in rows) for state in (NEW, CHANGED, UNCHANGED, SKIPPED)}
     missing = [record for record in looked.gone if record not in retracted]
     # Of new ones only: what is there already is changed where it is.
     kept = {"kept_here": why} if counts[NEW] and (why := desk.place.why_unshared) else {}
     answer = {"folder": folder, "files": rows, "missing": missing, "retracted": retracted, "dry_run": dry_run}
+    answer["stopped"] = stopped
     return counts | answer | kept
 
 

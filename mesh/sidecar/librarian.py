@@ -222,7 +222,7 @@ class Librarian:
         for job, part in zip(jobs, ranges, strict=True):
             verdicts = [next(said) for _ in job.statements], [next(came) for _ in part]
             refused = Verdict.REFUSED in verdicts[0] or Verdict.REFUSED in verdicts[1]
-            events.append(MergeDone(job.job, Merge(*verdicts, changes, result.reasons if refused else ())))
+            events.append(MergeDone(job.job, Merge(*verdicts, changes, result.reasons if refused else (), result.full)))
             changes = Changes()  # told once, with the first: each change is told before what follows from it
         self.answer(events)
 

@@ -11,6 +11,7 @@ from mesh.core.vector import Head
 from mesh.store.author import Author
 from mesh.store.feeds import FeedRow
 from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
+from mesh.store.quarantine import Pace
 from peers.proto.config import EAGER_BYTES
 from peers.proto.parcels import peek
 from peers.proto.replica import Changes, Chunk, FeedState, Merge, Parcel, Replica, Roster, Verdict
@@ -33,13 +34,15 @@ class Library(Replica):
     def __init__(self, author: Author) -> None:
         self._author = author
         self._store = author.store
-        self._told: dict[Feed, FeedState] = {}
+        self._store.pace = Pace()
+        self._told: dict[bytes, dict[Feed, FeedState]] = {}  # by node
         self._trust: Trust | None = None
+        self._statements: tuple[object, ...] | None = None  # which set was told
         self._ids: set[bytes] = set()
 
     def everything(self) -> Changes:
         """The state as it is."""
-        self._told, self._trust, self._ids = {}, None, set()
+        self._told, self._trust, self._statements, self._ids = {}, None, None, set()
         return self._changes(None, ())._replace(fresh=())
 
     def refresh(self) -> Changes:
@@ -48,7 +51,7 @@ class Library(Replica):
 
     def refresh_own(self) -> Changes:
         """The same, for who knows that only our own feeds have grown."""
-        return self._changes([row.feed for row in self._store.feeds.of_node(self._own)], ())
+        return self._changes([self._own], ())
 
     def merge(self, statements: Sequence[bytes], ranges: Sequence[bytes]) -> Merge:
         """Take in what peers sent, statements first; ranges with one commit."""
@@ -58,9 +61,13 @@ class Library(Replica):
             peek(data).feed for data, outcome in zip(ranges, came, strict=True) if not isinstance(outcome, Refused)
         }
         forked = any(isinstance(outcome, Forked) for outcome in came)
-        changes = self._changes(None if statements or forked else touched, touched)
+        # Of one author's feeds one may push another out, or take the place of its operations.
+        changes = self._changes(None if statements or forked else {feed.node for feed in touched}, touched)
         reasons = [outcome.reason for outcome in (*said, *came) if isinstance(outcome, Refused)]
-        return Merge([_verdict(item) for item in said], [_verdict(item) for item in came], changes, reasons)
+        placed = [_verdict(item) for item in came]
+        full = {peek(data).feed for data, verdict in zip(ranges, placed, strict=True) if verdict is Verdict.FULL}
+        full |= {feed for feed in touched if self._store.feeds.find(feed) is None}  # another pushed it out at once
+        return Merge([_verdict(item) for item in said], placed, changes, reasons, full)
 
     def read(self, wants: Sequence[tuple[Feed, Head]], room: int) -> list[Chunk]:
         """The ranges that follow each head, feed by feed, until the room is used up."""
@@ -125,7 +132,8 @@ class Library(Replica):
             ranges.append(data)
             room -= len(data)
             end = reached
-        return Chunk(feed, end, end.seq < row.held.seq, ranges)
+        erases = self._store.aside_erases(row, head.seq + 1, end.seq)
+        return Chunk(feed, end, end.seq < row.held.seq, ranges, erases=erases)
 
     def _points(self, row: FeedRow, before: int) -> list[Head]:
         """Heads of our chain, latest first, ever further apart; the beginning of the feed is the last."""
@@ -139,8 +147,8 @@ class Library(Replica):
             step *= 2
         return [*points, Head(0, first_prev(self._store.mesh, row.feed))]
 
-    def _changes(self, feeds: Iterable[Feed] | None, brought: Iterable[Feed]) -> Changes:
-        """What is different from what was told before. `feeds`: where to look, None for everywhere."""
+    def _changes(self, nodes: Iterable[bytes] | None, brought: Iterable[Feed]) -> Changes:
+        """What is different from what was told before. `nodes`: of whose feeds, None for everyone's."""
         store = self._store
         with store.database.savepoint():
             trust = store.trust()
@@ -148,27 +156,36 @@ class Library(Replica):
             gone: list[bytes] = []
             roster = None
             if trust is not self._trust:
-                feeds = None  # a statement may move the end of any feed
-                statements = [(item.id, item.encode()) for item in trust.statements() if item.id not in self._ids]
-                known = set(trust.ids())
-                gone = sorted(self._ids - known)
-                self._ids, self._trust = known, trust
-                roster = roster_of(trust)
-            rows = store.feeds.all() if feeds is None else [store.feeds.find(feed) for feed in feeds]
+                nodes = None  # a statement may move the end of any feed
+                self._trust, roster = trust, roster_of(trust)
+            if store.statements.stamp() != self._statements:
+                self._statements, known = store.statements.stamp(), set(store.statements.ids())
+                statements, gone = store.statements.encoded(known - self._ids), sorted(self._ids - known)
+                self._ids = known
+            rows: dict[bytes, list[FeedRow]] = {node: [] for node in (self._told if nodes is None else nodes)}
+            if nodes is None:
+                for row in store.feeds.all():
+                    rows.setdefault(row.feed.node, []).append(row)
+            else:
+                rows = {node: store.feeds.of_node(node) for node in nodes}
             changed: list[FeedState] = []
             fresh: list[Parcel] = []
-            for row in rows:
-                if row is None:
-                    continue
-                before, state = self._told.get(row.feed), FeedState(row.feed, row.accepted, row.held)
-                if state == before:
-                    continue
-                self._told[row.feed] = state
-                changed.append(state)
-                if before is not None and row.feed not in brought and state.held.seq > before.held.seq:
-                    fresh += self._parcel(row, before.held)
-                elif before is None and row.feed.node == store.own:
-                    fresh += self._parcel(row, Head(0, first_prev(store.mesh, row.feed)))
+            for node, found in rows.items():
+                told = self._told.setdefault(node, {})
+                for feed in told.keys() - {row.feed for row in found}:  # one too many of its author's
+                    del told[feed]
+                    nothing = Head(0, first_prev(store.mesh, feed))
+                    changed.append(FeedState(feed, nothing, nothing))
+                for row in found:
+                    before, state = told.get(row.feed), FeedState(row.feed, row.accepted, row.held)
+                    if state == before:
+                        continue
+                    told[row.feed] = state
+                    changed.append(state)
+                    if before is not None and row.feed not in brought and state.held.seq > before.held.seq:
+                        fresh += self._parcel(row, before.held)
+                    elif before is None and node == store.own:
+                        fresh += self._parcel(row, Head(0, first_prev(store.mesh, row.feed)))
         return Changes(changed, statements, gone, roster, fresh)
 
     def _parcel(self, row: FeedRow, after: Head) -> list[Parcel]:

@@ -1,6 +1,7 @@
 """Structured logs: one line an event, `time level logger message key=value ...`, to stderr or to a file that is rotated.
 
-Errors carry what others wrote and what the system says: no line leaves without its secrets taken out.
+Errors carry what others wrote and what the system says: no line leaves without its secrets taken out, and agents read logs
+too: nothing in a line is more than text.
 """
 
 import logging
@@ -9,6 +10,7 @@ import sys
 import time
 
 from clan_learnings.redaction import redact
+from mesh.core.display import harmless
 
 _BYTES, _FILES = 5_000_000, 3
 
@@ -23,7 +25,7 @@ class _Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         text = redact(super().format(record)).text
-        first, *rest = text.splitlines() or [""]
+        first, *rest = harmless(text).split("\n")
         return "\n".join([first, *(f"    {line}" for line in rest)])
 
 

@@ -172,7 +172,7 @@ class Node:
             now=time.monotonic(),
             addresses=self.addresses,
             version=__version__,
-            ephemeral=self.home.ephemeral,
+            ephemeral=self._is_throw_away,
             read_certificate=self._notary.read,
         )
         self._gossip = Gossip(self._engine, self._librarian, self._tally, self)
@@ -193,6 +193,11 @@ class Node:
         assert self._engine is not None
         return self._engine
 
+    @property
+    def _is_throw_away(self) -> bool:
+        """Whether this node leaves when it stops: its member statement says so, or whoever made its home."""
+        return self.home.ephemeral or self._library.trust.is_throw_away(self.home.node)
+
     async def _until_stopped(self, author: Author) -> None:
         broken: asyncio.Future[None] = self._loop.create_future()
         self._librarian.broken = lambda error: self._loop.call_soon_threadsafe(broken.set_exception, error)
@@ -209,7 +214,7 @@ class Node:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()  # an error of ours ends the process, and is said as any other
-            if self.home.ephemeral:
+            if self._is_throw_away:
                 self._left = True
                 await self._parted(patience(_PARTING_SECONDS))
         finally:
@@ -381,7 +386,9 @@ class Node:
 
     def peers(self) -> dict[str, Any]:
         """Every member as this node sees it."""
-        return peers_report(self.home, self.engine, self._tally, self.addresses, time.monotonic() - self._started)
+        return peers_report(
+            self.home, self.engine, self._tally, self.addresses, time.monotonic() - self._started, self._library.trust
+        )
 
     def metrics(self) -> str:
         """All counters, as Prometheus reads them."""

@@ -29,6 +29,12 @@ def _filter(sort: str, sentence: str) -> Field:
     return Field(sort, sentence, is_filter=True)
 
 
+BOUND = "bound"
+_BINDING = {
+    BOUND: _filter(
+        "string", "answer as if records that name another repository than this were not there; write under it"
+    )
+}
 _ABOUT = {
     "topic": Field("string", "a short word to find it by"),
     "tags": Field("array", "more of them"),
@@ -46,11 +52,11 @@ _ABOUT = {
         "string", "made up by the caller: who repeats the request under it adds nothing to what it did"
     ),
     "request_seconds": Field("integer", "for how long (default: 30 days)", least=1, most=KEPT_SECONDS),
-}
+} | _BINDING
 _SCOPE = {
     "repo": Field("string", "only records of this repository and global ones; empty: global ones"),
     "everywhere": Field("boolean", "of all repositories"),
-}
+} | _BINDING
 
 CALLS: dict[str, Call] = {
     "POST /discover": Call(
@@ -103,15 +109,16 @@ CALLS: dict[str, Call] = {
             "max_chars": Field("integer", "at most so many characters"),
             "max_tokens": Field("integer", "at most so many tokens"),
             "min_confidence": Field("number", "leave out what is believed less"),
-        },
+        }
+        | _BINDING,
     ),
     "GET /show": Call(
         "One record with all its fields; counts as an opening of it.",
-        {"id": Field("string", "its id, or the beginning", required=True)},
+        {"id": Field("string", "its id, or the beginning", required=True)} | _BINDING,
     ),
     "GET /why": Call(
         "Where a record comes from; counts as an opening of it.",
-        {"id": Field("string", "its id, or the beginning", required=True)},
+        {"id": Field("string", "its id, or the beginning", required=True)} | _BINDING,
     ),
     "GET /index": Call("How the search indexes stand.", {}),
     "GET /peers": Call("Every member, as this node sees it.", {}),
@@ -119,7 +126,12 @@ CALLS: dict[str, Call] = {
     "GET /invites": Call("The invitations that are outstanding.", {}),
     "POST /invite": Call(
         "Make an invitation.",
-        {"uses": Field("integer", "for so many nodes"), "seconds": Field("integer", "for so long")},
+        {
+            "uses": Field("integer", "for so many nodes"),
+            "seconds": Field("integer", "for so long"),
+            "role": Field("string", "writer, or reader: what a reader writes counts nowhere"),
+            "ephemeral": Field("boolean", "for throw-away nodes, as of a CI job"),
+        },
     ),
     "POST /withdraw": Call("Take an invitation back.", {"id": Field("string", "its id", required=True)}),
     "POST /leave": Call("Say goodbye to the mesh, and stop.", {}),

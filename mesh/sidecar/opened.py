@@ -102,8 +102,9 @@ def _count(home: Home, lines: bytes) -> int:
     try:
         with author.store.database.savepoint():  # one state: a record may be erased meanwhile
             drafts = _drafts(Reader(author.store.database.connection), lines)
-        if drafts:
-            author.append(drafts)
+        if not drafts or not author.may_write:  # what a reader has opened is counted nowhere
+            return 0
+        author.append(drafts)
         return len(drafts)
     finally:
         author.store.close()

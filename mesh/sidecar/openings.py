@@ -20,6 +20,7 @@ class Openings(Background):
     def __init__(self, home: Home, look_seconds: float = LOOK_SECONDS) -> None:
         self._home = home
         self._look_seconds = look_seconds
+        self._said = ""
         super().__init__("openings", _STOP_SECONDS)
 
     def _work(self) -> None:
@@ -33,8 +34,11 @@ class Openings(Background):
         try:
             counted = count_openings(self._home, int(time.time() * 1000), anyway=anyway)
         except (MeshError, OSError) as error:
-            log.warning("openings of records could not be counted, they are kept: %s", error)
+            if str(error) != self._said:
+                log.warning("openings of records could not be counted, they are kept: %s", error)
+            self._said = str(error)
             return False
+        self._said = ""
         if counted:
             log.debug("counted openings of %d records", counted)
         return True

@@ -4,6 +4,7 @@ from typing import Any
 
 from mesh import __version__
 from mesh.core.ids import display_name, text_id
+from mesh.core.trust import Trust
 from mesh.sidecar.tally import Tally
 from mesh.store.home import Home
 from peers.proto.engine import Engine
@@ -11,7 +12,7 @@ from peers.proto.view import PeerView
 
 
 def peers_report(
-    home: Home, engine: Engine, tally: Tally, addresses: tuple[str, ...], seconds: float
+    home: Home, engine: Engine, tally: Tally, addresses: tuple[str, ...], seconds: float, trust: Trust
 ) -> dict[str, Any]:
     """Everyone, and in one word whether they are in step."""
     peers = engine.peers()
@@ -28,15 +29,16 @@ def peers_report(
         "bytes_in": sum(tally.bytes_in.values()),
         "bytes_out": sum(tally.bytes_out.values()),
         "up_seconds": round(seconds, 3),
-        "peers": [_peer(tally, peer) for peer in peers],
+        "peers": [_peer(tally, peer, trust) for peer in peers],
     }
 
 
-def _peer(tally: Tally, peer: PeerView) -> dict[str, Any]:
+def _peer(tally: Tally, peer: PeerView, trust: Trust) -> dict[str, Any]:
     flow = tally.flow(peer.node)
     return {
         "node": text_id(peer.node),
         "name": display_name(peer.name, peer.node),
+        "role": trust.role(peer.node) if trust.certified(peer.node) else None,
         "state": peer.state,
         "addresses": list(peer.addresses),
         "linked": peer.linked,
@@ -51,6 +53,7 @@ def _peer(tally: Tally, peer: PeerView) -> dict[str, Any]:
         "lag_seconds": None if peer.differs_seconds is None else round(peer.differs_seconds, 2),
         "clock_offset_ms": peer.offset_ms,
         "version": peer.version or None,
+        "speaks_protocol": peer.speaks,
         "queued_bytes": peer.queued,
         "bytes": flow.bytes,
         "bytes_per_second": round(flow.rate()),

@@ -6,7 +6,8 @@ from typing import Any
 
 from mesh.core.errors import UsageError
 from mesh.sidecar.desk import Desk
-from mesh.sidecar.openapi import CALLS, Call, Field
+from mesh.sidecar.openapi import BOUND, CALLS, Call, Field
+from mesh.sidecar.place import named_repo
 from mesh.sidecar.recall import Recall
 
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]
@@ -16,23 +17,27 @@ _TEXT_CHARS = 16_000
 def record_routes(home: str, recall: Recall | None = None) -> dict[str, Answer]:
     """Method and path to the function that answers. Who asks, and where it is, must be said: our own surroundings mean nothing."""
     desk = Desk(home, {}, "/", recall=recall)
-    asked: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-        "POST /discover": lambda given: desk.discover(given.pop("text"), **given),
-        "POST /correct": lambda given: desk.correct(given.pop("wrong"), given.pop("right"), **given),
-        "GET /search": lambda given: desk.search(given.pop("query"), **_scoped(given)),
-        "GET /recent": lambda given: desk.recent(**_scoped(given)),
-        "GET /hot": lambda given: desk.hot(**_scoped(given)),
-        "GET /context": lambda given: desk.context(**({"repo": ""} | given)),
-        "GET /index": lambda _given: desk.index(),
-        "GET /show": lambda given: desk.show(given["id"]),
-        "GET /why": lambda given: desk.why(given["id"]),
+    asked: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {
+        "POST /discover": lambda desk, given: desk.discover(given.pop("text"), **given),
+        "POST /correct": lambda desk, given: desk.correct(given.pop("wrong"), given.pop("right"), **given),
+        "GET /search": lambda desk, given: desk.search(given.pop("query"), **_scoped(given)),
+        "GET /recent": lambda desk, given: desk.recent(**_scoped(given)),
+        "GET /hot": lambda desk, given: desk.hot(**_scoped(given)),
+        "GET /context": lambda desk, given: desk.context(**({"repo": ""} | given)),
+        "GET /index": lambda desk, _given: desk.index(),
+        "GET /show": lambda desk, given: desk.show(given["id"]),
+        "GET /why": lambda desk, given: desk.why(given["id"]),
     }
-    return {route: _answer(CALLS[route], function) for route, function in asked.items()}
+    return {route: _answer(desk, CALLS[route], function) for route, function in asked.items()}
 
 
-def _answer(call: Call, function: Callable[[dict[str, Any]], dict[str, Any]]) -> Answer:
+def _answer(desk: Desk, call: Call, function: Callable[[Desk, dict[str, Any]], dict[str, Any]]) -> Answer:
+    def asked(given: dict[str, Any]) -> dict[str, Any]:
+        bound = given.pop(BOUND, None)
+        return function(desk if bound is None else desk.bound_to(named_repo(bound)), given)
+
     async def answer(given: dict[str, Any]) -> Any:
-        return await asyncio.to_thread(function, checked(call, given))
+        return await asyncio.to_thread(asked, checked(call, given))
 
     return answer
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from mesh import __version__
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
+from mesh.core.statement import INVITED
 from mesh.sidecar.door import FrontDoor
 from mesh.sidecar.openapi import document
 from mesh.sidecar.recall import Recall
@@ -55,18 +56,29 @@ def routes(node: AskedNode, door: FrontDoor) -> dict[str, Callable[[dict[str, An
             raise UsageError(f"an invitation is good for 1 to {_MOST_USES} nodes", "mesh invite --uses 5")
         if type(seconds) is not int or not 0 < seconds <= _MOST_SECONDS:
             raise UsageError("an invitation lasts a second to thirty days", "mesh invite --expires 2h")
-        token = await door.invite(uses, seconds)
+        named = given.get("role", "writer"), given.get("ephemeral", False)
+        if type(named[0]) is not str or type(named[1]) is not bool or named not in INVITED:
+            raise UsageError("an invitation is for a writer or a reader", "mesh invite --role reader --ephemeral")
+        role = INVITED[named]
+        token = await door.invite(uses, seconds, role)
         return {
             "token": token.encode(),
             "id": token.invite_id.hex(),
             "expires_ms": token.expires_ms,
             "uses": uses,
+            "role": role,
             "addresses": list(token.addresses),
         }
 
     async def invites(_given: dict[str, Any]) -> Any:
         return [
-            {"id": item.id.hex(), "expires_ms": item.expires_ms, "uses": item.uses, "uses_left": left}
+            {
+                "id": item.id.hex(),
+                "expires_ms": item.expires_ms,
+                "uses": item.uses,
+                "uses_left": left,
+                "role": item.role,
+            }
             for item, left in await door.outstanding()
         ]
 

@@ -49,8 +49,10 @@ def searched(
         untagged = filters(memory, scope, own_categories, now_ms, **asked | {"tags": ()})
         others = search(memory, query, untagged, _LOOKED_AT, least=min_relevance, collapse=False)
         alike = _but_for_case(within.tags, (tag for hit in others for tag in hit.note.tags))
-    # Pages have nothing of what filters ask for.
-    is_narrow = bool(min_relevance) or any(value for name, value in asked.items() if name != "archived")
+    # Pages have nothing of what filters ask for, and name no repository.
+    is_narrow = bool(min_relevance or memory.bound is not None) or any(
+        value for name, value in asked.items() if name != "archived"
+    )
     return {
         "repo": scope,
         "results": [found(memory, hit) for hit in hits],

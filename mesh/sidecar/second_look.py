@@ -15,7 +15,7 @@ from clan_learnings.matching import Reading, compare
 from clan_learnings.memory import Memory
 from clan_learnings.records import CORRECTIONS, Note
 from mesh.core.draft import Draft
-from mesh.core.errors import MeshError
+from mesh.core.errors import MeshError, WriteRefused
 from mesh.store.home import Home
 from mesh.store.reading import open_reading, read_errors
 from mesh.store.touched import Touched, Touches
@@ -26,6 +26,7 @@ _ARRIVED = 500  # corrections of others that are compared one by one; after more
 _OWN_LOOK = 2000  # newest corrections gone through for our own
 # A look may compare a hundred patterns with thousands by their words. So it may not take more than a share of the time.
 _REST_SHARE, _LEAST_REST_SECONDS = 10.0, 1.0
+_REFUSED_SECONDS = 600.0  # after a write that was refused: what is in the way stays there for a while
 
 log = logging.getLogger("mesh.sidecar")
 
@@ -85,16 +86,17 @@ class SecondLook:
         """
         if touched is None:
             return None
-        others = [tag for tag, was in touched.records.items() if was.log == CORRECTIONS and was.node != self._home.node]
+        corrections = {tag: was.node for tag, was in touched.records.items() if was.log == CORRECTIONS}
+        others = [tag for tag, node in corrections.items() if node != self._home.node]
+        found = self._joined(memory, [tag for tag, node in corrections.items() if node == self._home.node])
         if not others or len(others) > _ARRIVED:
-            return None if others else set()
+            return None if others else found
         after = (memory.now_ms - OWN_DAYS * 86_400_000) << 16
         ours = [
             (note.pattern, _reading(note))
             for entry in memory.reader.since(CORRECTIONS, after, None, _OWN_LOOK)
             if entry.node == self._home.node and (note := memory.read(entry)).pattern
         ]
-        found: set[str] = set()
         for tag in others if ours else ():
             breathe()
             live = memory.note(tag)
@@ -102,6 +104,13 @@ class SecondLook:
                 arrived = _reading(live)
                 found |= {slug for slug, reading in ours if slug not in found and compare(reading, arrived)[0] > 0}
         return found
+
+    def _joined(self, memory: Memory, tags: list[bytes]) -> set[str]:
+        """The names of others' patterns that we have just written under, and that were joined without us."""
+        if not memory.witnesses.are_needed:
+            return set()
+        slugs = {note.pattern for tag in tags if (note := memory.note(tag)) is not None and note.pattern}
+        return {slug for slug in slugs if len(memory.patterns.names(slug)) > len(memory.patterns.agreed.names(slug))}
 
     def _write(self, drafts: list[Draft]) -> bool:
         try:
@@ -111,6 +120,8 @@ class SecondLook:
             finally:
                 author.store.close()
         except MeshError as error:  # revoked, say: then nothing of ours counts, and files are rendered all the same
+            if isinstance(error, WriteRefused):
+                self._not_before = self._now() + _REFUSED_SECONDS
             if str(error) != self._said:
                 self._said = str(error)
                 log.warning("patterns that belong together could not be joined: %s", error)

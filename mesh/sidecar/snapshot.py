@@ -18,38 +18,43 @@ if TYPE_CHECKING:
 
 
 @block
-def memory_of(home: str, *, private: bool = False, recall: Recall | None = None) -> Iterator[Memory]:
-    """The shared records of a home, or the private ones. `recall`: a running sidecar's own indexes of the shared ones."""
+def memory_of(
+    home: str, *, private: bool = False, recall: Recall | None = None, bound: str | None = None
+) -> Iterator[Memory]:
+    """The shared records of a home, or the private ones. `recall`: a running sidecar's own indexes of the shared ones.
+
+    `bound`: the only repository of which anything is told, beside what names none.
+    """
     with read_errors(home, private=private):
         if recall is not None and not private:
             with recall.memory() as memory:
-                yield memory
+                yield memory if bound is None else memory.bound_to(bound)
             return
         reader = open_reading(home, private=private)
         try:
             reader.connection.execute("BEGIN")
-            yield Memory(reader, muted=read_muted(home))
+            yield Memory(reader, muted=read_muted(home), bound=bound)
         finally:
             reader.connection.close()
 
 
 @block
-def private_of(home: str) -> Iterator[Memory | None]:
+def private_of(home: str, bound: str | None = None) -> Iterator[Memory | None]:
     """The private records, if this home has any."""
     if not has_private(home):
         yield None
         return
-    with memory_of(home, private=True) as memory:
+    with memory_of(home, private=True, bound=bound) as memory:
         yield memory
 
 
 @block
-def memory_with(home: str, text: str) -> Iterator[tuple[Memory, bytes]]:
+def memory_with(home: str, text: str, bound: str | None = None) -> Iterator[tuple[Memory, bytes]]:
     """The records among which an id is found, the shared ones first, and the tag it stands for."""
     private = False
-    with memory_of(home) as memory:
+    with memory_of(home, bound=bound) as memory:
         try:
-            tag = memory.reader.resolve(text)
+            tag = memory.resolve(text)
         except UnknownId:
             if not has_private(home):
                 raise
@@ -57,8 +62,8 @@ def memory_with(home: str, text: str) -> Iterator[tuple[Memory, bytes]]:
         else:
             yield memory, tag
     if private:
-        with memory_of(home, private=True) as memory:
-            yield memory, memory.reader.resolve(text)
+        with memory_of(home, private=True, bound=bound) as memory:
+            yield memory, memory.resolve(text)
 
 
 def has_private(home: str) -> bool:

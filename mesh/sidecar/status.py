@@ -9,7 +9,7 @@ from mesh.core.ids import display_name, text_id
 from mesh.core.trust import Trust
 from mesh.sidecar.answers import iso
 from mesh.sidecar.lock import running
-from mesh.store.acceptance import CLIPPING
+from mesh.store.acceptance import AHEAD, CLIPPING
 from mesh.store.database import Run
 from mesh.store.erase_debts import unfinished
 from mesh.store.erase_requests import Request, requests
@@ -46,13 +46,13 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
         waiting: list[dict[str, Any]] = []
         for row in rows:
             if row.held.seq > row.accepted.seq:
-                _, why = acceptance.allowed(row)
+                _, why = acceptance.due(row)
                 is_mended = why == "fork" and row.feed.encode().hex() in ended_feeds(connection, row.feed.node)
                 waiting.append(
                     {
                         "feed": str(row.feed),
                         "operations": row.held.seq - row.accepted.seq,
-                        "why": why or "ahead of the clock",
+                        "why": why or AHEAD,
                         "clipped": why in CLIPPING,
                         "written_again": is_mended,
                         "node": text_id(row.feed.node),
@@ -66,6 +66,7 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
             "root": store.root().hex(),
             "fold_version": FOLD_VERSION,
             "certified": trust.certified(home.node),
+            "role": trust.role(home.node) if trust.certified(home.node) else None,
             "can_link": home.has_root_key
             or count("SELECT 1 FROM cards WHERE kind=2 AND subject=?", (home.node,)).get is not None,
             "mesh_time": clock.hour(max((row.accepted_hlc for row in rows), default=0)),
@@ -78,7 +79,7 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
                 "ignored": count("SELECT count(*) FROM ignored").get,
                 "erased": count("SELECT count(*) FROM erased_bodies").get,
                 "members": len(trust.members),
-                "statements": len(trust.ids()),
+                "statements": len(store.statements.ids()),
                 "held_statements": count("SELECT count(*) FROM held_statements").get,
                 "strays": count("SELECT count(*) FROM strays").get,
                 "forks": len(trust.forks),
@@ -90,8 +91,10 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
             "private_clock": _private_clock(home),
             "damaged_copies": sorted(name for name in os.listdir(home.path) if ".db.damaged-" in name),
             "unfinished_erases": unfinished(home.path),
-            "erased_edits": _erased_edits(count("SELECT DISTINCT target FROM registers"), trust.erased_tags()),
-            "erase_requests": [told_request(trust, request) for request in requests(store, home.node)],
+            "erased_edits": _erased_edits(
+                count("SELECT DISTINCT target FROM registers"), store.statements.erased_tags()
+            ),
+            "erase_requests": erase_requests(home, store),
             "db_bytes": _size(home.file("mesh.db")),
             "sidecar": running(home),
         }
@@ -118,13 +121,27 @@ def _private_clock(home: Home) -> dict[str, Any] | None:
         private.close()
 
 
+def erase_requests(home: Home, store: Store, tag: bytes | None = None) -> list[dict[str, Any]]:
+    """What members asked to erase, as far as it can be granted here: of what this node wrote, or of everything."""
+    trust = store.trust()
+    of_all = home.has_root_key or trust.may_erase(home.node, b"")
+    return [told_request(trust, request) for request in requests(store, home.node, of_all=of_all, tag=tag)]
+
+
 def told_request(trust: Trust, request: Request) -> dict[str, Any]:
-    """What another member asked to erase of what this node wrote."""
-    member = trust.members.get(request.node)
+    """What another member asked to erase."""
+
+    def name(node: bytes) -> str:
+        member = trust.members.get(node)
+        return display_name(member.name if member else "", node)
+
     return {
         "id": text_id(request.tag),
+        "request": text_id(request.asking),
         "by": text_id(request.node),
-        "name": display_name(member.name if member else "", request.node),
+        "name": name(request.node),
+        "author": name(request.author),
+        "is_live": request.is_live,
         "at": iso(request.at_ms),
         "reason": request.reason,
     }

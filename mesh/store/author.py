@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from mesh.core import clock
 from mesh.core.draft import Draft
-from mesh.core.errors import ClockInDoubt, UsageError
+from mesh.core.errors import ClockInDoubt, MayNotWrite, TooManyFeeds, UsageError
 from mesh.core.feed import Link, batches, sign_range
 from mesh.core.identity import Identity, new_epoch
 from mesh.core.ids import Feed, signed_prefix, tag_of
 from mesh.core.limits import HLC_MAX, TAGS_PER_BODY
 from mesh.core.operation import ADD, PAGE
 from mesh.core.request import Request
+from mesh.core.shares import feed_limit
 from mesh.core.statement import Erase, sign
 from mesh.core.trust import Trust
 from mesh.store.database import Run
@@ -24,7 +26,7 @@ from mesh.store.doorbell import ANYTHING, OWN_FEED
 from mesh.store.feeds import FeedRow
 from mesh.store.marker import Marker
 from mesh.store.outcome import Merged, Outcome
-from mesh.store.pen import Pen
+from mesh.store.pen import Allowance, Pen
 from mesh.store.receipts import Receipt, Receipts
 from mesh.store.republish import Losses, own_total
 from mesh.store.store import BEHIND, RIGHT, Store
@@ -57,26 +59,45 @@ class Author:
         """What a request has written already, if it has. An error if that was something else."""
         return self._receipts.find(request)
 
-    def append(self, drafts: Sequence[Draft], request: Request | None = None) -> Receipt:
-        """Write one batch: all of it or nothing, on disk when this returns. What the request has written before is not written again."""
-        (result,) = self.append_each([drafts], [request])
+    @property
+    def may_write(self) -> bool:
+        """Whether what we write may ever count: for who works in the background, and need not try."""
+        return self._refusal(self.store.trust()) is None
+
+    def require_may_write(self) -> None:
+        """Raises MayNotWrite if nothing of ours ever counts: for who has much to do before it writes."""
+        refusal = self._refusal(self.store.trust())
+        if refusal is not None:
+            raise refusal
+
+    def append(self, drafts: Sequence[Draft], request: Request | None = None, *, is_bulk: bool = False) -> Receipt:
+        """Write one batch: all of it or nothing, on disk when this returns. What the request has written before is not written again.
+
+        `is_bulk`: one of many that a machine writes, a harvest or an import. Those leave half the quota to what is written live.
+        """
+        (result,) = self.append_each([drafts], [request], is_bulk=is_bulk)
         if isinstance(result, UsageError):
             raise result
         return result
 
     def append_each(
-        self, batches: Sequence[Sequence[Draft]], requests: Sequence[Request | None] = ()
+        self,
+        batches: Sequence[Sequence[Draft]],
+        requests: Sequence[Request | None] = (),
+        *,
+        is_bulk: bool = False,
     ) -> list[Receipt | UsageError]:
         """Several writers' batches in one transaction with one sync and one signature.
 
-        One that cannot be written spoils no other. `requests`: one a batch, or none at all.
+        One that cannot be written spoils no other. `requests`: one a batch, or none at all. `is_bulk`: see `append`.
         """
+        write = partial(self._append_each, is_bulk=is_bulk)
         descriptor = self._marker.open()
         try:
             with self.store.database.locked():
                 with self.store.database.transaction(durable=True):
                     self._pay_republication()
-                    results = self._receipts.once(batches, requests or [None] * len(batches), self._append_each)
+                    results = self._receipts.once(batches, requests or [None] * len(batches), write)
                 self._mark(descriptor)
         except ClockInDoubt:
             self._tell(ANYTHING)  # a sidecar may know by now which is right, and put it in order
@@ -164,7 +185,7 @@ class Author:
         known, _ = self._known_feed(trust)
         stamp = self._last_stamp(known, clock_is_right=True)
         row = known or self._open_feed()
-        pen = Pen(self, row, stamp)
+        pen = Pen(self, row, stamp, None)  # what it replaces counts no more
         names, left = restamping.write_again(pen, lost, ended, horizon)
         for old, new in names.items():  # a file of a page stays the file of the same page
             self._run("UPDATE page_files SET page=? WHERE page=?", (new, old))
@@ -188,19 +209,31 @@ class Author:
             fact = Erase(node, store.clock(), tags, "it was written under another id too, which was erased")
             store.merge_statements([sign(store.mesh, self._identity, fact).encode()])
 
-    def _append_each(self, batches: Sequence[Sequence[Draft]]) -> list[Receipt | UsageError]:
-        if not batches:
-            return []
-        trust = self.store.trust()
-        if self._identity.public in trust.revoked:
-            raise UsageError(
+    def _refusal(self, trust: Trust) -> MayNotWrite | None:
+        """Why nothing that we write would ever count, if so. Of a node that is not admitted yet it may."""
+        node = self._identity.public
+        if node in trust.revoked:
+            return MayNotWrite(
                 "this node was revoked: what it writes counts nowhere",
                 "join anew with another home: mesh init --home DIR",
             )
+        if trust.certified(node) and not trust.may_write(node):
+            return MayNotWrite(
+                "this node was invited as a reader: what it writes counts nowhere",
+                "keep it here alone, with --private where the command has it; or join anew, with another home and a token that is"
+                " made on an admin's node: mesh invite --role writer",
+            )
+        return None
+
+    def _append_each(self, batches: Sequence[Sequence[Draft]], *, is_bulk: bool = False) -> list[Receipt | UsageError]:
+        if not batches:
+            return []
+        self.require_may_write()
+        trust = self.store.trust()
         known, why = self._known_feed(trust)
         stamp = self._last_stamp(known)  # may refuse, so before a feed is opened
         row = known or self._open_feed()
-        pen = Pen(self, row, stamp)
+        pen = Pen(self, row, stamp, self._allowance(trust, is_bulk=is_bulk))
         places: list[tuple[int, int] | UsageError] = []
         for drafts in batches:
             before = len(pen.links)
@@ -227,6 +260,7 @@ class Author:
             behind = row.accepted.seq == row.held.seq
             row, fresh = store.feeds.extend(row, signed, trust)
             row, _ = store.acceptance().settle(row, fresh if behind else None, unsaved=True)
+        store.weigh_erases()
         self._put("own_seq", row.held.seq)
         return row
 
@@ -241,7 +275,20 @@ class Author:
         why = self._doubt(row, trust)
         return (None if why else row), why
 
+    def _allowance(self, trust: Trust, *, is_bulk: bool) -> Allowance | None:
+        """How much more this node may write by now; None if nobody counts it."""
+        if not trust.is_limited:
+            return None
+        store, node = self.store, self._identity.public
+        now = store.clock()
+        quota, free = trust.quota(node), trust.allowance(node, now) - store.feeds.held_weight(node)
+        return Allowance(free, trust.next_allowance_ms(node, now), quota, quota // 2 if is_bulk else 0)
+
     def _open_feed(self) -> FeedRow:
+        trust, node = self.store.trust(), self._identity.public
+        opened = self.store.feeds.count_of(node)
+        if trust.is_limited and opened >= feed_limit(self.store.clock(), trust.certified_ms(node)):
+            raise TooManyFeeds(opened)
         upcoming, self._upcoming = self._upcoming, None
         feed = Feed(self._identity.public, new_epoch(os.urandom(32)) if upcoming is None else upcoming)
         self._put("epoch", feed.epoch.to_bytes(8, "big"))
@@ -267,7 +314,7 @@ class Author:
         now = self.store.clock()
         horizon = clock.horizon(now)
         held = 0 if row is None else row.held_hlc
-        last = max(held, self._greatest_stamp(HLC_MAX))
+        last = max(held, self.store.feeds.greatest_stamp(HLC_MAX))
         if last <= horizon:
             return last
         from mesh.store import restamping
@@ -278,10 +325,7 @@ class Author:
                 return last  # a peer's clock is where the stamps are: others let in what goes on from there
             if verdict != RIGHT or restamping.feeds_ahead(self.store, self._identity.public, horizon):
                 raise restamping.refusal(self.store, last)
-        return max(held, self._greatest_stamp(horizon))  # what is ahead is somebody else's, and wrong
-
-    def _greatest_stamp(self, most: int) -> int:
-        return int(self._run("SELECT coalesce(max(hlc), 0) FROM feeds WHERE hlc<=?", (most,)).get)
+        return max(held, self.store.feeds.greatest_stamp(horizon))  # what is ahead is somebody else's, and wrong
 
     def total(self, row: FeedRow, key: str) -> int:
         """Our feed's running total for a key."""
@@ -306,9 +350,9 @@ class Author:
         now = clock.horizon(self.store.clock())
         due = [draft for draft in lost if draft.at <= now]
         try:
-            if due:
-                self._append_each([due])
-        except ClockInDoubt:
+            if due and any(isinstance(result, UsageError) for result in self._append_each([due])):
+                return  # beyond the quota: still owed
+        except (ClockInDoubt, TooManyFeeds, MayNotWrite):
             return  # still owed; merging goes on meanwhile
         if len(due) == len(lost) and not self._losses.is_waiting:
             self._run("DELETE FROM meta WHERE key='republish'")

@@ -82,7 +82,7 @@ def export_bundle(store: Store, out: BinaryIO, since: Vector | None = None, *, p
     with store.database.savepoint():  # one snapshot for the whole bundle
         write(bundle.MAGIC)
         write(bundle.frame(bundle.HEADER, bundle.encode_header(bundle.Header(store.mesh, *founders, private))))
-        for statement in [*store.trust().statements(), *store.statements.held()]:
+        for statement in [*store.all_statements(), *store.statements.held()]:
             write(bundle.frame(bundle.STATEMENT, statement.encode()))
         for row in store.feeds.all():
             for item in store.feeds.ranges(row, _common(store, row, since)):

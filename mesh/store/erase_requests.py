@@ -1,53 +1,92 @@
 """Requests to erase: what `mesh erase` leaves of a member that may not erase a record. Writes nothing.
 
-A body goes only by an erase statement of its author, an admin or a root. Anyone else's command signs none: it writes a
-remove, which takes the record out of the views of every node, and whose reason says that more was meant. The text stays
-in every database until somebody with the right erases it, so its author has to be told.
+A body goes only by an erase statement of its author, an admin or a root. Anyone else's command signs none: it writes a record
+of a log of its own, which says what is to go and why. The record that is meant stays as it is until somebody with the right
+erases it, or says no. Until version 3 of the fold the request was a remove, whose reason began with `asked to erase: `.
 """
 
 from mesh.core.clock import milliseconds
-from mesh.core.ids import digest, signed_prefix, tag_of
+from mesh.core.errors import UsageError
+from mesh.core.ids import digest, parse_id, tag_of, text_id
 from mesh.core.limits import TEXT_CHARS
-from mesh.core.operation import ADD, REMOVE, Remove, parse
+from mesh.core.operation import REMOVE, Remove, parse
 from mesh.core.tuples import NamedTuple
+from mesh.store.moderation_judge import Judge
+from mesh.store.reading import Reader
 from mesh.store.store import Store
 
-_ASKED = "asked to erase: "  # before the reason of the remove: nothing else tells it from a retraction
+LOG = "erase-requests"
+_ASKED = "asked to erase: "  # before the reason of a remove: nothing else tells it from a retraction
 REASON_CHARS = TEXT_CHARS - len(_ASKED)
+_LOOK = 1000  # newest requests that are read: any member may write as many as it likes
+
+# Of a proposal, or of a request: the key of the register in which somebody says no to it, by its own tag as text.
+PROPOSAL, DISMISSED = "proposal:", "dismissed"
 
 
 class Request(NamedTuple):
-    """Another member wants a record to be erased."""
+    """Another member wants a record to be erased. `asking`: the tag of what says so."""
 
     tag: bytes
     node: bytes
     at_ms: int
     reason: str
+    asking: bytes
+    author: bytes
+    is_live: bool
 
 
-def as_request(reason: str) -> str:
-    """The reason of a remove that stands for an erase."""
-    return _ASKED + reason
+def request_record(tag: bytes, reason: str) -> dict[str, str]:
+    """A record of the log that asks for one to be erased."""
+    return {"record": text_id(tag), "reason": reason}
 
 
-def requests(store: Store, author: bytes, tag: bytes | None = None) -> list[Request]:
-    """What others asked to erase of the records of an author that are still held, oldest first; of one record, if it is named.
+def requests(store: Store, own: bytes, *, of_all: bool, tag: bytes | None = None) -> list[Request]:
+    """What others asked to erase of what is still held, oldest first, as far as `own` can grant it; of one record, if it is named.
 
-    Of several requests of one member for one record the last one stands.
+    `of_all`: whoever wrote it, else only of its own. Of several requests of one member for one record the last one stands.
     """
-    which = "" if tag is None else " AND removals.key=?4"
-    rows = store.database.run(
-        "SELECT removals.tag, asking.node, removal.hlc, removal.body, ops.body FROM removals"
-        " JOIN ops AS removal ON removal.op=removals.op JOIN feeds AS asking ON asking.feed=removal.feed"
-        " JOIN ops ON ops.key=removals.key AND ops.kind=?2 AND ops.body IS NOT NULL JOIN feeds ON feeds.feed=ops.feed"
-        f" WHERE feeds.node=?1 AND asking.node!=?1 AND instr(removal.body, ?3){which}"
-        " ORDER BY removal.hlc, removals.tag",
-        (author, ADD, _ASKED.encode(), *(() if tag is None else (signed_prefix(tag),))),
-    )
-    found = {}
-    for asked, node, hlc, removal, body in rows:
-        if asked == tag_of(author, digest(body)) and asked == (tag or asked):
-            parsed = parse(REMOVE, hlc, removal)
-            if isinstance(parsed, Remove) and parsed.reason.startswith(_ASKED):
-                found[asked, node] = Request(asked, node, milliseconds(hlc), parsed.reason.removeprefix(_ASKED))
+    connection = store.database.connection
+    reader, judge = Reader(connection), Judge(connection, "main")
+    judge.begin()
+    said_no = {key: {one.node for one in said if one.value is True} for key, said in reader.said(DISMISSED).items()}
+    found: dict[tuple[bytes, bytes], Request] = {}
+    for asked in sorted([*_removes(store), *_records(reader)], key=lambda asked: asked.at_ms):
+        if asked.tag != (tag or asked.tag) or asked.node == own:
+            continue
+        author = judge.author(asked.tag, held=True)
+        if author is None or author == asked.node or not (of_all or author == own):
+            continue
+        if said_no.get(PROPOSAL + text_id(asked.asking), set()).isdisjoint({own, author, *judge.admins()}):
+            found[asked.tag, asked.node] = asked._replace(author=author, is_live=reader.entry(asked.tag) is not None)
+        else:
+            found.pop((asked.tag, asked.node), None)
     return list(found.values())
+
+
+def _records(reader: Reader) -> list[Request]:
+    found = []
+    for entry in reader.newest(LOG, _LOOK):
+        target, reason = entry.record.get("record"), entry.record.get("reason")
+        if type(target) is str and type(reason) is str:
+            try:
+                tag = parse_id(target)
+            except UsageError:
+                continue
+            found.append(Request(tag, entry.node, milliseconds(entry.at), reason, entry.tag, b"", is_live=True))
+    return found
+
+
+def _removes(store: Store) -> list[Request]:
+    rows = store.database.run(
+        "SELECT removals.tag, node, ops.hlc, body FROM removals JOIN ops USING(op) JOIN feeds USING(feed)"
+        " WHERE instr(body, ?)",
+        (_ASKED.encode(),),
+    )
+    found = []
+    for tag, node, hlc, body in rows.fetchall():
+        parsed = parse(REMOVE, hlc, body)
+        if isinstance(parsed, Remove) and parsed.reason.startswith(_ASKED):
+            reason = parsed.reason.removeprefix(_ASKED)
+            found.append(Request(tag, node, milliseconds(hlc), reason, tag_of(node, digest(body)), b"", is_live=False))
+    return found

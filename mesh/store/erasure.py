@@ -14,6 +14,7 @@ from mesh.core.errors import DiskFull
 from mesh.core.feed import Range, decode_range, encode_range, weight
 from mesh.core.ids import digest, tag_of
 from mesh.core.operation import Add, Page, Parsed, Set, parse
+from mesh.core.shares import share_weight
 from mesh.core.trust import Trust
 from mesh.store.database import Database, Run
 from mesh.store.feeds import FeedRow, Feeds, OpRow
@@ -60,10 +61,14 @@ class Erasure:
         self._run("INSERT INTO erased_bodies VALUES(?,?)", (row.op, digest(body)))
         self._run("UPDATE ops SET body=NULL WHERE op=?", (row.op,))
         self._run("INSERT OR IGNORE INTO page_wiped SELECT ?1 WHERE ?1 IS NOT NULL", (_page_of(parsed, tag),))
+        lighter = share_weight(body) - share_weight(None)
+        feed = self._feeds.numbered(feed.number)  # as it is now: it may hold the same tag twice
+        feed = feed._replace(held_weight=feed.held_weight - lighter)
         if row.seq > feed.accepted.seq:
             saved = max(0, feed.waiting_bytes - weight(body) + weight(None))
             self._feeds.save(feed._replace(waiting_bytes=saved))
         else:
+            self._feeds.save(feed._replace(weight=feed.weight - lighter))
             self._fold.withdraw([FoldRow(row.op, row.seq, tag, parsed)])
 
     def _erase_in_stray(self, trust: Trust, stray: Stray) -> int:

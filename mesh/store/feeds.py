@@ -13,7 +13,7 @@ import apsw
 from mesh.core.errors import HomeDamaged
 from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, chain, link_hash, pack_range, weight
 from mesh.core.ids import Feed, digest, first_prev, signed_prefix, tag_of
-from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
+from mesh.core.limits import ERASED_WEIGHT, HLC_MAX, RANGE_BYTES, RANGE_OPERATIONS
 from mesh.core.operation import ADD, Add, fold_key, parse
 from mesh.core.trust import Trust
 from mesh.core.tuples import NamedTuple
@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 POINT_SPACING = 64  # operations between kept points: 2 bytes of signature an operation, little to re-hash
 
-_COLUMNS = "feed, node, epoch, held_seq, held_hash, held_hlc, seq, hash, hlc, waiting_bytes"
+# What an operation counts towards its author's quota: `mesh.core.shares.share_weight`, as SQL.
+SHARE_WEIGHT = f"iif(body IS NULL, {ERASED_WEIGHT}, 20 + max(length(body), 32))"
+
+_COLUMNS = (
+    "feed, node, epoch, held_seq, held_hash, held_hlc, seq, hash, hlc, waiting_bytes, first_hlc, weight, held_weight"
+)
 
 
 class FeedRow(NamedTuple):
@@ -40,6 +45,9 @@ class FeedRow(NamedTuple):
     accepted: Head
     accepted_hlc: int
     waiting_bytes: int
+    first_hlc: int  # 0 while nothing is held
+    weight: int  # of what is accepted, towards the author's quota
+    held_weight: int
 
 
 class OpRow(NamedTuple):
@@ -100,8 +108,9 @@ class Feeds:
     def save(self, row: FeedRow) -> None:
         """Write a changed row back."""
         self._run(
-            "UPDATE feeds SET held_seq=?, held_hash=?, held_hlc=?, seq=?, hash=?, hlc=?, waiting_bytes=? WHERE feed=?",
-            (*row.held, row.held_hlc, *row.accepted, row.accepted_hlc, row.waiting_bytes, row.number),
+            "UPDATE feeds SET held_seq=?, held_hash=?, held_hlc=?, seq=?, hash=?, hlc=?, waiting_bytes=?,"
+            " first_hlc=?, weight=?, held_weight=? WHERE feed=?",
+            (*row.held, row.held_hlc, *row.accepted, row.accepted_hlc, *row[-4:], row.number),
         )
 
     def extend(self, row: FeedRow, item: Range, trust: Trust) -> tuple[FeedRow, list[FoldRow]]:
@@ -112,14 +121,16 @@ class Feeds:
         number, node, seq = row.number, row.feed.node, row.held.seq
         op = self._run("SELECT coalesce(max(op), 0) FROM ops").get
         ops: list[tuple[object, ...]] = []
-        gone, fresh, size = [], [], 0
+        gone, fresh, size, share = [], [], 0, 0
+        is_erasing = self._run("SELECT 1 FROM erase_tags LIMIT 1").get is not None
         for hlc, kind, body, body_hash in item.links[seq + 1 - item.first :]:
             op += 1
             seq += 1
             tag = tag_of(node, body_hash)
             prefix = signed_prefix(tag)
-            if body is None or trust.is_erased(tag, node, kind):
+            if body is None or (is_erasing and trust.is_erased(tag, node, kind)):
                 size += weight(None)
+                share += ERASED_WEIGHT - weight(None)
                 gone.append((op, body_hash))
                 is_add = kind == ADD
                 ops.append((op, number, seq, hlc, kind, prefix if is_add else None, None if is_add else prefix, None))
@@ -137,9 +148,49 @@ class Feeds:
         self._many("INSERT INTO erased_bodies VALUES(?,?)", gone)
         self.add_point(number, seq, item.head, item.signature)
         row = row._replace(
-            held=Head(seq, item.head), held_hlc=item.links[-1].hlc, waiting_bytes=row.waiting_bytes + size
+            held=Head(seq, item.head),
+            held_hlc=item.links[-1].hlc,
+            waiting_bytes=row.waiting_bytes + size,
+            first_hlc=row.first_hlc or item.links[0].hlc,  # only a range that begins the feed comes first
+            held_weight=row.held_weight + size + share,
         )
         return row, fresh
+
+    def drop(self, row: FeedRow) -> None:
+        """Forget a feed of which nothing counts: it is one too many of its author's."""
+        self._run("DELETE FROM erased_bodies WHERE op IN (SELECT op FROM ops WHERE feed=?)", (row.number,))
+        for table in ("ops", "points", "strays", "feeds"):
+            self._run(f"DELETE FROM {table} WHERE feed=?", (row.number,))
+
+    def accepted_operations(self) -> int:
+        """How many operations count."""
+        return int(self._run("SELECT coalesce(sum(seq), 0) FROM feeds").get)
+
+    def held_weight(self, node: bytes) -> int:
+        """What all feeds of a node weigh, as far as they are held."""
+        return int(self._run("SELECT coalesce(sum(held_weight), 0) FROM feeds WHERE node=?", (node,)).get)
+
+    def count_of(self, node: bytes) -> int:
+        """How many feeds of a node are held."""
+        return int(self._run("SELECT count(*) FROM feeds WHERE node=? AND held_seq>0", (node,)).get)
+
+    def unbegun_of(self, node: bytes) -> int:
+        """Of how many feeds of a node nothing is held but ranges that begin too late."""
+        return int(self._run("SELECT count(*) FROM feeds WHERE node=? AND held_seq=0", (node,)).get)
+
+    def share_of(self, number: int, first: int, last: int) -> int:
+        """What some held operations of a feed count towards their author's quota."""
+        total = f"SELECT coalesce(sum({SHARE_WEIGHT}), 0) FROM ops WHERE feed=? AND seq BETWEEN ? AND ?"
+        return int(self._run(total, (number, first, last)).get)
+
+    def step(self, number: int, seq: int) -> tuple[int, int]:
+        """Stamp of a held operation, and what it counts towards the quota."""
+        hlc, share = self._run(f"SELECT hlc, {SHARE_WEIGHT} FROM ops WHERE feed=? AND seq=?", (number, seq)).get
+        return hlc, share
+
+    def greatest_stamp(self, most: int = HLC_MAX) -> int:
+        """The greatest stamp that counts, of those up to `most`."""
+        return int(self._run("SELECT coalesce(max(hlc), 0) FROM feeds WHERE hlc<=?", (most,)).get)
 
     def by_tag(self, tag: bytes) -> list[tuple[FeedRow, OpRow]]:
         """Every held operation with this tag, accepted or not. Erased ones are found too."""
@@ -304,7 +355,7 @@ def _no_point(row: FeedRow, after: int) -> HomeDamaged:
 
 
 def _feed_row(row: tuple[Any, ...]) -> FeedRow:
-    number, node, epoch, held_seq, held_hash, held_hlc, seq, head, hlc, waiting = row
+    number, node, epoch, held_seq, held_hash, held_hlc, seq, head, hlc, *rest = row
     return FeedRow(
         number,
         Feed(node, int.from_bytes(epoch, "big")),
@@ -312,5 +363,5 @@ def _feed_row(row: tuple[Any, ...]) -> FeedRow:
         held_hlc,
         Head(seq, head),
         hlc,
-        waiting,
+        *rest,
     )

@@ -2,7 +2,8 @@
 
 `apply` adds newly accepted operations. Whatever takes something away (a remove, a clip, an erase) or makes
 it doubtful (the same tag twice) goes through a recomputation that looks only at operations held now, never
-at what the fold said before: so the result cannot depend on the order of events.
+at what the fold said before: so the result cannot depend on the order of events. The same holds where it matters who has
+said something (`moderation`): whatever the answer may depend on is judged again when that changes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import apsw
 
 from mesh.core.ids import Feed, digest, signed_prefix, tag_of
+from mesh.core.moderation import SETTINGS
 from mesh.core.operation import (
     ADD,
     COUNT,
@@ -30,10 +32,18 @@ from mesh.core.operation import (
 from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
 from mesh.store.facets import Facets
+from mesh.store.moderation_judge import Judge, Order, Place
 from mesh.store.page_news import LOG, PageNews
 from mesh.store.words import Words
 
-FOLD_VERSION = 2  # shown beside a root: equal roots mean equal views at equal fold version
+FOLD_VERSION = 3  # shown beside a root: equal roots mean equal views at equal fold version
+
+_LATER = (
+    "DO UPDATE SET at=excluded.at, tag=excluded.tag, op=excluded.op WHERE (excluded.at, excluded.tag) > (at, tag)"
+    # The same write again, re-published: the copy that came first stands, whichever is folded first.
+    " OR ((excluded.at, excluded.tag) = (at, tag) AND excluded.op < op)"
+)
+_CHUNK = 4096  # operations looked at together
 
 
 class FoldRow(NamedTuple):
@@ -62,7 +72,10 @@ class Fold:
         self._run: Run = connection.execute
         self._many: Run = connection.executemany
         self._schema = schema
+        self._assign = f"INSERT INTO {schema}.registers VALUES(?,?,?,?,?) ON CONFLICT(target, field) {_LATER}"
+        self._say = f"INSERT INTO {schema}.said VALUES(?,?,?,?,?,?) ON CONFLICT(field, target, node) {_LATER}"
         self._facets = Facets(connection, schema)
+        self._judge = Judge(connection, schema)
         self._touched: set[tuple[int, int]] = set()  # patterns, a log each, whose sessions are to be counted again
         self._words = Words(connection) if schema == "main" else None
         self._pages = PageNews(connection) if schema == "main" else None
@@ -71,9 +84,11 @@ class Fold:
         """Take in consecutive operations of one feed, which the feeds table already counts as accepted."""
         if not rows:
             return
+        was_guarded = self._judge.begin()
         doubtful = self._doubtful(number, rows[0].seq, rows[-1].seq)
         elements, words = [], []
         edited: set[bytes] = set()
+        judged: set[Place] = set()
         again: set[int] = set()
         logs: dict[str, int] = {}
         facets = self._facets.batch()
@@ -89,9 +104,14 @@ class Fold:
                 elements.append((op, log, at, *facets(record, tag)))
                 words.append((op, tag, record))
             elif isinstance(parsed, Set):
-                self._set(op, tag, parsed)
-                if isinstance(parsed.target, bytes):
-                    edited.add(parsed.target)
+                at, target, field, _ = parsed
+                self._run(self._say, (field, target, feed.node, at, tag, op))
+                if self._judge.is_judged(target):
+                    judged.add((target, field))
+                else:
+                    self._run(self._assign, (target, field, at, tag, op))
+                if isinstance(target, bytes):
+                    edited.add(target)
             elif isinstance(parsed, Count):
                 self._count(feed, parsed)
             elif isinstance(parsed, Remove):
@@ -103,18 +123,25 @@ class Fold:
                 self._run(f"INSERT INTO {self._schema}.ignored VALUES(?,?)", (op, parsed.reason))
         self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?)", elements)
         self._facets.count(number, elements)
+        if was_guarded:  # whose they are is known from now on
+            judged |= set(self._judge.said_of(row.tag for row in rows if isinstance(row.parsed, Add)))
+        for target, field in judged:
+            self._assign_word(target, field)
         if self._words is not None:
             if words:
                 self._words.add(words)
             self._words.change(edited)
         for doubted in again:
             self._recompute_elements(doubted)
+        self._follow(was_guarded=was_guarded, settings=judged)
         self._recount()
 
     def withdraw(self, rows: Iterable[FoldRow]) -> None:
         """Take out operations that no longer count; the feeds table already says so."""
+        was_guarded = self._judge.begin()
         elements: set[int] = set()
-        registers: set[tuple[bytes | str, str]] = set()
+        registers: set[Place] = set()
+        unowned: set[bytes] = set()
         counters: set[str] = set()
         pages: set[bytes] = set()
         is_linked = False  # by what a page was made with
@@ -122,6 +149,7 @@ class Fold:
             match row.parsed:
                 case Add(log=log):
                     elements.add(signed_prefix(row.tag))
+                    unowned.add(row.tag)
                     is_linked = is_linked or log == LOG
                 case Set(target=target, field=field):
                     registers.add((target, field))
@@ -137,8 +165,11 @@ class Fold:
             self._recompute_elements(prefix)
         for target, field in registers:
             self._recompute_register(target, field)
+        judged = set(self._judge.said_of(unowned)) - registers if was_guarded else set()
+        for target, field in judged:
+            self._assign_word(target, field)
         if self._words is not None:
-            self._words.change({target for target, _ in registers if isinstance(target, bytes)})
+            self._words.change({target for target, _ in registers | judged if isinstance(target, bytes)})
         for key in counters:
             self._recompute_counter(key)
         if self._pages is not None:
@@ -146,7 +177,27 @@ class Fold:
                 self._pages.reset(page)
             if registers or is_linked:  # one may have held a link
                 self._pages.unlink()
+        self._follow(was_guarded=was_guarded, settings=registers)
         self._recount()
+
+    def order(self) -> Order:
+        """By what rule it is judged who may change what: to be asked for before the statements change, for `judge_again`."""
+        return self._judge.order()
+
+    def judge_again(self, before: Order) -> None:
+        """Statements have joined: whatever was said by somebody who is an admin now, or is none any more, may count otherwise."""
+        if not before.is_other(self._judge.order()):
+            return
+        self.judge_settings()
+        if before.is_guarded or self._judge.is_guarded:
+            self._judge_records()
+            self._recount()
+
+    def judge_settings(self) -> None:
+        """What the mesh has agreed on, by all that was said about it and who may."""
+        self._judge.begin()
+        for target, field in self._judge.settings():
+            self._assign_word(target, field)
 
     def forget_element(self, op: int) -> None:
         """Drop an element of which no copy is looked for: its body goes. To be followed by `withdraw`."""
@@ -182,15 +233,28 @@ class Fold:
             found = self._run(f"INSERT INTO {self._schema}.logs(name) VALUES(?) RETURNING log", (name,)).get
         return int(found)
 
-    def _set(self, op: int, tag: bytes, body: Set) -> None:
-        self._run(
-            f"INSERT INTO {self._schema}.registers VALUES(?,?,?,?,?) ON CONFLICT(target, field) DO UPDATE"
-            " SET at=excluded.at, tag=excluded.tag, op=excluded.op"
-            " WHERE (excluded.at, excluded.tag) > (at, tag)"
-            # The same write again, re-published: the copy that came first stands, whichever is folded first.
-            " OR ((excluded.at, excluded.tag) = (at, tag) AND excluded.op < op)",
-            (body.target, body.field, body.at, tag, op),
-        )
+    def _assign_word(self, target: bytes | str, field: str) -> None:
+        """What a register shows, by all that was said in it and who may say it."""
+        found = self._judge.word(target, field)
+        self._run(f"DELETE FROM {self._schema}.registers WHERE target=? AND field=?", (target, field))
+        if found is not None:
+            self._run(self._assign, (target, field, *found))
+
+    def _follow(self, *, was_guarded: bool, settings: Iterable[Place]) -> None:
+        """Once the mesh is guarded, or is so no more, what others have said of a record is looked at again."""
+        if any(target == SETTINGS for target, _ in settings) and self._judge.begin() != was_guarded:
+            self._judge_records()
+
+    def _judge_records(self) -> None:
+        edited: set[bytes] = set()
+        for target, field in self._judge.foreign_words():
+            self._assign_word(target, field)
+            if isinstance(target, bytes):
+                edited.add(target)
+        for tag in self._judge.foreign_removals():
+            self._recompute_elements(signed_prefix(tag))
+        if self._words is not None:
+            self._words.change(edited)
 
     def _count(self, feed: Feed, body: Count) -> None:
         slot = feed.encode() if body.origin is None else feed.node + body.origin
@@ -222,7 +286,7 @@ class Fold:
             if not isinstance(copy.body, Add):
                 continue
             copies[copy.op] = copy.body
-            if copy.accepted and copy.tag not in wanted and not self._is_removed(copy.tag):
+            if copy.accepted and copy.tag not in wanted and not self._judge.is_removed(copy.tag):
                 wanted[copy.tag] = copy.op
         standing = {op: tag for tag, op in wanted.items()}
         for op, body in copies.items():
@@ -239,11 +303,12 @@ class Fold:
                     self._words.add([(op, standing[op], body.record)])
 
     def _recompute_register(self, target: bytes | str, field: str) -> None:
-        self._run(f"DELETE FROM {self._schema}.registers WHERE target=? AND field=?", (target, field))
+        self._run(f"DELETE FROM {self._schema}.said WHERE field=? AND target=?", (field, target))
         for copy in self._copies(SET, register_key(target, field)):
             body = copy.body
             if copy.accepted and isinstance(body, Set) and (body.target, body.field) == (target, field):
-                self._set(copy.op, copy.tag, body)
+                self._run(self._say, (field, target, copy.feed.node, body.at, copy.tag, copy.op))
+        self._assign_word(target, field)
 
     def _recompute_counter(self, key: str) -> None:
         self._run(f"DELETE FROM {self._schema}.counters WHERE key=?", (key,))
@@ -263,5 +328,23 @@ class Fold:
             feed = Feed(node, int.from_bytes(epoch, "big"))
             yield Copy(op, feed, bool(accepted), tag_of(node, digest(body)), parse(kind, hlc, body))
 
-    def _is_removed(self, tag: bytes) -> bool:
-        return self._run(f"SELECT 1 FROM {self._schema}.removals WHERE tag=? LIMIT 1", (tag,)).get is not None
+
+def fill_said(connection: apsw.Connection) -> None:
+    """Each node's word on each register, from the operations that count: for the migration that brought them."""
+    run: Run = connection.execute
+    say = f"INSERT INTO said VALUES(?,?,?,?,?,?) ON CONFLICT(field, target, node) {_LATER}"
+    after = -1
+    while True:
+        rows = run(
+            "SELECT op, node, ops.hlc, body, ops.seq<=feeds.seq FROM ops JOIN feeds USING(feed)"
+            " WHERE op>? AND kind=? AND body IS NOT NULL ORDER BY op LIMIT ?",
+            (after, SET, _CHUNK),
+        ).fetchall()
+        if not rows:
+            break
+        after = rows[-1][0]
+        for op, node, hlc, body, accepted in rows:
+            parsed = parse(SET, hlc, body)
+            if accepted and isinstance(parsed, Set):
+                run(say, (parsed.field, parsed.target, node, parsed.at, tag_of(node, digest(body)), op))
+    Fold(connection).judge_settings()

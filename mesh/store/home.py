@@ -57,7 +57,7 @@ class Home(NamedTuple):
     mesh: bytes
     node: bytes
     name: str
-    ephemeral: bool = False  # leaves the mesh when its sidecar stops
+    ephemeral: bool = False  # was asked to leave the mesh when its sidecar stops; its role may want that too
 
     def file(self, name: str) -> str:
         """The path of one of the home's files."""
@@ -120,6 +120,7 @@ class Home(NamedTuple):
         tell = _nobody if private or is_sidecar else partial(ring, self.path)
         author = Author(self.store(private=private, clock=clock), self.identity(), marker, tell)
         try:
+            author.store.upgrade()  # what a migration has left to do, if any
             author.store.scrub()  # an erase that was cut short, if any
             author.store.settle()  # what has waited for the clock, with no sidecar to let it in
         except HomePermissions:

@@ -5,19 +5,22 @@ A use is on disk before it is answered, so that no crash gives an invitation mor
 
 from typing import NamedTuple
 
+from mesh.core.statement import MEMBER
 from mesh.store.database import Database
 
 FORGET_MS = 30 * 86_400_000  # after its end an invitation still answers those who used it, for so long
+_COLUMNS = "id, secret, made_ms, expires_ms, uses, role"
 
 
 class Invite(NamedTuple):
-    """The right to join, for so many nodes and so long."""
+    """The right to join, for so many nodes and so long, in a role that the member statement will say."""
 
     id: bytes
     secret: bytes
     made_ms: int
     expires_ms: int
     uses: int
+    role: str = MEMBER
 
 
 class Used(NamedTuple):
@@ -50,17 +53,17 @@ class InviteBook:
             old = invite.made_ms - FORGET_MS
             self._run("DELETE FROM invite_uses WHERE invite IN (SELECT id FROM invites WHERE expires_ms<?)", (old,))
             self._run("DELETE FROM invites WHERE expires_ms<?", (old,))
-            self._run("INSERT INTO invites VALUES(?,?,?,?,?)", tuple(invite))
+            self._run("INSERT INTO invites VALUES(?,?,?,?,?,?)", tuple(invite))
 
     def find(self, invite_id: bytes) -> Invite | None:
         """One invitation, also one that has expired."""
-        row = self._run("SELECT id, secret, made_ms, expires_ms, uses FROM invites WHERE id=?", (invite_id,)).fetchone()
+        row = self._run(f"SELECT {_COLUMNS} FROM invites WHERE id=?", (invite_id,)).fetchone()
         return None if row is None else Invite._make(row)
 
     def outstanding(self, now_ms: int) -> list[Invite]:
         """Those that a node which has not asked yet could still use."""
         rows = self._run(
-            "SELECT id, secret, made_ms, expires_ms, uses FROM invites WHERE expires_ms>?"
+            f"SELECT {_COLUMNS} FROM invites WHERE expires_ms>?"
             " AND uses>(SELECT count(*) FROM invite_uses WHERE invite=id) ORDER BY made_ms, id",
             (now_ms,),
         )

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from mesh.core import clock, operation
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord, PageEdit, Removal, Republished
-from mesh.core.errors import PageMoved, UsageError
+from mesh.core.errors import PageMoved, QuotaReached, UsageError
 from mesh.core.feed import Link
 from mesh.core.ids import digest
 from mesh.core.limits import OPERATION_BYTES, SALT_BYTES, TAGS_PER_BODY, TEXT_CHARS, TOTAL_MAX
 from mesh.core.operation import Add, Body, Count, Ignored, Page, Remove, Set, encode, kind_of, parse
+from mesh.core.shares import share_weight
+from mesh.core.tuples import NamedTuple
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -19,15 +21,26 @@ if TYPE_CHECKING:
     from mesh.store.feeds import FeedRow
 
 
+class Allowance(NamedTuple):
+    """How many bytes a node may still write, when it may write more, and how many more."""
+
+    free: int
+    grows_ms: int
+    quota: int
+    spared: int = 0  # of what is free: left to others of this node
+
+
 class Pen:
     """Turns drafts into links of one feed, one after the other: stamps and totals go on from draft to draft."""
 
-    def __init__(self, author: Author, row: FeedRow, stamp: int) -> None:
-        """`stamp`: by which those given here are greater."""
+    def __init__(self, author: Author, row: FeedRow, stamp: int, allowance: Allowance | None) -> None:
+        """`stamp`: by which those given here are greater. `allowance`: None if nobody counts what is written."""
         self._author = author
         self._row = row
         self._now = author.store.clock()
         self._stamp = stamp
+        self._allowance = allowance
+        self._written = 0
         self._totals: dict[str, int] = {}
         self._pages: set[bytes] = set()  # written to by earlier batches of this transaction
         self.links: list[Link] = []
@@ -42,6 +55,10 @@ class Pen:
             stamp = clock.tick(max(stamp, written - 1), self._now)
             kind, body = self._body(draft, stamp, totals)
             links.append(Link(stamp, kind, body, digest(body)))
+        heavy = sum(share_weight(link.body) for link in links)
+        if self._allowance is not None and self._written + heavy > self._allowance.free - self._allowance.spared:
+            raise _quota_reached(self._allowance)
+        self._written += heavy
         self._totals, self._stamp = totals, stamp
         self._pages |= {draft.page for draft in drafts if isinstance(draft, PageEdit)}
         self.links += links
@@ -73,6 +90,24 @@ class Pen:
         since = self._author.has_written(self._row, edit.page, edit.after)
         if edit.epoch != self._row.feed.epoch or since or edit.page in self._pages:
             raise PageMoved("the page was written to in between", "repeat the command")
+
+
+def _quota_reached(allowance: Allowance) -> QuotaReached:
+    from mesh.store.restamping import shown
+
+    size, again = f"{allowance.quota / 2**20:g} MB", shown(allowance.grows_ms)
+    if allowance.spared:
+        return QuotaReached(
+            f"this node has half of its quota of {size} left, which harvests and imports leave to what is written live;"
+            f" they may go on from {again} on",
+            "nothing is lost: what is left is written then; or have the quota raised on an admin's node: mesh quota NODE SIZE",
+            again_ms=allowance.grows_ms,
+        )
+    return QuotaReached(
+        f"this node has written as much as it may by now: its quota is {size}, and as much again from {again} on",
+        "wait until then, or have it raised on an admin's node: mesh quota NODE SIZE",
+        again_ms=allowance.grows_ms,
+    )
 
 
 def _require_increment(key: str, amount: int) -> None:

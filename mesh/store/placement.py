@@ -6,11 +6,11 @@ from mesh.core.feed import Range, decode_range, link_hash, range_weight, require
 from mesh.core.ids import Feed, tag_of
 from mesh.core.statement import fork_between
 from mesh.core.trust import Trust
-from mesh.store.acceptance import CLIPPING
+from mesh.store.acceptance import CLIPPING, Acceptance
 from mesh.store.erasure import without_erased
 from mesh.store.feeds import FeedRow
 from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
-from mesh.store.quarantine import Room
+from mesh.store.quarantine import UNBEGUN, Room
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -77,13 +77,31 @@ class Placement:
             full = self._full(trust, item, range_weight(new))
             if full is not None:
                 return Refused(full)
+        acceptance = self._store.acceptance()
+        if not held and item.feed.node != self._store.own:
+            full = self._begun_full(acceptance, item)
+            if full:
+                return Refused(full)
         row = row or self._feeds.open(item.feed)
         before = row.accepted.seq
         row, fresh = self._feeds.extend(row, item, trust)
-        row, why = self._store.acceptance().settle(row, fresh if before == held else None, unsaved=True)
+        if not held:  # it may have come before others of its author
+            self._feeds.save(row)
+            acceptance.drop_excess(item.feed.node)
+        row, why = acceptance.settle(row, fresh if before == held else None, unsaved=True)
         if row.feed.node == self._store.own and row.feed in trust.forks:
             self._store.owe_republication()
         return _extended(row, why, row.accepted.seq - before)
+
+    def _begun_full(self, acceptance: Acceptance, item: Range) -> str:
+        """Why a feed may not begin here, if so: it is one too many, or pushes out another after many did."""
+        may_begin, pushes_out = acceptance.may_begin(item.feed, item.links[0].hlc)
+        if not may_begin:
+            return "quarantine is full: this node has opened as many feeds as it may"
+        pace = self._store.pace
+        if pushes_out and pace is not None and pace.is_too_fast(item.feed.node, self._store.clock()):
+            return "quarantine is full: feeds of this node push each other out too fast"
+        return ""
 
     def _fork(self, trust: Trust, row: FeedRow, item: Range) -> Outcome:
         """The author signed two histories. Prove it, end the feed there, and keep the other side too."""
@@ -123,7 +141,9 @@ class Placement:
         if row is not None and self._quarantine.covers(row, item, lacks):
             return outcome
         full = self._full(trust, item, range_weight(item.links))
-        if full is not None:
+        if full is None and row is None and self._feeds.unbegun_of(item.feed.node) >= UNBEGUN:
+            full = "quarantine is full of feeds of this node that were not begun"
+        if full is not None and item.feed.node != self._store.own:
             return Refused(full)
         self._quarantine.keep(row or self._feeds.open(item.feed), item, lacks)
         if item.feed.node == self._store.own:
@@ -153,9 +173,10 @@ class Placement:
         """Whether new operations need no room to wait in. Those that reach over a decreed end are let through once."""
         cut = trust.cut(item.feed)
         return (
-            trust.certified(item.feed.node)
+            trust.may_write(item.feed.node)
             and item.links[-1].hlc <= horizon(self._store.clock())
             and (cut is None or held < cut.seq)
+            and self._store.acceptance().fits_quota(item.feed.node, range_weight(item.links))
         )
 
     def _full(self, trust: Trust, item: Range, size: int) -> str | None:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from mesh.core.clock import milliseconds
 from mesh.core.errors import UnknownId
 from mesh.core.identity import point_message, verify
-from mesh.core.ids import digest, short, signed_prefix, tag_of, text_id
-from mesh.core.operation import ADD, KIND_NAMES, REMOVE, SET, Add, Remove, Set, parse
+from mesh.core.ids import digest, short, tag_of, text_id
+from mesh.core.operation import ADD, KIND_NAMES, SET, Add, Set, parse
 from mesh.core.statement import Erase
 from mesh.store.acceptance import CLIPPING
 from mesh.store.feeds import FeedRow, OpRow
+from mesh.store.moderation_judge import Judge
 from mesh.store.restamping import replacements
 from mesh.store.store import Store
 
@@ -87,9 +88,15 @@ def _state(store: Store, feed: FeedRow, row: OpRow, tag: bytes) -> str:
     ignored = run("SELECT reason FROM ignored WHERE op=?", (row.op,)).get
     if ignored is not None:
         return f"ignored: {ignored}"
-    if row.kind == ADD and run("SELECT 1 FROM removals WHERE tag=? LIMIT 1", (tag,)).get is not None:
+    if row.kind == ADD and _is_removed(store, tag):
         return "removed"
     return _standing(store, row) if row.kind == SET else "live"
+
+
+def _is_removed(store: Store, tag: bytes) -> bool:
+    judge = Judge(store.database.connection, "main")
+    judge.begin()
+    return judge.is_removed(tag)
 
 
 def _standing(store: Store, row: OpRow) -> str:
@@ -120,24 +127,20 @@ def _edits(store: Store, tag: bytes) -> list[Event]:
 
 
 def _removals(store: Store, tag: bytes) -> list[Event]:
-    rows = store.database.run(
-        "SELECT feeds.node, ops.hlc, ops.body FROM removals JOIN ops USING(op) JOIN feeds USING(feed)"
-        " WHERE removals.key=? AND removals.tag=?",
-        (signed_prefix(tag), tag),
-    ).fetchall()
-    events = []
-    for node, hlc, body in rows:
-        parsed = parse(REMOVE, hlc, body)
-        assert isinstance(parsed, Remove)
-        events.append(Event("removed", node, milliseconds(hlc), parsed.reason))
-    return events
+    judge = Judge(store.database.connection, "main")
+    judge.begin()
+    what = "removed" if judge.is_removed(tag) else "proposed"  # by somebody whose word is not enough
+    return [
+        Event(what, item.node, item.at_ms, item.reason if what == "removed" else f"to take it back: {item.reason}")
+        for item in judge.removals_of(tag)
+    ]
 
 
 def _erasures(store: Store, tag: bytes) -> list[Event]:
     return [
         Event("erased", fact.signer, fact.at, fact.reason)
-        for fact in (statement.fact for statement in store.trust().statements())
-        if isinstance(fact, Erase) and tag in fact.tags
+        for fact in (statement.fact for statement in store.statements.naming(tag))
+        if isinstance(fact, Erase)
     ]
 
 

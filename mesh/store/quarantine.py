@@ -17,6 +17,13 @@ from mesh.store.feeds import FeedRow
 
 TOTAL_BYTES = 64 * 1024 * 1024
 STRANGER_BYTES = 4 * 1024 * 1024  # of one key without a certificate
+AUTHOR_BYTES = 8 * 1024 * 1024  # of one member: nobody fills the room alone
+ASIDE_BYTES = 256 * 1024  # of one signer's erases that name nothing
+UNBEGUN = 16  # feeds of one node of which only ranges came that begin too late
+PUSHED_OUT_A_MINUTE = (
+    64  # feeds of one node by earlier ones: as many as count at first, so that all agree within minutes
+)
+_MINUTE_MS = 60_000
 KEEPING_BYTES = 400  # about what a range or statement costs beside its bytes: rows, indexes, a feed of its own
 Lacks = Callable[[Range], bool]  # whether a range comes without a body that no erase explains
 
@@ -82,6 +89,15 @@ class Quarantine:
         )
         return [Stray._make(row) for row in rows]
 
+    def of_node(self, node: bytes) -> list[Stray]:
+        """The strays of all feeds of a node."""
+        rows = self._run(
+            "SELECT stray, feed, first, last, prev, head, data FROM strays WHERE feed IN"
+            " (SELECT feed FROM feeds WHERE node=?)",
+            (node,),
+        )
+        return [Stray._make(row) for row in rows]
+
     def everything(self) -> Iterator[Stray]:
         """All strays of all feeds."""
         rows = self._run("SELECT stray, feed, first, last, prev, head, data FROM strays ORDER BY feed, first")
@@ -107,6 +123,24 @@ class Quarantine:
         )
 
 
+class Pace:
+    """How fast feeds of one author may push out others: so many a minute. The rest has to come again; it only waits."""
+
+    def __init__(self) -> None:
+        self._minute = 0
+        self._seen: dict[bytes, int] = {}  # in this minute, by node
+
+    def is_too_fast(self, node: bytes, now_ms: int) -> bool:
+        """Count one more, unless there were enough."""
+        minute = now_ms // _MINUTE_MS
+        if minute != self._minute:
+            self._minute, self._seen = minute, {}
+        if self._seen.get(node, 0) >= PUSHED_OUT_A_MINUTE:
+            return True
+        self._seen[node] = self._seen.get(node, 0) + 1
+        return False
+
+
 class Room:
     """How much more may be kept waiting, within one transaction: counted once, then kept up to date."""
 
@@ -122,11 +156,10 @@ class Room:
             self._total = self._quarantine.total_bytes()
         if self._total + size > TOTAL_BYTES:
             return "quarantine is full"
-        if not certified:
-            if node not in self._nodes:
-                self._nodes[node] = self._quarantine.bytes_of(node)
-            if self._nodes[node] + size > STRANGER_BYTES:
-                return "quarantine is full for a node without a certificate"
-            self._nodes[node] += size
+        if node not in self._nodes:
+            self._nodes[node] = self._quarantine.bytes_of(node)
+        if self._nodes[node] + size > (AUTHOR_BYTES if certified else STRANGER_BYTES):
+            return f"quarantine is full for {'this node' if certified else 'a node without a certificate'}"
+        self._nodes[node] += size
         self._total += size
         return None

@@ -12,17 +12,17 @@ import apsw
 
 from mesh.core import clock
 from mesh.core.errors import AmbiguousId, HomeDamaged, NewerHome, NoHome, UnknownId, UsageError
-from mesh.core.ids import ID_CHARS, digest, prefix_bounds, short, signed_prefix, tag_of, text_id
+from mesh.core.ids import ID_CHARS, digest, parse_id, prefix_bounds, short, signed_prefix, tag_of, text_id
 from mesh.core.limits import SALT_BYTES
 from mesh.core.wire import unpack
 from mesh.store.database import FORMAT, Run, open_reader, translated
-from mesh.store.entries import Assigned, Entry, Tally
+from mesh.store.entries import Assigned, Entry, MemberRow, Tally
 from mesh.store.newest import AMONG, keys_of, newest
 from mesh.store.searching import Searching
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from mesh.store.newest import Place, Slice
@@ -31,6 +31,7 @@ __all__ = [
     "SHORT_CHARS",
     "Assigned",
     "Entry",
+    "MemberRow",
     "Reader",
     "Tally",
     "open_reading",
@@ -45,16 +46,23 @@ _SINCE = 1000
 
 
 _REGISTERS = "SELECT target, at, node, body FROM registers JOIN ops USING(op) JOIN feeds USING(feed) WHERE "
+_SAID = "SELECT target, at, node, body, said.tag FROM said JOIN ops USING(op) WHERE "
 
 
 class Reader(Searching):
     """Reads one database as it is now. Several questions about one state are asked within one transaction."""
 
-    def __init__(self, connection: apsw.Connection, names: dict[bytes, str] | None = None) -> None:
-        """`names`: of the members, for private records, which are kept apart from the statements that name nodes."""
+    def __init__(
+        self, connection: apsw.Connection, names: dict[bytes, str] | None = None, own: bytes | None = None
+    ) -> None:
+        """`names`: of the members, for private records, which are kept apart from the statements that name nodes.
+
+        `own`: the node whose home this is, if that is known.
+        """
         super().__init__(connection)
         self._run: Run = connection.execute
         self._names = names
+        self.own = own
 
     def tail(self, count: int, log: str | None = None) -> list[Entry]:
         """The newest live records, oldest of them first."""
@@ -71,13 +79,17 @@ class Reader(Searching):
         *,
         least: int = 0,
         also: Iterable[bytes] = (),
+        without: Iterable[bytes] = (),
     ) -> list[Entry]:
         """The newest live records of a log, or of several, newest first: those written for one of these repos, from `before` backwards.
 
-        `least`: none with an earlier stamp. `also`: and these, whatever repo they were written for.
+        `least`: none with an earlier stamp. `also`: and these, whatever repo they were written for. `without`: none of these nodes.
         """
         logs = [log] if isinstance(log, str) else log
         slices = [part for one in logs for part in self._slices(one, repos, also)]
+        if nodes := [*without]:
+            others = f"(SELECT feed FROM ops WHERE ops.op=elements.op) NOT IN ({self._feeds_of(nodes)})"
+            slices = [(f"{where} AND {others}", args) for where, args in slices]
         return self._newest(slices, count, before, least)
 
     def stamps(self, log: str, count: int, repos: Iterable[str] | None = None, also: Iterable[bytes] = ()) -> list[int]:
@@ -87,6 +99,21 @@ class Reader(Searching):
             rows = self._run(f"SELECT at FROM elements WHERE {where} ORDER BY at DESC LIMIT ?", (*args, count))
             found += [at for (at,) in rows]
         return sorted(found, reverse=True)[:count]
+
+    def authors(
+        self, log: str, count: int, repos: Iterable[str] | None = None, also: Iterable[bytes] = ()
+    ) -> list[tuple[int, bytes]]:
+        """The same, each with the node that wrote it."""
+        found: list[tuple[int, bytes]] = []
+        for where, args in self._slices(log, repos, also):
+            stamped = f"SELECT op, at FROM elements WHERE {where} ORDER BY at DESC LIMIT ?"
+            rows = f"SELECT at, node FROM ({stamped}) CROSS JOIN ops USING(op) CROSS JOIN feeds USING(feed)"
+            found += self._run(rows, (*args, count)).fetchall()
+        return sorted(found, reverse=True)[:count]
+
+    def has_several_authors(self) -> bool:
+        """Whether more than one node has ever written here."""
+        return bool(self._run("SELECT count(*)>1 FROM (SELECT DISTINCT node FROM feeds LIMIT 2)").get)
 
     def since(self, log: str, at: int, repos: Iterable[str] | None = None, limit: int = _SINCE) -> list[Entry]:
         """The live records of a log with this stamp or a later one, newest first."""
@@ -98,6 +125,25 @@ class Reader(Searching):
         entries = self._entries([op for (op,) in rows])
         entries.sort(key=lambda entry: (entry.at, entry.tag))
         return entries
+
+    def words_of_pattern(self, slug: str, each: int) -> list[Entry]:
+        """Of what was written under a pattern, by each node in each log the oldest so many; more, where stamps are equal."""
+        ranked = (
+            "SELECT op, rank() OVER (PARTITION BY node, log ORDER BY at) AS place"
+            " FROM elements JOIN ops USING(op) JOIN feeds USING(feed)"
+            " WHERE pattern=(SELECT pattern FROM patterns WHERE name=?)"
+        )
+        return self._entries([op for (op,) in self._run(f"SELECT op FROM ({ranked}) WHERE place<=?", (slug, each))])
+
+    def eldest(self, slug: str, log: str) -> Entry | None:
+        """The oldest live record of a log that was written under a pattern; of equal stamps the tag decides."""
+        numbers = self._number("pattern", slug), self._number("log", log)
+        rows = self._run(
+            "SELECT op FROM elements WHERE pattern=?1 AND log=?2"
+            " AND at=(SELECT min(at) FROM elements WHERE pattern=?1 AND log=?2)",
+            numbers,
+        )
+        return min(self._entries([op for (op,) in rows]), key=lambda entry: entry.tag, default=None)
 
     def count_under(self, slug: str, repos: Iterable[str] | None = None) -> int:
         """How many live records were written under a pattern, for one of these repos."""
@@ -173,6 +219,48 @@ class Reader(Searching):
         rows = self._run(_REGISTERS + "field=? ORDER BY target", (field,))
         return {target: Assigned(unpack(body[SALT_BYTES:])[3], at, node) for target, at, node, body in rows}
 
+    def said(self, field: str) -> dict[bytes | str, list[Assigned]]:
+        """What every node said last in each register of a field, by the record or key; in the order of the nodes."""
+        found: dict[bytes | str, list[Assigned]] = {}
+        for target, at, node, body, tag in self._run(_SAID + "field=? ORDER BY target, node", (field,)):
+            found.setdefault(target, []).append(Assigned(unpack(body[SALT_BYTES:])[3], at, node, tag))
+        return found
+
+    def said_of(self, target: bytes | str, field: str) -> list[Assigned]:
+        """What every node said last in one register, in the order of the nodes."""
+        rows = self._run(_SAID + "field=? AND target=? ORDER BY node", (field, target))
+        return [Assigned(unpack(body[SALT_BYTES:])[3], at, node, tag) for _, at, node, body, tag in rows]
+
+    def said_about(self, target: bytes | str) -> dict[str, list[Assigned]]:
+        """What every node said last in each register of a record or key, by field."""
+        rows = self._run("SELECT DISTINCT field FROM said WHERE target=? ORDER BY field", (target,)).fetchall()
+        return {field: self.said_of(target, field) for (field,) in rows}
+
+    def writers(self, slug: str, logs: Sequence[str]) -> set[bytes]:
+        """The nodes of the live records of some logs that were written under a pattern."""
+        numbers = [self._number("log", log) for log in logs]
+        rows = self._run(
+            "SELECT DISTINCT node FROM spread JOIN feeds USING(feed)"
+            f" WHERE pattern=? AND spread.log IN ({','.join('?' * len(numbers))})",
+            (self._number("pattern", slug), *numbers),
+        )
+        return {node for (node,) in rows}
+
+    def said_in(self, tags: Iterable[bytes], fields: Sequence[str]) -> dict[tuple[bytes, str], list[Assigned]]:
+        """What every node said last in these fields of some records, in one look."""
+        if self._run("SELECT 1 FROM said WHERE target>=x'' LIMIT 1").get is None:
+            return {}  # nothing was ever edited
+        found: dict[tuple[bytes, str], list[Assigned]] = {}
+        wanted = '["' + '","'.join([tag.hex() for tag in tags]) + '"]'
+        rows = self._run(
+            "SELECT target, field, at, node, body FROM json_each(?) CROSS JOIN said ON target=unhex(value) AND target>=x''"
+            f" CROSS JOIN ops USING(op) WHERE field IN ({','.join('?' * len(fields))}) ORDER BY target, field, node",
+            (wanted, *fields),
+        )
+        for target, field, at, node, body in rows:
+            found.setdefault((target, field), []).append(Assigned(unpack(body[SALT_BYTES:])[3], at, node))
+        return found
+
     def total(self, key: str) -> int:
         """The value of a counter."""
         return sum(total for (total,) in self._run("SELECT total FROM counters WHERE key=?", (key,)))
@@ -187,6 +275,13 @@ class Reader(Searching):
         if self._names is not None:
             return self._names
         return dict(self._run("SELECT node, name FROM members").fetchall())
+
+    def members(self) -> list[MemberRow]:
+        """Every member, also those that were revoked. None are known of among private records."""
+        if self._names is not None:
+            return []
+        rows = self._run("SELECT node, name, role, revoked FROM members ORDER BY node")
+        return [MemberRow(node, name, role, is_revoked=bool(revoked)) for node, name, role, revoked in rows]
 
     def mesh_ms(self) -> int:
         """Mesh time: the greatest stamp that counts, rounded down to the hour, in milliseconds."""
@@ -231,10 +326,13 @@ class Reader(Searching):
         ops = [op for (op,) in rows]
         return list(zip(ops, self._entries(ops), strict=True))
 
-    def resolve(self, text: str) -> bytes:
-        """The tag that an id, or the beginning of one, stands for. Erased and removed records are found too."""
+    def resolve(self, text: str, may_tell: Callable[[bytes], bool] | None = None) -> bytes:
+        """The tag that an id, or the beginning of one, stands for. Erased and removed records are found too.
+
+        `may_tell`: those that are to be found at all; of the others nothing is said.
+        """
         text = text.lower()
-        tags = self._beginning(text)
+        tags = [tag for tag in self._beginning(text) if may_tell is None or may_tell(tag)]
         if not tags:
             raise UnknownId(f"no record has the id {text}", "list some: mesh tail")
         if len(tags) > 1:
@@ -295,16 +393,30 @@ class Reader(Searching):
         mine = "WHERE spread.pattern=tallies.pattern AND spread.log=tallies.log"
         rows = self._run(
             "SELECT name, sessions, at,"
-            f" (SELECT count(DISTINCT node) FROM spread JOIN feeds USING(feed) {mine}),"
+            f" (SELECT group_concat(DISTINCT feed) FROM spread {mine}),"
             f" (SELECT group_concat(DISTINCT scope) FROM spread {mine})"
             f" FROM tallies JOIN patterns USING(pattern) WHERE tallies.log=?1 AND {which}",
             (self._number("log", log), value),
         ).fetchall()
-        names = {str(number): name for number, name in self._run("SELECT scope, name FROM scopes")} if rows else {}
+        if not rows:
+            return []
+        names = {str(number): name for number, name in self._run("SELECT scope, name FROM scopes")}
+        nodes = {str(number): node for number, node in self._run("SELECT feed, node FROM feeds")}
         return [
-            Tally(slug, sessions, at, nodes, sorted({names.get(number, "") for number in scopes.split(",")}))
-            for slug, sessions, at, nodes, scopes in rows
+            Tally(
+                slug,
+                sessions,
+                at,
+                frozenset([nodes[number] for number in feeds.split(",")]),
+                sorted({names.get(number, "") for number in scopes.split(",")}),
+            )
+            for slug, sessions, at, feeds, scopes in rows
         ]
+
+    def _feeds_of(self, nodes: Iterable[bytes]) -> str:
+        """The numbers of some nodes' feeds, as SQL has a list."""
+        wanted = {*nodes}
+        return ",".join(str(feed) for feed, node in self._run("SELECT feed, node FROM feeds") if node in wanted)
 
     def _ops(self, tag: bytes) -> list[tuple[int, bytes]]:
         rows = self._run(
@@ -332,7 +444,7 @@ class Reader(Searching):
 def open_reading(home: str, *, private: bool = False) -> Reader:
     """The read side of a home, with nothing else of it opened."""
     path = os.path.join(home, "private.db" if private else "mesh.db")
-    refuse_newer_format(home)
+    head = refuse_newer_format(home)
     if not os.path.exists(path):
         if private and os.path.exists(os.path.join(home, "home.json")):
             raise UsageError("there are no private records in this home", "write one: mesh discover TEXT --private")
@@ -340,27 +452,37 @@ def open_reading(home: str, *, private: bool = False) -> Reader:
             raise NoHome(f"there is no clan-mesh node in {home}", "make one: mesh init")
         raise HomeDamaged(f"{path} is missing", "put it back from a backup, or run: mesh repair")
     if not private:
-        return Reader(open_reader(path))
+        return Reader(open_reader(path), own=_own_node(head))
     shared = open_reading(home)
     try:
-        return Reader(open_reader(path), shared.names())
+        return Reader(open_reader(path), shared.names(), shared.own)
     finally:
         shared.connection.close()
 
 
-def refuse_newer_format(home: str) -> None:
-    """The same check as opening a home makes, without reading JSON for it."""
+def refuse_newer_format(home: str) -> bytes:
+    """The same check as opening a home makes, without reading JSON for it. Returns the text that has the home's settings."""
     try:
         with open(os.path.join(home, "home.json"), "rb") as file:
-            found = file.read(4096).partition(b'"format":')[2].lstrip()
+            head = file.read(4096)
     except OSError:
-        return  # what is missing is said by who opens it
+        return b""  # what is missing is said by who opens it
+    found = head.partition(b'"format":')[2].lstrip()
     digits = found[: len(found) - len(found.lstrip(b"0123456789"))]
     if digits and int(digits[:9]) > FORMAT:
         raise NewerHome(
             f"the home {home} was made by a newer clan-mesh (format {int(digits[:9])}, this one knows {FORMAT})",
             "upgrade clan-mesh on this machine; nothing was touched",
         )
+    return head
+
+
+def _own_node(head: bytes) -> bytes | None:
+    """Whose home it is; None if that cannot be read, and a command that needs it says so."""
+    try:
+        return parse_id(head.partition(b'"node":')[2].split(b'"')[1].decode(), "node id")
+    except (IndexError, UnicodeDecodeError, UsageError):
+        return None
 
 
 def read_errors(home: str, *, private: bool = False) -> Any:

@@ -15,8 +15,9 @@ import apsw
 
 from mesh.core.errors import Forged, RemoteError
 from mesh.core.feed import Range, chain, encode_range
-from mesh.core.ids import first_prev, private_mesh_id
-from mesh.core.statement import ADMIN, Member, sign
+from mesh.core.ids import Feed, first_prev, private_mesh_id
+from mesh.core.statement import ADMIN, INVITED, MEMBER, Member, sign
+from mesh.core.vector import Head
 from mesh.store.database import BUSY_SECONDS, Database, Run, refuse_newer
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.home import Home
@@ -27,6 +28,14 @@ from mesh.store.quarantine import Quarantine
 from mesh.store.store import Store
 
 _Progress = Callable[[int], None]
+# A role that cannot be read lets nobody in; of a version that knew none, all were for writers.
+_INVITES = "SELECT id, secret, made_ms, expires_ms, uses, role FROM invites WHERE role IN ({})".format(
+    ",".join(f"'{role}'" for role in INVITED.values())
+)
+_EARLIER_INVITES = (
+    f"SELECT id, secret, made_ms, expires_ms, uses, '{MEMBER}' FROM invites"
+    " WHERE NOT EXISTS(SELECT 1 FROM pragma_table_info('invites') WHERE name='role')"
+)
 _ENDS = ("", "-wal", "-shm", ".lock")
 
 
@@ -105,7 +114,7 @@ def _copy(old: str, store: Store, progress: _Progress) -> tuple[int, int, int]:
             statements += _kept(store.merge_statements([data]))
     rows: list[FeedRow] = []
     with _reading():
-        rows = Feeds(connection, store.mesh).all()
+        rows += _feeds(run)  # as far as it goes
     for row in rows:
         for item in _ranges(connection, store.mesh, row):
             saved = item is not None and _kept([store.merge(encode_range(item))])
@@ -120,6 +129,14 @@ def _copy(old: str, store: Store, progress: _Progress) -> tuple[int, int, int]:
     return statements, operations, lost
 
 
+def _feeds(run: Run) -> Iterator[FeedRow]:
+    """What every version knows of a feed: the old file may never have been brought up to date. What else there is, merging finds out."""
+    found = run("SELECT feed, node, epoch, held_seq, held_hash, held_hlc FROM feeds ORDER BY node, epoch")
+    for number, node, epoch, seq, head, hlc in found:
+        feed = Feed(node, int.from_bytes(epoch, "big"))
+        yield FeedRow(number, feed, Head(seq, head), hlc, Head(0, b""), 0, 0, 0, 0, 0)
+
+
 def _copy_local(run: Run, store: Store) -> None:
     """What is only known here: contacts and certificates, which the sidecar reads with care, invitations, the files of pages
 
@@ -127,7 +144,8 @@ def _copy_local(run: Run, store: Store) -> None:
     """
     for table, query in (
         ("cards", "SELECT kind, subject, at, data FROM cards"),
-        ("invites", "SELECT id, secret, made_ms, expires_ms, uses FROM invites"),
+        ("invites", _INVITES),
+        ("invites", _EARLIER_INVITES),
         ("invite_uses", "SELECT invite, node, at_ms FROM invite_uses"),
         ("page_folders", "SELECT folder, prefix FROM page_folders"),
         ("page_files", "SELECT folder, path, page, page_text, file_hash, style FROM page_files"),

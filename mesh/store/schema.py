@@ -81,9 +81,20 @@ CREATE INDEX {schema}.registers_by_field ON registers(field, target);
 """
 
 
+# What each node said last in each register, whoever said something later. By field first, as it is asked for; the index serves
+# whoever asks for all that was said of one record or key.
+def _views_3(schema: str) -> str:
+    return f"""
+CREATE TABLE {schema}.said(
+    field TEXT NOT NULL, target NOT NULL, node BLOB NOT NULL, at INTEGER NOT NULL, tag BLOB NOT NULL, op INTEGER NOT NULL,
+    PRIMARY KEY(field, target, node)) WITHOUT ROWID;
+CREATE INDEX {schema}.said_by_target ON said(target);
+"""
+
+
 def view_tables(schema: str) -> str:
     """The folded tables as they are today, for the scratch database that `verify` folds into."""
-    return _views_1(schema) + _views_2(schema)
+    return _views_1(schema) + _views_2(schema) + _views_3(schema)
 
 
 # The text of live records, for keyword search. Contentless: the bodies are the only copy of a text. As it was until version 5.
@@ -205,6 +216,50 @@ CREATE INDEX requests_by_end ON requests(until_ms);
 """
 
 
+# What a member may cost others: see `mesh.core.shares`. `weight` and `held_weight` are what the accepted and the held
+# operations of a feed count towards its author's quota. `erase_tags` has every tag of every erase known here, counting or aside.
+_SHARES = """
+ALTER TABLE members ADD COLUMN revoked INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE feeds ADD COLUMN first_hlc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE feeds ADD COLUMN weight INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE feeds ADD COLUMN held_weight INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE statements ADD COLUMN is_erase INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE held_statements ADD COLUMN is_aside INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE erase_tags(
+    prefix INTEGER NOT NULL, tag BLOB NOT NULL, signer BLOB NOT NULL, at INTEGER NOT NULL, id BLOB NOT NULL,
+    PRIMARY KEY(prefix, tag, signer, at, id)) WITHOUT ROWID;
+CREATE INDEX held_by_signer ON held_statements(signer);
+"""
+_WEIGHTS = """
+UPDATE feeds SET first_hlc=coalesce((SELECT hlc FROM ops WHERE ops.feed=feeds.feed AND ops.seq=1), 0);
+UPDATE feeds SET (weight, held_weight)=(
+    SELECT coalesce(sum(iif(ops.seq<=feeds.seq, {0}, 0)), 0), coalesce(sum({0}), 0) FROM ops WHERE ops.feed=feeds.feed);
+"""
+
+
+def _count_shares(connection: apsw.Connection) -> None:
+    """What is there is weighed. What follows from that is done by the next who opens the store to write: see `Store.upgrade`."""
+    connection.execute(_SHARES)
+    from mesh.store.feeds import SHARE_WEIGHT  # only here: readers load this module
+
+    connection.execute(_WEIGHTS.format(SHARE_WEIGHT))
+    connection.execute("INSERT OR REPLACE INTO meta VALUES('upgrade', 1)")
+
+
+def _take_down_words(connection: apsw.Connection) -> None:
+    """What each node had said in registers before it was kept."""
+    connection.execute(_views_3("main"))
+    from mesh.store.fold import fill_said
+    from mesh.store.statements import note_members_again
+
+    note_members_again(connection)  # whose word counts: who was revoked is new in that list
+    fill_said(connection)
+
+
+# In which role an invitation lets a node join: as the member statement says it.
+_INVITED_ROLES = "ALTER TABLE invites ADD COLUMN role TEXT NOT NULL DEFAULT 'member';"
+
+
 # SQL, or what SQL cannot do. All that are due run in one transaction.
 MIGRATIONS: list[str | Callable[[apsw.Connection], None]] = [
     _TRUTH + _views_1("main") + _WORDS,
@@ -213,6 +268,9 @@ MIGRATIONS: list[str | Callable[[apsw.Connection], None]] = [
     _take_pages,
     _index_anew,
     _REQUESTS,
+    _count_shares,
+    _take_down_words,
+    _INVITED_ROLES,
 ]
 VERSION = len(MIGRATIONS)
 PAGE_BYTES = 8192

@@ -9,17 +9,19 @@ from collections.abc import Callable, Sequence
 
 from mesh.core.clock import HOUR_MS
 from mesh.core.errors import Forged, RemoteError
-from mesh.core.ids import mesh_id
+from mesh.core.feed import decode_range
+from mesh.core.ids import mesh_id, tag_of
+from mesh.core.operation import LASTING
 from mesh.core.statement import ADMIN, Erase, Fact, Fork, Member, Recover, Statement, decode_statement
 from mesh.core.trust import Founders, Trust
 from mesh.store.acceptance import Acceptance
 from mesh.store.database import Database, Run
 from mesh.store.erasure import Erasure, drop_word_index, is_owed, scrub
-from mesh.store.feeds import Feeds
+from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.fold import Fold
 from mesh.store.outcome import AlreadyKnown, Forked, Merged, Outcome, Refused, Waiting
 from mesh.store.placement import Placement
-from mesh.store.quarantine import Quarantine, Room
+from mesh.store.quarantine import ASIDE_BYTES, KEEPING_BYTES, Pace, Quarantine, Room
 from mesh.store.statements import Statements, speaker
 
 RIGHT, BEHIND = "right", "behind"  # what peers' clocks say of ours
@@ -55,6 +57,7 @@ class Store:
         self.fold = Fold(connection)
         self.quarantine = Quarantine(connection, mesh)
         self.statements = Statements(connection, everyone=everyone)
+        self.pace: Pace | None = None  # of what peers bring; a bundle is taken in at once
         self.erasure = Erasure(connection, mesh, self.feeds, self.fold, self.quarantine)
 
     def close(self) -> None:
@@ -76,7 +79,24 @@ class Store:
 
     def root(self) -> bytes:
         """The name of the whole state."""
-        return self.feeds.vector().root(self.trust().ids())
+        return self.feeds.vector().root(self.statements.ids())
+
+    def all_statements(self) -> list[Statement]:
+        """Every statement of the set, those of the highest keys first: who reads them in this order need hold few back."""
+        return [*self.trust().statements(), *self.statements.erases()]
+
+    def aside_erases(self, row: FeedRow, first: int, last: int) -> list[bytes]:
+        """The erases outside the set that explain missing bodies of a feed: who is sent the feed must have them too."""
+        gone = self._run(
+            "SELECT body_hash FROM ops CROSS JOIN erased_bodies USING(op) WHERE feed=? AND seq BETWEEN ? AND ? AND body IS NULL",
+            (row.number, first, last),
+        ).fetchall()
+        found: dict[bytes, bytes] = {}
+        for (body_hash,) in gone:
+            for statement in self.statements.naming(tag_of(row.feed.node, body_hash)):
+                if not self.statements.is_known(statement):
+                    found[statement.id] = statement.encode()
+        return list(found.values())
 
     # Merging
 
@@ -98,8 +118,7 @@ class Store:
                 arrived[index] = decode_statement(self.mesh, data)
             except RemoteError as error:
                 outcomes[index] = Refused(str(error))
-        known = self.trust()
-        if not all(known.knows(item.id) for item in arrived.values()):
+        if not all(map(self.statements.is_known, arrived.values())):
             with self.database.writing(durable=True):
                 outcomes.update(self._merge_statements(arrived))
             if is_owed(self._run):
@@ -118,6 +137,7 @@ class Store:
         with self.database.writing(durable=False):
             placement = Placement(self)
             outcomes = [placement.place(data) for data in encoded]
+            self.weigh_erases()
         if any(isinstance(outcome, Forked) for outcome in outcomes):
             self.sync()
         return outcomes
@@ -128,7 +148,9 @@ class Store:
         if not ahead:
             return 0
         with self.database.writing(durable=False):
-            return self._settle_all()
+            came = self._settle_all()
+            self.weigh_erases()
+            return came
 
     def sync(self) -> None:
         """Make everything committed so far durable, also what was merged."""
@@ -157,7 +179,18 @@ class Store:
 
     def acceptance(self) -> Acceptance:
         """The rules as they stand now."""
-        return Acceptance(self.feeds, self.fold, self.trust(), self.clock(), self.own)
+        return Acceptance(self.feeds, self.fold, self.trust(), self.clock(), self.own, moved=self.statements.note_moved)
+
+    def weigh_erases(self) -> None:
+        """Decide which erases are in the set, now that it is settled which operations count."""
+        self.statements.weigh(self.trust(), self._counts)
+
+    def _counts(self, tag: bytes, node: bytes) -> bool:
+        """Whether an operation of a node that can be erased counts."""
+        return any(
+            feed.feed.node == node and row.seq <= feed.accepted.seq and row.kind not in LASTING
+            for feed, row in self.feeds.by_tag(tag)
+        )
 
     def _merge_statements(self, arrived: dict[int, Statement]) -> dict[int, Outcome]:
         outcomes: dict[int, Outcome] = {}
@@ -165,55 +198,120 @@ class Store:
         trust = self.trust()
         space = Room(self.quarantine)
         for index, statement in arrived.items():
-            # Judged alone: what only a statement beside it entitles is held for a moment, and counted so.
-            if not (trust.knows(statement.id) or trust.entitled(statement) or self.statements.is_held(statement)):
-                who = speaker(statement)
-                stranger = not trust.certified(who) or who in trust.revoked
-                full = space.refusal(who, len(statement.encode()), certified=not stranger)
-                if full is not None:
-                    outcomes[index] = Refused(full)
-                    continue
-            room[index] = statement
-        self.take(list(room.values()))
-        before, trust = trust, self.trust()
-        for index, statement in room.items():
-            if before.knows(statement.id):
+            if self.statements.is_known(statement) or self.statements.is_held(statement):
+                room[index] = statement
                 continue
-            if trust.knows(statement.id):
+            full = self._full(trust, statement, space)
+            if full:
+                outcomes[index] = Refused(full)
+            else:
+                room[index] = statement
+        before = {index for index, statement in room.items() if self.statements.is_known(statement)}
+        self.take(list(room.values()))
+        trust = self.trust()
+        for index, statement in room.items():
+            if index in before:
+                continue
+            if self.statements.is_known(statement):
                 outcomes[index] = Merged(1)
-            elif trust.superseded_by(statement) is None:
-                outcomes[index] = Waiting("its signer has no right to say this, as far as is known here")
+            elif self.statements.is_held(statement):
+                outcomes[index] = Waiting(_why_held(trust, statement))
         return outcomes
+
+    def _full(self, trust: Trust, statement: Statement, space: Room) -> str | None:
+        """Why there is no room for a statement, if it does not simply join the set.
+
+        Judged alone: what only a statement beside it entitles is held for a moment, and counted so.
+        """
+        who, fact = speaker(statement), statement.fact
+        size = len(statement.encode())
+        if not trust.entitled(statement):
+            stranger = not trust.certified(who) or who in trust.revoked
+            return space.refusal(who, size, certified=not stranger)
+        if not isinstance(fact, Erase) or trust.needs_no_operation(fact) or who == self.own:
+            return None
+        if self._names_something(fact):
+            return space.refusal(who, size, certified=True)
+        aside = self.statements.aside_bytes(who, KEEPING_BYTES)
+        if aside + size + KEEPING_BYTES > ASIDE_BYTES:
+            return "quarantine is full of erasures by this node that name nothing"
+        return None
+
+    def _names_something(self, fact: Erase) -> bool:
+        """Whether an erase names an operation of its signer that is here, if only in a range that lies aside."""
+        if any(feed.feed.node == fact.signer for tag in fact.tags for feed, _ in self.feeds.by_tag(tag)):
+            return True
+        named = set(fact.tags)
+        return any(
+            tag_of(fact.signer, link.body_hash) in named
+            for stray in self.quarantine.of_node(fact.signer)
+            for link in decode_range(self.mesh, stray.data).links
+        )
 
     def take(self, arrived: list[Statement]) -> None:
         """Let statements join the set, and do what follows from them."""
+        before = self.fold.order()
         joined = self.statements.take(self.founders(), arrived)
         if not joined:
             return
         facts = [statement.fact for statement in joined]
         trust = self.trust()
         if any(map(_gives_authority, facts)):
-            self.erasure.erase(trust, trust.erased_tags())  # an erase of theirs may have come before
+            self.erasure.erase(trust, self.statements.erased_tags())  # an erase of theirs may have come before
         else:
             self.erasure.erase(trust, [tag for fact in facts if isinstance(fact, Erase) for tag in fact.tags])
         if any(isinstance(fact, Fork) and fact.feed.node == self.own for fact in facts):
             self.owe_republication()
-        self._settle_all()
+        if not all(isinstance(fact, Erase) for fact in facts):
+            self._settle_all()
+        self.fold.judge_again(before)  # also after an erase: it may have been of the setting that guards
         if any(isinstance(fact, Erase) or _gives_authority(fact) for fact in facts):
             Placement(self).retry_strays()
+        self.weigh_erases()
 
     def _settle_all(self) -> int:
         acceptance = self.acceptance()
-        before = 0
-        after = 0
+        before = self.feeds.accepted_operations()
+        for node in {row.feed.node for row in self.feeds.all()}:
+            acceptance.drop_excess(node)
         for row in self.feeds.all():
-            before += row.accepted.seq
-            after += acceptance.settle(row)[0].accepted.seq
-        return after - before
+            if row.feed.node not in acceptance.shared:
+                acceptance.settle(row)
+        return self.feeds.accepted_operations() - before
+
+    def upgrade(self) -> None:
+        """Finish what a migration began, with the rules of today: once, by the first who opens the store to write."""
+        if self._run("SELECT 1 FROM meta WHERE key='upgrade'").get is None:
+            return
+        with self.database.writing(durable=True):
+            self.statements.index_erases()
+            self.statements.note_members(self.trust())
+            self._settle_all()
+            self.weigh_erases()
+            self._drop_idle_erases()
+            self._run("DELETE FROM meta WHERE key='upgrade'")
+
+    def _drop_idle_erases(self) -> None:
+        """Of erases that name nothing, no more than would be let in."""
+        room: dict[bytes, int] = {}
+        for statement in self.statements.aside():
+            fact = statement.fact
+            assert isinstance(fact, Erase)
+            if not self._names_something(fact):
+                left = room.setdefault(fact.signer, ASIDE_BYTES) - len(statement.encode()) - KEEPING_BYTES
+                room[fact.signer] = left
+                if left < 0:
+                    self.statements.drop(statement)
 
     def owe_republication(self) -> None:
         """Remember that a branch of our own feed may hold what counts nowhere; `author` pays it back."""
         self._run("INSERT OR REPLACE INTO meta VALUES('republish', 1)")
+
+
+def _why_held(trust: Trust, statement: Statement) -> str:
+    if trust.entitled(statement):
+        return "it names no operation of its signer that counts, as far as is known here"
+    return "its signer has no right to say this, as far as is known here"
 
 
 def _gives_authority(fact: Fact) -> bool:

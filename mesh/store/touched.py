@@ -60,6 +60,7 @@ class Touches:
 
     def __init__(self, connection: apsw.Connection, breathe: Callable[[], None] = lambda: None) -> None:
         """`breathe` is called again and again while operations are gone through."""
+        self._connection = connection
         self._run: Run = connection.execute
         self._breathe = breathe
 
@@ -69,16 +70,22 @@ class Touches:
         for number, node, epoch, seq in self._run("SELECT feed, node, epoch, seq FROM feeds WHERE seq>0"):
             feeds[(node + epoch).hex()] = [seq, self._witness(number, seq)]
         count = int(self._run("SELECT count(*) FROM erased_bodies").get)
-        return {"feeds": feeds, "erased": self._erased(), "erasures": count}
+        judged, members = self._judged(), self._members()
+        return {"feeds": feeds, "erased": self._erased(), "erasures": count, "judged": judged, "members": members}
 
     def since(self, before: dict[str, Any]) -> Touched | None:
         """What has changed since then; None if that cannot be said, or is too much."""
         try:
             feeds = {bytes.fromhex(name): (int(seq), str(witness)) for name, (seq, witness) in before["feeds"].items()}
             erased = {int(op) for op in before["erased"]}
+            judged = before.get("judged")  # of an earlier version, which knew no such thing: as it is now
         except (AttributeError, KeyError, TypeError, ValueError):
             return None
+        if judged is not None and judged != self._judged():
+            return None  # what counts depends on it, and no operation names which
         found = Touched()
+        if before.get("members") != self._members():
+            found.keys.append(("members", "", None))  # it decides what is HOT
         left = MOST
         for number, node, epoch, seq in self._run("SELECT feed, node, epoch, seq FROM feeds").fetchall():
             old, witness = feeds.pop(node + epoch, (0, ""))
@@ -169,6 +176,18 @@ class Touches:
     def _erased(self) -> list[int]:
         rows = self._run("SELECT op FROM erased_bodies ORDER BY op LIMIT ?", (_ERASED,))
         return [op for (op,) in rows]
+
+    def _members(self) -> str:
+        """Another text whenever somebody came, went or got another role."""
+        rows = self._run("SELECT node, role, revoked FROM members ORDER BY node").fetchall()
+        return digest(repr(rows).encode()).hex()[:_WITNESS_CHARS]
+
+    def _judged(self) -> str:
+        """Another text whenever records or settings may count otherwise though no operation about them has come or gone."""
+        from mesh.store.moderation_judge import Judge
+
+        ruling = Judge(self._connection, "main").ruling()
+        return digest(repr(ruling).encode()).hex()[:_WITNESS_CHARS] if ruling else ""
 
     def _witness(self, number: int, seq: int) -> str:
         row = self._run(

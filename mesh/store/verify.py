@@ -26,6 +26,7 @@ from mesh.store.database import SCRATCH
 from mesh.store.feeds import FeedRow
 from mesh.store.fold import Fold
 from mesh.store.index import Index
+from mesh.store.statements import member_rows
 from mesh.store.store import Store
 from mesh.store.words import texts
 
@@ -52,6 +53,7 @@ _COMPARED = {
     ),
     "removals": "tag, op, key FROM {s}.removals",
     "registers": "target, field, at, tag, op FROM {s}.registers",
+    "said": "field, target, node, at, tag, op FROM {s}.said",
     "counters": "key, slot, total FROM {s}.counters",
     "ignored": "op, reason FROM {s}.ignored",
 }
@@ -123,7 +125,7 @@ def _noted(verdict: Verdict, what: str) -> Iterator[None]:
 
 
 def views_digest(store: Store) -> str:
-    """A digest of elements, registers and counters that does not depend on the order of arrival.
+    """A digest of elements, registers (and each node's word in them) and counters that does not depend on the order of arrival.
 
     Rows are hashed one by one and the hashes added up, so nothing has to be sorted or held.
     """
@@ -138,6 +140,8 @@ def views_digest(store: Store) -> str:
         add("element", tag_of(node, digest(body)))
     for target, name, at, tag in run("SELECT target, field, at, tag FROM registers"):
         add("register", target, name, at, tag)
+    for target, name, node, at, tag in run("SELECT target, field, node, at, tag FROM said"):
+        add("said", target, name, node, at, tag)
     for key, slot, count in run("SELECT key, slot, total FROM counters"):
         add("counter", key, slot, count)
     return (total % 2**256).to_bytes(32, "big").hex()
@@ -219,13 +223,13 @@ def _columns(kind: int, hlc: int, body: bytes, tag: bytes) -> tuple[int | None, 
 
 
 def _check_accepted(store: Store, row: FeedRow) -> str:
-    allowed, _ = store.acceptance().allowed(row)
-    if row.accepted.seq > allowed:
-        return f"{row.accepted.seq} operations count, only {allowed} may"
-    if row.accepted.seq < allowed:
+    due, _ = store.acceptance().due(row)
+    if row.accepted.seq > due:
+        return f"{row.accepted.seq} operations count, only {due} may"
+    if row.accepted.seq < due:
         waiting = next(store.feeds.rows(row.number, row.accepted.seq + 1, row.accepted.seq + 1))
         if milliseconds(waiting.hlc) <= store.clock():  # not merely ripe since a moment ago
-            return f"{allowed} operations may count, only {row.accepted.seq} do"
+            return f"{due} operations may count, only {row.accepted.seq} do"
     return ""
 
 
@@ -241,10 +245,9 @@ def _compare(store: Store, verdict: Verdict) -> None:
 
 
 def _check_members(store: Store, verdict: Verdict) -> None:
-    noted = {node: (name, role) for node, name, role in store.database.run("SELECT node, name, role FROM members")}
-    meant = {node: (member.name, member.role) for node, member in store.trust().members.items()}
-    if noted != meant:
-        verdict.problems.append("the names of members are not those the statements give")
+    noted = store.database.run("SELECT node, name, role, revoked FROM members").fetchall()
+    if sorted(noted) != sorted(member_rows(store.trust())):
+        verdict.problems.append("the list of members is not the one the statements give")
 
 
 def _check_words(store: Store, verdict: Verdict) -> None:

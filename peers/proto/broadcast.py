@@ -67,7 +67,7 @@ class Broadcast:
             elif small and neighbour.busy_until <= station.now:
                 eager.append(neighbour)
                 for parcel in parcels:
-                    neighbour.learn_has(parcel.feed, parcel.last)
+                    neighbour.learn_has(parcel.feed, parcel.last, station.mirror.size(FEEDS))
             else:
                 patient.append(neighbour)
         if eager:
@@ -107,7 +107,7 @@ class Broadcast:
             if not station.mirror.roster.knows(parcel.feed.node):
                 station.observe("stranger", parcel.feed.node)  # its statement has to come first; then repair brings it
                 continue
-            neighbour.learn_has(parcel.feed, parcel.last)
+            neighbour.learn_has(parcel.feed, parcel.last, station.mirror.size(FEEDS))
             reach = max(station.mirror.held(parcel.feed).seq, self._coming.get(parcel.feed, 0))
             if parcel.last <= reach:
                 station.observe("redundant", neighbour.node, len(data))
@@ -162,6 +162,8 @@ class Broadcast:
                 neighbour.has.pop(parcel.feed, None)
                 self._fetching.want_from_others(parcel.feed, neighbour)
                 station.blame(neighbour, 1, f"a pushed range was refused: {' '.join(result.reasons[:1])}")
+            elif verdict is Verdict.FULL and not held.seq:
+                neighbour.has.pop(parcel.feed, None)  # no claim to remember: honest ones should have room
             elif verdict is Verdict.GAP:
                 self._fetching.want(parcel.feed, parcel.last, neighbour)
         self.spread(on, neighbour)

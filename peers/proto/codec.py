@@ -63,6 +63,11 @@ FRAME_KINDS = {bytes([code]): KIND_NAMES[type_] for type_, code in _CODES.items(
 class UnknownVersion(Malformed):
     """The other side speaks a protocol we do not know."""
 
+    def __init__(self, version: int) -> None:
+        side = "there" if version < PROTOCOL_VERSION else "here"
+        super().__init__(f"it speaks protocol {version}, this is {PROTOCOL_VERSION}: upgrade clan-mesh {side}")
+        self.version = version
+
 
 class UnknownKind(Malformed):
     """A message of a later minor version: it is counted and left alone."""
@@ -73,6 +78,11 @@ def encode(message: Message) -> bytes:
     return pack([PROTOCOL_VERSION, _CODES[type(message)], *_fields(message)])
 
 
+def encode_bye(version: int, reason: str) -> bytes:
+    """A goodbye for who speaks an older version, in that version: it has been the same in all."""
+    return pack([version, _CODES[Bye], reason])
+
+
 def decode(frame: bytes) -> Message:
     """The message in a frame, or Malformed."""
     if len(frame) > FRAME_BYTES:
@@ -81,7 +91,7 @@ def decode(frame: bytes) -> Message:
     if type(value) is not list or len(value) < 2 or type(value[0]) is not int or type(value[1]) is not int:
         raise Malformed("a message is an array of version, kind and fields")
     if value[0] != PROTOCOL_VERSION:
-        raise UnknownVersion(f"protocol version {value[0]} is not spoken here, only {PROTOCOL_VERSION}")
+        raise UnknownVersion(value[0])
     reader = _READERS.get(value[1])
     if reader is None:
         raise UnknownKind(f"messages of kind {value[1]} are unknown here")

@@ -9,7 +9,7 @@ from typing import assert_never
 from mesh.core.errors import Malformed, RemoteError
 from peers.proto.broadcast import Broadcast
 from peers.proto.cards import Card, Contact, ReadCertificate, Sign
-from peers.proto.codec import UnknownKind, decode
+from peers.proto.codec import UnknownKind, UnknownVersion, decode
 from peers.proto.config import Config
 from peers.proto.events import (
     AddressesChanged,
@@ -199,6 +199,10 @@ class Engine:
     def _learn(self, changes: Changes, source: Neighbour | None) -> None:
         """Our notebook changed: tell others, close links with who no longer belongs."""
         station = self._station
+        for state in changes.feeds:
+            if not state.held.seq:  # pushed out by another of its author's: who has it no longer matters
+                for neighbour in station.links.values():
+                    neighbour.has.pop(state.feed, None)
         if station.mirror.learn(changes):
             self._pulse.look_soon()
             self._repair.note_clipped(changes.feeds)
@@ -226,6 +230,9 @@ class Engine:
             self._answer(neighbour, message)
         except UnknownKind as error:
             station.blame(neighbour, 0.2, str(error))
+        except UnknownVersion as error:
+            station.other_versions[neighbour.node] = error.version
+            station.part(neighbour, error.version, str(error))
         except RemoteError as error:
             station.close(neighbour, str(error), shun=True)
 

@@ -10,7 +10,7 @@ from mesh.core.ids import Feed
 from mesh.core.vector import Head
 from peers.proto.config import ANSWER_BYTES, PULL_FEEDS
 from peers.proto.events import FindCommon, MergeThis
-from peers.proto.messages import Busy, Ending, Pull, Ranges
+from peers.proto.messages import FEEDS, Busy, Ending, Pull, Ranges
 from peers.proto.neighbour import Neighbour
 from peers.proto.replica import Merge, Verdict
 from peers.proto.station import Station
@@ -18,6 +18,7 @@ from peers.proto.station import Station
 _TRIES = 3  # for one want before the repair path has to find it again
 _SHARE = 8  # feeds that are not worth dividing among neighbours
 _EXPANSION = 4  # about what zstd makes of records
+_LEFT_OUT, _LEFT_OUT_SECONDS = 4096, 10.0
 _LATE_SECONDS = 60.0  # a large answer on a slow link may take so long; until then its silence is not held against it
 
 
@@ -51,6 +52,7 @@ class Fetching:
         self._branches: dict[Feed, Want] = {}
         self._asked: dict[int, tuple[Neighbour, list[Want]]] = {}
         self._late: dict[int, Neighbour] = {}  # questions given up: a late answer is still welcome
+        self._left_out: dict[Feed, float] = {}  # until when, in the order they were refused
         self._number = 0
         self._stirred = False  # there may be something to ask
 
@@ -59,8 +61,8 @@ class Fetching:
 
     def want(self, feed: Feed, seq: int, neighbour: Neighbour) -> None:
         """A neighbour has a feed up to `seq`, and we do not."""
-        neighbour.learn_has(feed, seq)
-        self._add(feed, seq)
+        if neighbour.learn_has(feed, seq, self._station.mirror.size(FEEDS)):
+            self._add(feed, seq)
 
     def want_from_others(self, feed: Feed, neighbour: Neighbour) -> None:
         """What this neighbour sent was bad; someone else may have it."""
@@ -71,12 +73,14 @@ class Fetching:
         """A neighbour has another history of a feed: get it, so that the fork can be proved."""
         if feed in self._branches:
             return
-        neighbour.learn_has(feed, head.seq)
+        neighbour.learn_has(feed, head.seq, self._station.mirror.size(FEEDS))
         want = self._branches[feed] = Want(feed, head.seq, Head(head.seq, bytes(32)))
         want.holder = neighbour
         self._ask(neighbour, [want])  # no chain has this hash, so the answer will list points
 
     def _add(self, feed: Feed, seq: int) -> None:
+        if self._left_out.get(feed, 0.0) > self._station.now:
+            return
         held = self._station.mirror.held(feed)
         want = self._wants.get(feed)
         if want is not None:
@@ -201,7 +205,10 @@ class Fetching:
             if want.holder is None and held.seq < claimed:
                 neighbour.has.pop(want.feed, None)
                 want.after = held
-                if full:
+                if want.feed in result.full:
+                    self._leave_out(want.feed)
+                    self._forget(want)
+                elif full:  # what came with it, or everything: the disk may be full
                     self._forget(want)
                 else:
                     bad += 1
@@ -211,6 +218,13 @@ class Fetching:
             self._station.blame(neighbour, 2, f"pulled ranges were refused: {why}")
         self.pulled([state.feed for state in result.changes.feeds], neighbour)
         self._stirred = True
+
+    def _leave_out(self, feed: Feed) -> None:
+        """There was no room for more of a feed, or it is one too many of its author's: not asked for again for a while."""
+        self._left_out.pop(feed, None)
+        self._left_out[feed] = self._station.now + _LEFT_OUT_SECONDS
+        while len(self._left_out) > _LEFT_OUT:
+            del self._left_out[next(iter(self._left_out))]
 
     def _conclude(self, want: Want) -> None:
         """Forget a want that is done."""

@@ -56,6 +56,7 @@ class Greeting:
         if self._is_needless(neighbour):
             return
         neighbour.greeted = True
+        station.other_versions.pop(neighbour.node, None)
         station.observe("link up", neighbour.node, detail=neighbour.address)
         self._membership.card_given(neighbour, message.contact)
         self._membership.appeared(neighbour)

@@ -36,7 +36,10 @@ class Mirror:
     def learn(self, changes: Changes) -> bool:
         """Take over what the notebook reports. Says whether the root may have changed."""
         for state in changes.feeds:
-            self._feeds[state.feed] = state
+            if state.held.seq:
+                self._feeds[state.feed] = state
+            else:
+                self._feeds.pop(state.feed, None)  # one too many of its author's
             self._accepted.put(state.feed, state.accepted)
         for identity, _ in changes.statements:
             self._put_statement(identity, there=True)

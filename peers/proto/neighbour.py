@@ -5,7 +5,9 @@ from typing import Final, NamedTuple
 from mesh.core.ids import Feed
 from peers.proto.liveness import Arrivals
 
-HAS_MOST = 65_536  # feeds a neighbour may claim to have: epochs cost an author nothing, remembering them costs us
+# Feeds that we do not have and a neighbour says it has, as many as are remembered: epochs cost an author nothing. Nobody is
+# blamed for more, who may only pass on what others made: the next comparison brings the rest.
+CLAIMED_MOST = 8_192
 _SMOOTH = 0.2  # weight of the newest round trip
 _HALF_LIFE_SECONDS = 60.0  # of a penalty
 _ROOM_LEAST, _ROOM_MOST = 65_536, 1_048_576
@@ -62,10 +64,12 @@ class Neighbour:
         self._tokens = _TOKENS
         self._tokens_at = now
 
-    def learn_has(self, feed: Feed, seq: int) -> None:
-        """The other side has at least this much of a feed."""
-        if seq > self.has.get(feed, 0) and (feed in self.has or len(self.has) < HAS_MOST):
-            self.has[feed] = seq
+    def learn_has(self, feed: Feed, seq: int, known: int) -> bool:
+        """The other side has at least this much of a feed. `known`: how many feeds we have. Says whether it is remembered."""
+        if feed not in self.has and len(self.has) >= CLAIMED_MOST + known:
+            return False
+        self.has[feed] = max(seq, self.has.get(feed, 0))
+        return True
 
     def answered(self, sent: tuple[float, int], now: float, clock_ms: int) -> None:
         """A pong came: how long the way is, and how far our clocks are apart."""

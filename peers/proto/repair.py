@@ -12,7 +12,7 @@ from peers.proto.config import HAVE_ENTRIES, KEYS_PER_FETCH, WHOLE_ENTRIES
 from peers.proto.events import FindCommon
 from peers.proto.fetching import Fetching
 from peers.proto.messages import CARDS, FEEDS, STATEMENTS, CardEntry, Compare, Entry, FeedEntry, Fetch, Have, Ping, Pong
-from peers.proto.neighbour import HAS_MOST, Comparison, Neighbour
+from peers.proto.neighbour import Comparison, Neighbour
 from peers.proto.replica import FeedState
 from peers.proto.station import Station
 
@@ -53,8 +53,13 @@ class Repair:
         if neighbour.cards != mirror.name(CARDS):
             self._begin(neighbour, CARDS, neighbour.cards)
         if neighbour.statements != mirror.name(STATEMENTS):
+            # First the statements alone, because they decide what counts. If they still differ after that, feeds too:
+            # an erase is in the set only where what it names has come.
+            is_first = STATEMENTS not in neighbour.comparing
             self._begin(neighbour, STATEMENTS, neighbour.statements)
-        elif neighbour.root != mirror.root:
+            if is_first:
+                return
+        if neighbour.root != mirror.root:
             self._begin(neighbour, FEEDS, neighbour.root)
 
     def is_settled(self, neighbour: Neighbour) -> bool:
@@ -174,7 +179,8 @@ class Repair:
             if not mirror.roster.knows(entry.feed.node):
                 continue  # of nobody we have heard of: its statement has to come first
             neighbour.has.pop(entry.feed, None)
-            neighbour.learn_has(entry.feed, max(entry.accepted.seq, entry.held.seq))
+            if not neighbour.learn_has(entry.feed, max(entry.accepted.seq, entry.held.seq), mirror.size(FEEDS)):
+                continue
             held, accepted = mirror.held(entry.feed), mirror.accepted(entry.feed)
             mine = entry.feed.node == self._station.node
             if mine and held.seq:
@@ -186,8 +192,6 @@ class Repair:
                 theirs.seq > accepted.seq or (theirs.seq == accepted.seq and theirs.hash != accepted.hash) or mine
             ):
                 self._look_for_branch(neighbour, entry, theirs, held)
-        if len(neighbour.has) >= HAS_MOST:
-            self._station.close(neighbour, "it claims more feeds than there can be", shun=True)
         if message.covers is None or message.covers:
             for feed in mirror.unlisted(message.covers, listed):
                 neighbour.has.pop(feed, None)

@@ -3,7 +3,7 @@
 Two notebooks stand behind this seam: the sidecar's SQLite store, and the simulator's in memory.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple, Protocol
 
@@ -75,6 +75,7 @@ class Merge(NamedTuple):
     ranges: Sequence[Verdict]
     changes: Changes
     reasons: Sequence[str] = ()  # of what was refused
+    full: Collection[Feed] = ()  # the feeds of which there is no room to keep more
 
 
 class Chunk(NamedTuple):
@@ -85,6 +86,7 @@ class Chunk(NamedTuple):
     more: bool  # there are further ones
     ranges: Sequence[bytes]
     points: Sequence[Head] = ()  # only where the head asked for is not on our chain: heads that are, latest first
+    erases: Sequence[bytes] = ()  # that explain bodies missing in the ranges, and that no comparison would bring
 
 
 class Replica(Protocol):

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from peers.proto.config import ANSWER_BYTES
+from peers.proto.config import ANSWER_BYTES, KEYS_PER_FETCH
 from peers.proto.events import ReadDone, ReadStatements, ReadThis
-from peers.proto.messages import CARDS, STATEMENTS, Busy, Ending, Fetch, Give, Pull, Ranges
+from peers.proto.messages import CARDS, FEEDS, STATEMENTS, Busy, Ending, Fetch, Give, Pull, Ranges
 from peers.proto.neighbour import Neighbour
 from peers.proto.station import Station
 
@@ -33,7 +33,9 @@ class Serving:
                 endings = [Ending(item.feed, item.end, item.more, item.points) for item in read.chunks]
                 for ending in endings:
                     if not ending.points:
-                        neighbour.learn_has(ending.feed, ending.end.seq)
+                        neighbour.learn_has(ending.feed, ending.end.seq, station.mirror.size(FEEDS))
+                erases = dict.fromkeys(data for item in read.chunks for data in item.erases)
+                self._give(neighbour, STATEMENTS, list(erases)[:KEYS_PER_FETCH])  # before what they explain
                 station.send(neighbour, Ranges(message.pull, endings, read.blob))
 
         job = station.job(answer)

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from peers.proto.codec import KIND_NAMES, encode
+from mesh.core.limits import PROTOCOL_VERSION
+from peers.proto.codec import KIND_NAMES, encode, encode_bye
 from peers.proto.config import Config
 from peers.proto.events import Close, Effect, Observe, Send
 from peers.proto.messages import Bye, Message
@@ -56,6 +57,7 @@ class Station:
         self.effects: list[Effect] = []
         self.merging_bytes = 0
         self.shunned: dict[bytes, float] = {}
+        self.other_versions: dict[bytes, int] = {}  # of the protocol: nodes that spoke one when they were last met
         self.when_lost: list[Callable[[Neighbour], None]] = []  # who has to let go of a link that is gone
         self._jobs: dict[int, Job] = {}
         self._next_job = 0
@@ -88,6 +90,18 @@ class Station:
             self.shunned[neighbour.node] = self.now + self.config.shun_seconds
             self.observe("shunned", neighbour.node, detail=reason)
         self.send(neighbour, Bye(reason[:200]))
+        self.effects.append(Close(neighbour.link, reason))
+
+    def part(self, neighbour: Neighbour, version: int, reason: str) -> None:
+        """Close a link with who speaks another version: told so in the older one, and left alone for a while."""
+        if self.drop(neighbour.link) is None:
+            return
+        self.shunned[neighbour.node] = self.now + self.config.shun_seconds
+        self.observe("shunned", neighbour.node, detail=reason)
+        said = f"this node speaks protocol {PROTOCOL_VERSION}, yours {version}: upgrade clan-mesh on the older side"
+        frame = encode_bye(min(version, PROTOCOL_VERSION), said)
+        neighbour.queued += len(frame)
+        self.effects.append(Send(neighbour.link, frame, KIND_NAMES[Bye]))
         self.effects.append(Close(neighbour.link, reason))
 
     def drop(self, link: int) -> Neighbour | None:

@@ -28,6 +28,7 @@ class PeerView(NamedTuple):
     offset_ms: int | None
     queued: int
     version: str = ""  # of clan-mesh, as it says itself
+    speaks: int | None = None  # the version of the protocol, if it is another than ours
 
 
 def view(station: Station, membership: Membership) -> Iterator[PeerView]:
@@ -58,6 +59,7 @@ def view(station: Station, membership: Membership) -> Iterator[PeerView]:
             None if link is None else link.offset_ms,
             0 if link is None else link.queued,
             "" if contact is None else contact.version,
+            station.other_versions.get(node),
         )
 
 

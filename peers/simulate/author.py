@@ -81,7 +81,7 @@ class Author:
         shelf, held = self._shelf, self._shelf.chain(feed)
         for batch in batches(links):
             signed = sign_range(shelf.verified.mesh, self._identity, feed, held.held + 1, held.hashes[-1], batch)
-            held.extend(signed, lambda link: shelf.statements.is_erased(feed, link))
+            held.extend(signed, lambda link: shelf.is_erased(feed, link))
             shelf.settle(held)
             shelf.fresh.append(Parcel(feed, signed.first, signed.last, encode_range(signed)))
         self.own_seq = held.held

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, weight
-from mesh.core.ids import Feed, first_prev
+from mesh.core.ids import Feed, first_prev, tag_of
 from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
+from mesh.core.shares import share_weight
 from mesh.core.vector import Head
 
 _STEPS = 48  # heads named to find a common one: with steps that double, more than any chain needs
@@ -22,7 +23,18 @@ class Stray(NamedTuple):
 class Chain:
     """The operations 1 to `held` of a feed, of which 1 to `accepted` count."""
 
-    __slots__ = ("_points", "_signatures", "accepted", "feed", "hashes", "links", "strays", "waiting_bytes")
+    __slots__ = (
+        "_points",
+        "_signatures",
+        "_tags",
+        "accepted",
+        "feed",
+        "hashes",
+        "held_share",
+        "links",
+        "strays",
+        "waiting_bytes",
+    )
 
     def __init__(self, mesh: bytes, feed: Feed) -> None:
         self.feed = feed
@@ -33,6 +45,13 @@ class Chain:
         self._signatures: list[bytes] = []
         self.strays: list[Stray] = []
         self.waiting_bytes = 0
+        self.held_share = 0  # what the operations count towards their author's quota
+        self._tags: list[bytes] = []
+
+    def tags(self) -> list[bytes]:
+        """The tag of every operation, worked out when somebody asks."""
+        self._tags += [tag_of(self.feed.node, link.body_hash) for link in self.links[len(self._tags) :]]
+        return self._tags
 
     @property
     def held(self) -> int:
@@ -63,6 +82,7 @@ class Chain:
             kept = link._replace(body=None) if link.body is not None and erased(link) else link
             self.links.append(kept)
             self.waiting_bytes += weight(kept.body)
+            self.held_share += share_weight(kept.body)
         self.hashes += item.hashes[skip:]
         self._points.append(item.last)
         self._signatures.append(item.signature)
@@ -100,5 +120,6 @@ class Chain:
         other = Chain.__new__(Chain)
         other.feed, other.accepted, other.waiting_bytes = self.feed, self.accepted, self.waiting_bytes
         other.links, other.hashes, other.strays = list(self.links), list(self.hashes), list(self.strays)
+        other.held_share, other._tags = self.held_share, []  # noqa: SLF001
         other._points, other._signatures = list(self._points), list(self._signatures)  # noqa: SLF001
         return other

@@ -8,9 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mesh.core.ids import Feed, short
+from mesh.core.shares import feed_limit, share_weight
 from peers.proto.config import ANSWER_BYTES, FRAME_BYTES
 from peers.proto.replica import Changes, FeedState
-from peers.simulate.node import SimNode
+from peers.simulate.node import START_MS, SimNode
+from peers.simulate.room import RoomBytes
 
 if TYPE_CHECKING:
     from peers.simulate.world import World
@@ -61,6 +63,12 @@ class Checker:
         self.anytime_the_mirror_agrees_with_the_notebook(node)
         self.anytime_only_authors_extend_their_feeds(node, changes.feeds)
         self.anytime_what_counts_only_shrinks_by_statements(node, changes)
+        if node.twist is None:
+            self.anytime_nobody_costs_more_than_its_share(node, self._suspects(changes))
+
+    def shunned(self, node: SimNode, other: bytes, why: str) -> None:
+        """See Watcher."""
+        self.anytime_the_honest_do_not_shun_each_other(node, other, why)
 
     def lost_disk(self, node: SimNode) -> None:
         """A node is back to an old backup. What it alone knew since then is gone, and nobody can be blamed."""
@@ -109,10 +117,11 @@ class Checker:
                     )
 
     def anytime_what_counts_only_shrinks_by_statements(self, node: SimNode, changes: Changes) -> None:
-        """Only a revocation or a fork takes back what was accepted."""
+        """Only a revocation or a fork takes back what was accepted, and of who takes more than its share what else it wrote."""
         for state in changes.feeds:
-            key = (node.index, state.feed)
-            if state.accepted.seq < self._accepted.get(key, 0) and not changes.statements:
+            key, author = (node.index, state.feed), self.world.find(state.feed.node)
+            is_greedy = author is not None and author.twist is not None
+            if state.accepted.seq < self._accepted.get(key, 0) and not changes.statements and not is_greedy:
                 self._fail("what counts only shrinks by statements", f"{_name(node)} took back part of {state.feed}")
             self._accepted[key] = state.accepted.seq
 
@@ -123,6 +132,47 @@ class Checker:
             self._fail("queues are bounded", f"{_name(node)} had {node.most_unflushed} bytes waiting for one link")
         if node.desk.merging_bytes > to_merge:
             self._fail("queues are bounded", f"{_name(node)} has {node.desk.merging_bytes} bytes waiting to be merged")
+
+    def anytime_nobody_costs_more_than_its_share(self, node: SimNode, authors: Iterable[bytes]) -> None:
+        """Feeds, bytes, erases and fork proofs of each of these authors, as one honest node keeps them, are within their bounds."""
+        notebook, room = node.notebook, RoomBytes()
+        trust = notebook.statements.trust
+        chains = {author: [chain for chain in notebook.chains() if chain.feed.node == author] for author in authors}
+        now = max(node.corrected_ms(), START_MS + int(self.world.now * 1000))
+        for author, theirs in chains.items():
+            feeds = feed_limit(now, trust.certified_ms(author))
+            weighs = sum(share_weight(link.body) for chain in theirs for link in chain.links[: chain.accepted])
+            idle, waiting = notebook.waiting_bytes(author)
+            for what, found, most in (
+                ("feeds count", sum(chain.accepted > 0 for chain in theirs), feeds),
+                # Beside them those that were forked, which end their author's word if they are too many.
+                ("feeds are held", sum(chain.held > 0 for chain in theirs), 2 * feeds + 1),
+                ("feeds are not begun", sum(not chain.held for chain in theirs), room.unbegun),
+                ("bytes count", weighs, trust.allowance(author, now)),
+                ("bytes of erases name nothing", idle, room.aside),
+                ("bytes wait", waiting, room.author),
+                ("fork proofs are kept", sum(feed.node == author for feed in trust.forks), feeds + 1),
+            ):
+                if found > most:
+                    self._fail(
+                        "nobody costs more than its share",
+                        f"of {short(author)} {found} {what} on {_name(node)}, and {most} may",
+                    )
+
+    def _suspects(self, changes: Changes) -> set[bytes]:
+        """Who breaks the rules and may have just got more. Others write far too little to be looked at each time."""
+        hostile = {node.identity.public for node in self.world.nodes if node.twist is not None}
+        if not hostile or changes.statements:
+            return hostile
+        return hostile.intersection(state.feed.node for state in changes.feeds)
+
+    def anytime_the_honest_do_not_shun_each_other(self, node: SimNode, other: bytes, why: str) -> None:
+        """Whatever an enemy makes them pass on. What a link loses or doubles may look like malice; no real one does that."""
+        party = self.world.find(other)
+        if party is None or not self.world.wire.was_faithful:
+            return
+        if self.is_trusted(node) and self.is_trusted(party):
+            self._fail("the honest do not shun each other", f"{_name(node)} shuns {_name(party)}: {why}")
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
@@ -141,6 +191,9 @@ class Checker:
         self.eventually_every_acknowledged_write_is_everywhere()
         self.eventually_forgeries_are_nowhere()
         self.eventually_the_revoked_are_cut_off()
+        everyone = [node.identity.public for node in self.world.nodes]
+        for node in self.world.honest():
+            self.anytime_nobody_costs_more_than_its_share(node, everyone)
 
     def eventually_all_honest_nodes_agree(self) -> None:
         """One root."""

@@ -13,6 +13,8 @@ from peers.simulate.scenario import Scenario
 from peers.simulate.world import World
 from peers.transport.conditions import Conditions
 
+_GREED_SECONDS = 30.0  # after the other faults, for which who takes more than its share goes on with that
+
 
 class Faults:
     """The faults of one run. `happened` counts them by name."""
@@ -43,7 +45,7 @@ class Faults:
             node.skew_ms = int(self._random.uniform(-limit, limit))
             self.happened["skewed clock"] += 1
         for node in self.hostile:
-            node.twist = Hostile(self._world, node, self._random)
+            node.twist = Hostile(self._world, node, self._random, self._scenario.habits or None)
 
     def arrange(self) -> None:
         """Put everything into the schedule, from now until the duration has passed."""
@@ -54,6 +56,7 @@ class Faults:
         for node in self.hostile:
             assert isinstance(node.twist, Hostile)
             node.twist.begin()
+            world.schedule.after(scenario.duration + _GREED_SECONDS, node.twist.have_enough)
             self.happened["hostile node"] += 1
         bad = Conditions(
             world.wire.conditions.latency_seconds, 0.0, scenario.loss, scenario.duplicate, scenario.reorder

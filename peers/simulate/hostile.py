@@ -1,6 +1,7 @@
 """A certified member that breaks the protocol: bent frames, forgeries, floods, lies, two histories. Harms no one, we hope.
 
-It has a key and a certificate like everyone, and an engine that behaves; what leaves it is another matter.
+It has a key and a certificate like everyone, and an engine that behaves; what leaves it is another matter. What keeps to the
+protocol and is only too much is made in `greedy`.
 """
 
 from collections import deque
@@ -14,6 +15,7 @@ from mesh.core.feed import Link, encode_range, sign_range
 from mesh.core.ids import Feed, digest, first_prev
 from mesh.core.operation import ADD, Add
 from mesh.core.operation import encode as encode_body
+from mesh.core.statement import EPHEMERAL
 from mesh.core.vector import Head
 from mesh.core.wire import pack
 from peers.proto.codec import decode, encode
@@ -40,6 +42,7 @@ from peers.proto.messages import (
     Rumour,
 )
 from peers.simulate.chance import chance
+from peers.simulate.greedy import Greedy
 from peers.simulate.node import SimNode
 
 if TYPE_CHECKING:
@@ -55,7 +58,10 @@ class Hostile:
     def __init__(
         self, world: "World", node: SimNode, random: Random, habits: Sequence[str] | None = None, flood: int = 20
     ) -> None:
-        """`habits`: only these. `flood`: so many messages to one link at once."""
+        """`habits`: only these. `flood`: so many messages to one link at once.
+
+        Make it before the world starts: one that writes more bytes than it may is certified as a throw-away node.
+        """
         self._world = world
         self._node = node
         self._random = chance(random.getrandbits(64))
@@ -71,7 +77,8 @@ class Hostile:
             "lie_ending": self._lie_ending,
             "lie_clock": self._lie_clock,
         }
-        deeds = {
+        self._greedy = Greedy(world, node, self._random, max(5, flood // 5))
+        deeds: dict[str, Callable[[int], list[bytes]]] = {
             "forge": self._forge,
             "equivocate": self._equivocate,
             "flood_push": self._flood_push,
@@ -81,6 +88,7 @@ class Hostile:
             "lie_ranges": self._lie_ranges,
             "huge_seq": self._huge_seq,
             "noise": self._noise,
+            **self._greedy.deeds(),
         }
         self._bending: dict[str, Callable[[bytes], list[bytes]]] = {
             name: bend for name, bend in bending.items() if habits is None or name in habits
@@ -88,11 +96,13 @@ class Hostile:
         self._deeds: dict[str, Callable[[int], list[bytes]]] = {
             name: deed for name, deed in deeds.items() if habits is None or name in habits
         }
+        if "many_bytes" in self._deeds:
+            node.role = EPHEMERAL
         self._active = False
 
     HABITS = (
         "mutate", "truncate", "replay", "lie_ending", "lie_clock", "forge", "equivocate", "flood_push", "flood_ask",
-        "unknown", "lie_have", "lie_ranges", "huge_seq", "noise",
+        "unknown", "lie_have", "lie_ranges", "huge_seq", "noise", *Greedy.KINDS,
     )  # fmt: skip
 
     def begin(self) -> None:
@@ -100,9 +110,15 @@ class Hostile:
         self._active = True
         self._act()
 
+    def have_enough(self) -> None:
+        """Take no more than the share from now on: what it has made itself would slow down a long run, and shows nothing new."""
+        self._deeds = {name: deed for name, deed in self._deeds.items() if name not in Greedy.KINDS}
+
     def outgoing(self, send: Send) -> Sequence[tuple[bytes, str]]:
         """See Twist."""
         self._sent.append(send.frame)
+        if self._active and send.kind == "ranges":
+            send = send._replace(frame=self._greedy.bent(send.frame))
         if self._active and self._bending and send.kind != "hello" and self._random.random() < 0.3:
             name = self._random.choice(list(self._bending))
             frames = self._bending[name](send.frame)

@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 from mesh.core.identity import Identity
+from mesh.core.statement import MEMBER
 from peers.proto.cards import Card
 from peers.proto.engine import Engine
 from peers.proto.events import (
@@ -47,6 +48,7 @@ class SimNode:
     def __init__(self, around: Surroundings, index: int, identity: Identity, random: Random) -> None:
         self.index = index
         self.identity = identity
+        self.role = MEMBER  # as its certificate will say
         self.notebook = MemoryNotebook(around.verified, identity, random, self.corrected_ms)
         self.desk = Desk(self, around)
         self.cards: dict[bytes, Card] = {}
@@ -145,6 +147,10 @@ class SimNode:
     def learn(self, statements: Sequence[bytes]) -> None:
         """Statements that were made here, by a command beside the sidecar."""
         self._tell(self.notebook.merge(statements, ()).changes)
+
+    def take_in(self, ranges: Sequence[bytes]) -> None:
+        """Ranges of our own that were signed elsewhere."""
+        self._tell(self.notebook.merge((), ranges).changes)
 
     # Events
 
@@ -286,6 +292,8 @@ class SimNode:
 
     def _observe(self, effect: Observe) -> None:
         self._around.meter.observed[effect.what] += effect.amount
+        if effect.what == "shunned":
+            self._around.watcher.shunned(self, effect.node, effect.detail)
 
 
 _PERFORM: dict[type[Effect], Callable[[SimNode, Any], None]] = {

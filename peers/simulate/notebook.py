@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 from mesh.core.identity import Identity
 from mesh.core.ids import Feed, first_prev, tag_of
 from mesh.core.operation import ADD
+from mesh.core.statement import Erase
 from mesh.core.vector import Head
+from peers.proto.parcels import peek
 from peers.proto.replica import Changes, Chunk, Merge, Verdict
 from peers.simulate.author import Author, Marker
 from peers.simulate.chain import Chain
-from peers.simulate.room import Room, RoomBytes, speaker
+from peers.simulate.room import KEEPING_BYTES, Room, RoomBytes, speaker
 from peers.simulate.shelf import Shelf
 from peers.simulate.verified import Known, StatementSet, Verified
 
@@ -78,8 +80,17 @@ class MemoryNotebook:
             placed.append(verdict)
             if verdict is Verdict.REFUSED:
                 reasons.append(why)
+        self._shelf.weigh_erases()
         self._author.pay_republication()
-        return Merge(said, placed, self._shelf.drain(), reasons)
+        came = {
+            peek(data).feed: verdict
+            for data, verdict in zip(ranges, placed, strict=True)
+            if verdict is not Verdict.REFUSED
+        }
+        full = {
+            feed for feed, verdict in came.items() if verdict is Verdict.FULL or self._shelf.chains.get(feed) is None
+        }
+        return Merge(said, placed, self._shelf.drain(), reasons, full)
 
     def read(self, wants: Sequence[tuple[Feed, Head]], room: int) -> list[Chunk]:
         """See Replica."""
@@ -104,7 +115,8 @@ class MemoryNotebook:
                 ranges.append(data)
                 sent += len(data)
                 end = item.last
-            chunks.append(Chunk(feed, chain.head(end), end < chain.held, ranges))
+            erases = self._shelf.aside_erases(chain, head.seq, end)
+            chunks.append(Chunk(feed, chain.head(end), end < chain.held, ranges, erases=erases))
         return chunks
 
     def read_statements(self, ids: Sequence[bytes], room: int) -> list[bytes]:
@@ -136,6 +148,7 @@ class MemoryNotebook:
     def settle(self) -> None:
         """Let in what has been waiting for the clock, and write again what waited for it."""
         self._shelf.settle_all()
+        self._shelf.weigh_erases()
         self._author.pay_republication()
 
     def snapshot(self) -> Snapshot:
@@ -155,10 +168,10 @@ class MemoryNotebook:
         marker = self._author.marker
         shelf = self._shelf = Shelf(self._verified, self._identity.public, self._clock, self._room_bytes)
         shelf.statements = backup.statements
-        shelf.held_statements = dict(backup.held_statements)
+        shelf.hold(backup.held_statements.values())
         shelf.owes_republication = backup.owes_republication
         for chain in backup.chains:
-            shelf.chains[chain.feed] = chain.copy()
+            shelf.put(chain.copy())
             shelf.vector.put(chain.feed, chain.head(chain.accepted))
         self._author = Author(shelf, self._identity, self._random)
         self._author.epoch, self._author.own_seq = backup.epoch, backup.own_seq
@@ -186,6 +199,16 @@ class MemoryNotebook:
         """All of them. Not to be changed."""
         return iter(self._shelf.chains.values())
 
+    def waiting_bytes(self, node: bytes) -> tuple[int, int]:
+        """What the erases of a node take up that name nothing here, and all that waits of it."""
+        named = [item for item in self._shelf.held_statements.values() if speaker(item.statement) == node]
+        idle = sum(
+            len(item.data) + KEEPING_BYTES
+            for item in named
+            if isinstance(item.statement.fact, Erase) and not self._shelf.names_something(item.statement.fact)
+        )
+        return idle, self._room().waiting(node)
+
     def waits(self) -> bool:
         """Whether anything may come to count by the clock alone."""
         return self._shelf.owes_republication or any(
@@ -212,7 +235,7 @@ class MemoryNotebook:
         )
 
     def _merge_statements(self, encoded: Sequence[bytes], reasons: list[str]) -> list[Verdict]:
-        shelf, before = self._shelf, self._shelf.trust
+        shelf = self._shelf
         verdicts: list[Verdict | None] = [None] * len(encoded)
         arrived: dict[int, Known] = {}
         room = self._room()
@@ -221,25 +244,33 @@ class MemoryNotebook:
             if isinstance(item, str):
                 verdicts[index] = Verdict.REFUSED
                 reasons.append(item)
-            elif before.knows(item.id) or before.entitled(item.statement) or item.id in shelf.held_statements:
+            elif item.id in shelf.statements.known or item.id in shelf.held_statements or not self._full(item, room):
                 arrived[index] = item
             else:
-                who = speaker(item.statement)
-                stranger = not before.certified(who) or who in before.revoked
-                if room.refusal(who, len(item.data), certified=not stranger):
-                    verdicts[index] = Verdict.FULL
-                else:
-                    arrived[index] = item
+                verdicts[index] = Verdict.FULL
+        was_in = set(shelf.statements.known)
         shelf.take(arrived.values())
         for index, item in arrived.items():
-            if before.knows(item.id):
+            if item.id in was_in:
                 verdicts[index] = Verdict.KNOWN
-            elif shelf.trust.knows(item.id):
+            elif item.id in shelf.statements.known:
                 verdicts[index] = Verdict.NEW
             else:
-                needless = shelf.trust.superseded_by(item.statement) is not None
-                verdicts[index] = Verdict.KNOWN if needless else Verdict.WAITS
+                verdicts[index] = Verdict.WAITS if item.id in shelf.held_statements else Verdict.KNOWN
         return [verdict or Verdict.KNOWN for verdict in verdicts]
+
+    def _full(self, item: Known, room: Room) -> str:
+        """Why there is no room for a statement, if it does not simply join the set."""
+        trust, who, fact = self._shelf.trust, speaker(item.statement), item.statement.fact
+        if not trust.entitled(item.statement):
+            stranger = not trust.certified(who) or who in trust.revoked
+            return room.refusal(who, len(item.data), certified=not stranger)
+        if not isinstance(fact, Erase) or trust.needs_no_operation(fact) or who == self._identity.public:
+            return ""
+        if self._shelf.names_something(fact):
+            return room.refusal(who, len(item.data), certified=True)
+        aside = self._shelf.aside_bytes(who) + len(item.data) + KEEPING_BYTES
+        return "" if aside <= self._room_bytes.aside else "quarantine is full of erasures that name nothing"
 
     def _room(self) -> Room:
         return Room(self._room_bytes, self._shelf.chains.values(), self._shelf.held_statements.values())

@@ -16,7 +16,9 @@ from peers.simulate.world import World
 from peers.transport.conditions import Conditions
 
 _UNDERWAY_SECONDS = 0.2  # copies that were still on their way when everyone had one are traffic too
-_PEACE_SECONDS = 240.0  # to agree after the last fault: longer than any wait of the engine between two attempts
+# To agree after the last fault: longer than any wait of the engine between two attempts, also where a branch that only some
+# hold waits until they visit its author, among others whose feeds were forked.
+_PEACE_SECONDS = 480.0
 
 Prepare = Callable[[World], None]
 

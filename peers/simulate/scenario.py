@@ -20,7 +20,8 @@ class Scenario(NamedTuple):
     writes: int = 1
     write_bytes: int = 200
     duration: float = 0.0  # writes and faults are spread over this
-    hostile: int = 0  # nodes that break the protocol in every way we know
+    hostile: int = 0  # nodes that break the protocol, or take more than their share
+    habits: tuple[str, ...] = ()  # in which ways; none: in every way we know
     restarts: int = 0
     backups: int = 0  # nodes that come back from an old backup, by turns noticed and not
     sleeps: int = 0
@@ -41,6 +42,8 @@ class Scenario(NamedTuple):
             words.append(f"--latency {self.latency_ms[0]:g}-{self.latency_ms[1]:g}")
         if self.partition_seconds:
             words.append(f"--partition {self.partition_seconds:g}:{self.partition_share:g}")
+        if self.habits:
+            words.append(f"--habits {','.join(self.habits)}")
         for name, value, usual in zip(self._fields, self, default, strict=True):
             if name in _OPTIONS and value != usual:
                 words.append(f"{_OPTIONS[name]} {value:g}")

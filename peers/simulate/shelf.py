@@ -4,18 +4,21 @@ The same rules as the store's placement, acceptance and quarantine, written a se
 a test holds the two against each other. Our own writing is `author`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from mesh.core.clock import horizon
+from mesh.core.clock import horizon, milliseconds
 from mesh.core.errors import Malformed
-from mesh.core.feed import Range, range_weight, require_order, weight
-from mesh.core.ids import Feed
+from mesh.core.feed import Link, Range, range_weight, require_order, weight
+from mesh.core.ids import Feed, tag_of
+from mesh.core.limits import FEEDS
+from mesh.core.operation import LASTING
+from mesh.core.shares import share_weight
 from mesh.core.statement import ADMIN, Erase, Fact, Fork, Member, Recover, fork_between
 from mesh.core.trust import Trust
 from mesh.core.vector import Vector
 from peers.proto.replica import Changes, FeedState, Parcel, Verdict
 from peers.simulate.chain import Chain, Stray
-from peers.simulate.room import Room, RoomBytes
+from peers.simulate.room import KEEPING_BYTES, Room, RoomBytes
 from peers.simulate.verified import Known, StatementSet, Verified, known
 
 
@@ -28,8 +31,10 @@ class Shelf:
         self.clock = clock
         self.room_bytes = room
         self.chains: dict[Feed, Chain] = {}
+        self._by_node: dict[bytes, dict[Feed, Chain]] = {}
         self.statements: StatementSet = verified.nothing
-        self.held_statements: dict[bytes, Known] = {}
+        self.held_statements: dict[bytes, Known] = {}  # also erases that name nothing that counts
+        self._aside: dict[tuple[bytes, bytes], int] = {}  # by tag and signer: how many of those name it
         self.vector = Vector()
         self.owes_republication = False
         self.fresh: list[Parcel] = []
@@ -60,7 +65,7 @@ class Shelf:
         if new is not old:
             joined = [(item.id, item.data) for item in new.known.values() if item.id not in old.known]
             gone = [identity for identity in old.known if identity not in new.known]
-        feeds = [self.state(self.chains[feed]) for feed in self._before]
+        feeds = [self.state(self.chains.get(feed) or Chain(self.verified.mesh, feed)) for feed in self._before]
         feeds = [state for state in feeds if state != self._before[state.feed]]
         fresh, self.fresh = self.fresh, []
         self._before, self._told = {}, new
@@ -70,10 +75,16 @@ class Shelf:
         """The chain of a feed, opened if need be; whoever asks is about to change it."""
         found = self.chains.get(feed)
         if found is None:
-            found = self.chains[feed] = Chain(self.verified.mesh, feed)
+            found = Chain(self.verified.mesh, feed)
+            self.put(found)
         if feed not in self._before:
             self._before[feed] = self.state(found)
         return found
+
+    def put(self, chain: Chain) -> None:
+        """Have a feed from now on."""
+        self.chains[chain.feed] = chain
+        self._by_node.setdefault(chain.feed.node, {})[chain.feed] = chain
 
     # Statements
 
@@ -89,12 +100,15 @@ class Shelf:
             self._erase()
         if any(isinstance(fact, Fork) and fact.feed.node == self.own for fact in facts):
             self.owes_republication = True
-        self.settle_all()
+        if not all(isinstance(fact, Erase) for fact in facts):
+            self.settle_all()
         if erasing:
             for chain in [chain for chain in self.chains.values() if chain.strays]:
                 self._attach_strays(chain.feed, -1)
+        self.weigh_erases()
 
     def _join(self, arrived: Sequence[Known]) -> list[Known]:
+        """Those that have an effect now. A member's erase lies aside until `weigh_erases` finds what it names."""
         pending = {item.id: item for item in arrived}
         if any(isinstance(item.statement.fact, Member | Recover) for item in arrived):
             pending |= self.held_statements
@@ -105,15 +119,19 @@ class Shelf:
             gone: list[bytes] = []
             trust = self.trust
             for identity, item in list(pending.items()):
-                needless = trust.knows(identity) or trust.superseded_by(item.statement) is not None
+                fact = item.statement.fact
+                needless = trust.knows(identity) or trust.is_needless(item.statement)
                 if not needless and not trust.entitled(item.statement):
                     continue
-                self.held_statements.pop(identity, None)
                 del pending[identity]
+                if not needless and isinstance(fact, Erase) and not trust.needs_no_operation(fact):
+                    joined += [item] if self._put_aside(item, fact) else []
+                    continue
+                self._unhold(identity)
                 if not needless:
                     group.append(item)
-                    if isinstance(item.statement.fact, Fork):
-                        higher = trust.fork_statement(item.statement.fact.feed)
+                    if isinstance(fact, Fork):
+                        higher = trust.fork_statement(fact.feed)
                         gone += [] if higher is None else [higher.id]
                         break  # of two proofs about one feed only the lower stays: look again
             if group:
@@ -121,18 +139,147 @@ class Shelf:
                 joined += group
             moving = bool(group)
         self.held_statements |= pending
+        if beyond := self.trust.needless_forks():
+            self.statements = self.verified.with_statements(self.statements, (), beyond)
         return joined
+
+    def _put_aside(self, item: Known, fact: Erase) -> bool:
+        """Whether it lay there before decides whether it is new."""
+        if item.id in self.held_statements and (fact.tags[0], fact.signer) in self._aside:
+            return False
+        self.held_statements[item.id] = item
+        for tag in fact.tags:
+            self._aside[tag, fact.signer] = self._aside.get((tag, fact.signer), 0) + 1
+        return True
+
+    def _unhold(self, identity: bytes) -> None:
+        item = self.held_statements.pop(identity, None)
+        fact = None if item is None else item.statement.fact
+        if isinstance(fact, Erase):
+            for tag in fact.tags:
+                left = self._aside.get((tag, fact.signer), 1) - 1
+                if left:
+                    self._aside[tag, fact.signer] = left
+                else:
+                    self._aside.pop((tag, fact.signer), None)
+
+    def weigh_erases(self) -> None:
+        """Members' erases are in the set while they are the first of their signer's to name an operation of it that counts."""
+        if not self._aside and not self.statements.erased:
+            return
+        trust = self.trust
+        erases = {
+            item.id: (item, item.statement.fact)
+            for item in (*self.statements.known.values(), *self.held_statements.values())
+            if isinstance(item.statement.fact, Erase) and trust.entitled(item.statement)
+        }
+        if not erases:
+            return
+        counting: dict[bytes, set[bytes]] = {}
+        for signer in {fact.signer for _, fact in erases.values()}:
+            counting[signer] = {
+                tag
+                for chain in self._of_node(signer)
+                for tag, link in zip(chain.tags()[: chain.accepted], chain.links, strict=False)
+                if link.kind not in LASTING
+            }
+        first: dict[tuple[bytes, bytes], tuple[int, bytes]] = {}
+        for identity, (_, fact) in erases.items():
+            for tag in fact.tags:
+                key = (fact.signer, tag)
+                first[key] = min(first.get(key, (fact.at, identity)), (fact.at, identity))
+        wanted = {identity for (signer, tag), (_, identity) in first.items() if tag in counting[signer]}
+        wanted |= {identity for identity, (_, fact) in erases.items() if trust.needs_no_operation(fact)}
+        joined = [erases[identity][0] for identity in wanted if identity not in self.statements.known]
+        gone = [identity for identity in erases if identity in self.statements.known and identity not in wanted]
+        if joined or gone:
+            left = [self.statements.known[identity] for identity in gone]
+            self.statements = self.verified.with_statements(self.statements, joined, gone)
+            self._root = None
+            for item in joined:
+                self._unhold(item.id)
+            for item in left:
+                self._put_aside(item, erases[item.id][1])
+        needed = {identity for _, identity in first.values()}
+        for identity in [identity for identity in erases if identity in self.held_statements]:
+            if identity not in needed:
+                self._unhold(identity)  # earlier ones say all it says, and will wherever it might count
+
+    def is_erased(self, feed: Feed, link: Link) -> bool:
+        """Whether the body of an operation is to be gone."""
+        if self.statements.is_erased(feed, link):
+            return True
+        if not self._aside or link.kind in LASTING:
+            return False
+        return (tag_of(feed.node, link.body_hash), feed.node) in self._aside
+
+    def _lacks(self, item: Range, first: int) -> bool:
+        """Whether a body of a range, from operation `first` on, is missing without an erase to explain it."""
+        return any(
+            link.body is None and not self.is_erased(item.feed, link) for link in item.links[first - item.first :]
+        )
+
+    def _without_erased(self, item: Range) -> Range:
+        """A range less the bodies that are to be gone."""
+        links = [link._replace(body=None) if self.is_erased(item.feed, link) else link for link in item.links]
+        return item._replace(links=links) if links != list(item.links) else item
+
+    def hold(self, statements: Iterable[Known]) -> None:
+        """Have these outside the set, as a backup had them."""
+        for item in statements:
+            fact = item.statement.fact
+            if isinstance(fact, Erase) and self.trust.entitled(item.statement):
+                self._put_aside(item, fact)
+            else:
+                self.held_statements[item.id] = item
+
+    def aside_erases(self, chain: Chain, after: int, last: int) -> list[bytes]:
+        """The erases outside the set that explain missing bodies of a feed."""
+        if not self._aside:
+            return []
+        tags = {
+            tag
+            for tag, link in zip(chain.tags()[after:last], chain.links[after:last], strict=True)
+            if link.body is None
+        }
+        return [
+            item.data
+            for item in self.held_statements.values()
+            if isinstance(item.statement.fact, Erase)
+            and item.statement.fact.signer == chain.feed.node
+            and not tags.isdisjoint(item.statement.fact.tags)
+        ]
+
+    def names_something(self, fact: Erase) -> bool:
+        """Whether an erase names an operation of its signer that is here, if only in a range that lies aside."""
+        named = set(fact.tags)
+        return any(
+            not named.isdisjoint(chain.tags())
+            or any(
+                tag_of(chain.feed.node, link.body_hash) in named for stray in chain.strays for link in stray.item.links
+            )
+            for chain in self._by_node.get(fact.signer, {}).values()
+        )
+
+    def aside_bytes(self, signer: bytes) -> int:
+        """What the erases of a signer that lie aside take up."""
+        return sum(
+            len(item.data) + KEEPING_BYTES
+            for item in self.held_statements.values()
+            if isinstance(item.statement.fact, Erase) and item.statement.fact.signer == signer
+        )
 
     def _erase(self) -> None:
         """Bodies that are to be gone, wherever they lie."""
         for chain in self.chains.values():
             for index, link in enumerate(chain.links):
-                if link.body is not None and self.statements.is_erased(chain.feed, link):
+                if link.body is not None and self.is_erased(chain.feed, link):
                     if index >= chain.accepted:
                         chain.waiting_bytes = max(0, chain.waiting_bytes - weight(link.body) + weight(None))
+                    chain.held_share -= share_weight(link.body) - share_weight(None)
                     chain.links[index] = link._replace(body=None)
             for index, stray in enumerate(chain.strays):
-                item = self.statements.without_erased(stray.item)
+                item = self._without_erased(stray.item)
                 if item.links != stray.item.links:
                     chain.strays[index] = Stray(item, len(self.verified.encoded(item)))
 
@@ -172,14 +319,18 @@ class Shelf:
             require_order(0 if known_chain is None else known_chain.held_hlc, new[:1])
         except Malformed as error:
             return Verdict.REFUSED, str(error)
-        if self.statements.lacks(item, held + 1):
+        if self._lacks(item, held + 1):
             return self._keep(item, Verdict.GAP, room)
         if room is not None and not self._counts_at_once(item, held):
             full = self._full(item.feed.node, range_weight(new), room)
             if full:
                 return Verdict.FULL, full
+        if not held and item.feed.node != self.own and not self._may_begin(item.feed, item.links[0].hlc):
+            return Verdict.FULL, "quarantine is full: this node has opened as many feeds as it may"
         chain = self.chain(item.feed)
-        chain.extend(item, lambda link: self.statements.is_erased(item.feed, link))
+        chain.extend(item, lambda link: self.is_erased(item.feed, link))
+        if not held:
+            self._drop_excess(item.feed.node)
         why = self.settle(chain)
         if chain.feed.node == self.own and chain.feed in self.trust.forks:
             self.owes_republication = True
@@ -206,14 +357,17 @@ class Shelf:
 
     def _keep(self, item: Range, verdict: Verdict, room: Room | None) -> tuple[Verdict, str]:
         """Keep a range that does not extend our chain, once, without erased bodies, if there is room."""
-        item = self.statements.without_erased(item)
-        lacks = self.statements.lacks(item, item.first)
+        item = self._without_erased(item)
+        lacks = self._lacks(item, item.first)
         found = self.chains.get(item.feed)
         for stray in () if found is None else found.strays:
             covers = stray.item.head == item.head and stray.item.first <= item.first
-            if covers and (lacks or not self.statements.lacks(stray.item, stray.item.first)):
+            if covers and (lacks or not self._lacks(stray.item, stray.item.first)):
                 return verdict, ""
         full = "" if room is None else self._full(item.feed.node, range_weight(item.links), room)
+        if not full and found is None and item.feed.node != self.own:
+            unbegun = sum(not chain.held for chain in self._by_node.get(item.feed.node, {}).values())
+            full = "quarantine is full of feeds that were not begun" if unbegun >= self.room_bytes.unbegun else ""
         if full:
             return Verdict.FULL, full
         chain = self.chain(item.feed)
@@ -222,7 +376,7 @@ class Shelf:
             for stray in chain.strays
             if stray.item.head != item.head
             or stray.item.first < item.first
-            or (lacks and not self.statements.lacks(stray.item, stray.item.first))
+            or (lacks and not self._lacks(stray.item, stray.item.first))
         ]
         chain.strays.append(Stray(item, len(self.verified.encoded(item))))
         chain.strays.sort(key=lambda stray: (stray.item.first, stray.item.last, stray.item.head))
@@ -249,31 +403,69 @@ class Shelf:
 
     def settle_all(self) -> None:
         """Bring every accepted head to where it belongs."""
-        for chain in self.chains.values():
-            self.settle(chain)
+        for node, theirs in list(self._by_node.items()):
+            if len(theirs) > FEEDS:
+                self._drop_excess(node)
+        for node, theirs in list(self._by_node.items()):
+            counted = self._counted(node)
+            chains = list(theirs.values())
+            if not self._fits_quota(node, 0):  # one brings all of them to where their quota ends
+                chains = [chain for chain in chains if self._ripe(chain, counted)[0]][:1] or chains
+            for chain in chains:
+                self.settle(chain, counted)
 
-    def settle(self, chain: Chain) -> str:
-        """Bring one accepted head to where it belongs; says why anything is left out."""
-        target, why = self._allowed(chain)
-        if target > chain.accepted and chain.feed.node != self.own:
-            latest = horizon(self.clock())
-            if chain.held_hlc > latest:
-                ripe = chain.accepted
-                while ripe < target and chain.links[ripe].hlc <= latest:
-                    ripe += 1
-                target, why = (ripe, "ahead of the clock") if ripe < target else (target, why)
-        if target != chain.accepted:
-            self.chain(chain.feed)  # notes that it changes
-            if target > chain.accepted:
-                behind = sum(weight(link.body) for link in chain.links[target:])
-                chain.waiting_bytes = min(chain.waiting_bytes, behind)
-            chain.accepted = target
-            self.vector.put(chain.feed, chain.head(target))
-            self._root = None
-        return why
+    def settle(self, chain: Chain, counted: Collection[Feed] | None = None) -> str:
+        """Bring one accepted head to where it belongs; says why anything is left out. `counted`: if it is at hand."""
+        counted = self._counted(chain.feed.node) if counted is None else counted
+        target, why = self._ripe(chain, counted)
+        if not target or self._fits_quota(chain.feed.node, 0):
+            self._move(chain, target)
+            return why
+        theirs = self._of_node(chain.feed.node)
+        ripe = {other.feed: self._ripe(other, counted)[0] for other in theirs}
+        steps = sorted(
+            (link.hlc, other.feed.encode(), seq, share_weight(link.body), other)
+            for other in theirs
+            for seq, link in enumerate(other.links[: ripe[other.feed]], 1)
+        )
+        left = self.trust.allowance(chain.feed.node, self._shared_now())
+        reached = dict.fromkeys(ripe, 0)
+        for _, _, seq, share, other in steps:
+            left -= share
+            if left < 0:
+                break
+            reached[other.feed] = seq
+        for other in theirs:
+            self._move(other, reached[other.feed])
+        return "over the quota of its author" if reached[chain.feed] < target else why
 
-    def _allowed(self, chain: Chain) -> tuple[int, str]:
-        if not self.trust.certified(chain.feed.node):
+    def _move(self, chain: Chain, target: int) -> None:
+        if target == chain.accepted:
+            return
+        self.chain(chain.feed)  # notes that it changes
+        if target > chain.accepted:
+            behind = sum(weight(link.body) for link in chain.links[target:])
+            chain.waiting_bytes = min(chain.waiting_bytes, behind)
+        chain.accepted = target
+        self.vector.put(chain.feed, chain.head(target))
+        self._root = None
+
+    def _ripe(self, chain: Chain, counted: Collection[Feed]) -> tuple[int, str]:
+        """How far a feed may count if its author's quota is large enough."""
+        target, why = self._decreed(chain)
+        if target and chain.feed not in counted:
+            return 0, "one feed too many"
+        latest = horizon(self.clock())
+        if target > chain.accepted and chain.feed.node != self.own and chain.held_hlc > latest:
+            ripe = chain.accepted
+            while ripe < target and chain.links[ripe].hlc <= latest:
+                ripe += 1
+            target, why = (ripe, "ahead of the clock") if ripe < target else (target, why)
+        return target, why
+
+    def _decreed(self, chain: Chain) -> tuple[int, str]:
+        """How far a feed may count by the statements alone, and what ends it there."""
+        if not self.trust.may_write(chain.feed.node):
             return 0, "no certificate"
         cut = self.trust.cut(chain.feed)
         if cut is None or chain.held < cut.seq:
@@ -282,12 +474,64 @@ class Shelf:
             return 0, "fork"  # another history than the one decreed
         return cut.seq, cut.why if chain.held > cut.seq else ""
 
+    def _of_node(self, node: bytes) -> list[Chain]:
+        return [chain for chain in self._by_node.get(node, {}).values() if chain.held]
+
+    def _fits_quota(self, node: bytes, more: int) -> bool:
+        weighs = sum(chain.held_share for chain in self._of_node(node)) + more
+        return weighs <= self.trust.quota(node) or weighs <= self.trust.allowance(node, self._shared_now())
+
+    def _shared_now(self) -> int:
+        stamps = [chain.hlc_at(chain.accepted) for chain in self.chains.values()]
+        return max(self.clock(), milliseconds(max(stamps, default=0)))
+
+    def _candidates(self, node: bytes) -> list[tuple[int, Feed]]:
+        """The feeds among which the first ones count: of which anything would, by the statements. Of strangers all."""
+        may_write = self.trust.may_write(node)
+        return [
+            (chain.links[0].hlc, chain.feed)
+            for chain in self._of_node(node)
+            if not may_write or self._decreed(chain)[0]
+        ]
+
+    def _may_begin(self, feed: Feed, first_hlc: int) -> bool:
+        if len(self._of_node(feed.node)) < FEEDS:
+            return True
+        cut = self.trust.cut(feed)
+        if cut is not None and not cut.seq and self.trust.may_write(feed.node):
+            return False
+        return feed in self.trust.within_limit(feed.node, [*self._candidates(feed.node), (first_hlc, feed)])
+
+    def _counted(self, node: bytes) -> Collection[Feed]:
+        """The feeds of a node that are within its limit."""
+        theirs = self._by_node.get(node, {})
+        if len(theirs) <= FEEDS:
+            return theirs
+        return frozenset(self.trust.within_limit(node, self._candidates(node)))
+
+    def _drop_excess(self, node: bytes) -> None:
+        """Forget the feeds of a node that are beyond its limit. Our own are kept, and count nowhere."""
+        if len(self._of_node(node)) <= FEEDS:
+            return
+        counted = set(self.trust.within_limit(node, self._candidates(node)))
+        for chain in self._of_node(node):
+            if chain.feed not in counted and self._decreed(chain)[0]:
+                self._move(chain, 0)
+                if node != self.own:
+                    self._forget(chain)
+
+    def _forget(self, chain: Chain) -> None:
+        self.chain(chain.feed)  # notes that it changes
+        del self.chains[chain.feed]
+        del self._by_node[chain.feed.node][chain.feed]
+
     def _counts_at_once(self, item: Range, held: int) -> bool:
         cut = self.trust.cut(item.feed)
         return (
-            self.trust.certified(item.feed.node)
+            self.trust.may_write(item.feed.node)
             and item.links[-1].hlc <= horizon(self.clock())
             and (cut is None or held < cut.seq)
+            and self._fits_quota(item.feed.node, range_weight(item.links))
         )
 
     def _full(self, node: bytes, size: int, room: Room) -> str:

@@ -39,6 +39,9 @@ class Watcher(Protocol):
     def changed(self, node: "SimNode", changes: Changes) -> None:
         """A node's notebook is another, and its engine has been told."""
 
+    def shunned(self, node: "SimNode", other: bytes, why: str) -> None:
+        """A node will have nothing to do with another for a while."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:

@@ -44,18 +44,6 @@ class StatementSet(NamedTuple):
             return False
         return self.trust.is_erased(tag_of(feed.node, link.body_hash), feed.node, link.kind)
 
-    def lacks(self, item: Range, first: int) -> bool:
-        """Whether a body of a range, from operation `first` on, is missing without an erase to explain it."""
-        links = item.links[first - item.first :]
-        return any(link.body is None and not self.is_erased(item.feed, link) for link in links)
-
-    def without_erased(self, item: Range) -> Range:
-        """A range less the bodies that are to be gone."""
-        if not self.erased:
-            return item
-        links = [link._replace(body=None) if self.is_erased(item.feed, link) else link for link in item.links]
-        return item._replace(links=links)
-
 
 class Verified:
     """Decoded once, used by every notebook of a mesh. What it hands out must not be changed."""

@@ -66,6 +66,7 @@ class Wire:
         self._group: dict[int, int] = {}  # node: its side of a partition
         self._blocked: set[tuple[int, int]] = set()  # directions that carry nothing
         self._conditions = conditions
+        self.was_faithful = _is_faithful(conditions)  # so far every frame came once and in order, as in a real stream
         self.frames_lost = 0
 
     # Faults
@@ -78,11 +79,13 @@ class Wire:
     def set_conditions(self, conditions: Conditions) -> None:
         """From now on, also on links that exist."""
         self._conditions = conditions
+        self.was_faithful = self.was_faithful and _is_faithful(conditions)
         for end in self._ends.values():
             end.lane.conditions = end.other.lane.conditions = conditions
 
     def partition(self, groups: Iterable[Iterable[int]]) -> None:
         """Only nodes of one group reach each other. Nobody is told."""
+        self.was_faithful = False
         self._group = {node: number for number, group in enumerate(groups) for node in group}
 
     def heal(self) -> None:
@@ -91,6 +94,7 @@ class Wire:
 
     def block(self, source: int, target: int) -> None:
         """Nothing gets from one to the other; the way back works."""
+        self.was_faithful = False
         self._blocked.add((source, target))
 
     def unblock(self, source: int, target: int) -> None:
@@ -198,3 +202,7 @@ class Wire:
             size, end.unflushed = end.unflushed, 0
             if end.open:
                 end.party.flushed(end, size)
+
+
+def _is_faithful(conditions: Conditions) -> bool:
+    return not (conditions.loss or conditions.duplicate or conditions.reorder or conditions.cut)

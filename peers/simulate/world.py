@@ -81,7 +81,7 @@ class World:
 
     def member(self, node: SimNode) -> Statement:
         """The certificate of a node."""
-        fact = Member(self.root.public, START_MS, node.identity.public, f"node{node.index}")
+        fact = Member(self.root.public, START_MS, node.identity.public, f"node{node.index}", node.role)
         return sign(self.mesh, self.root, fact)
 
     def start_connected(self) -> None:

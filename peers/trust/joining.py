@@ -22,7 +22,7 @@ from mesh.core.wire import pack, unpack
 from peers.trust.certificates import CERTIFICATE_BYTES, CHAIN_CERTIFICATES, chain_for, check_chain, read
 from peers.trust.token import INVITE_BYTES, Token
 
-VERSION = 1
+VERSION = 2  # as of the protocol: who joins must understand every statement
 NONCE_BYTES = 32
 HEAD_BYTES = 4  # the length before each message
 GREETING_BYTES = 4 * 1024 * 1024  # a dozen recoveries of the largest sort

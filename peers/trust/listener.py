@@ -20,7 +20,7 @@ from mesh.core.errors import RemoteError
 from mesh.core.identity import Identity
 from peers.connection import Connection
 from peers.trust.joining import HEAD_BYTES, NONCE_BYTES, REQUEST_BYTES, Refusal, Request, encode
-from peers.trust.reception import Admission, Reception, Standing
+from peers.trust.reception import Admission, Invitation, Reception, Standing
 
 log = logging.getLogger("mesh.peers")
 _MINUTE = 60.0
@@ -44,8 +44,8 @@ class Registrar(Protocol):
         """What is known now."""
         ...
 
-    async def secret(self, invite: bytes) -> bytes | None:
-        """The secret of an invitation, also of one that is used up or has expired; None if there is none."""
+    async def invitation(self, invite: bytes) -> Invitation | None:
+        """What an invitation says, also one that is used up or has expired; None if there is none."""
         ...
 
     async def use(self, invite: bytes, node: bytes) -> Refusal | None:
@@ -195,25 +195,26 @@ class JoinListener:
         reception = Reception(self._mesh, self._identity, os.urandom(NONCE_BYTES))
         await send(writer, reception.greet(await self._registrar.standing()))
         request = reception.hear(await receive(reader, REQUEST_BYTES))
-        secret = await self._registrar.secret(request.invite)
+        invitation = await self._registrar.invitation(request.invite)
         # An unknown invitation takes as long as a wrong secret, and is answered the same: not at all.
-        if not reception.proves(request, secret or bytes(32)) or secret is None:
+        secret = bytes(32) if invitation is None else invitation.secret
+        if not reception.proves(request, secret) or invitation is None:
             return False
         async with self._admitting:
-            answer = await self._answer(reception, request, secret)
+            answer = await self._answer(reception, request, invitation)
         await send(writer, answer)
         return True
 
-    async def _answer(self, reception: Reception, request: Request, secret: bytes) -> bytes:
+    async def _answer(self, reception: Reception, request: Request, invitation: Invitation) -> bytes:
         """The use is on disk before anything is signed, and what was signed before it leaves."""
-        admission = reception.admit(await self._registrar.standing(), request, self._clock())
+        admission = reception.admit(await self._registrar.standing(), request, invitation.role, self._clock())
         if isinstance(admission, Refusal):
             return encode(admission)
         refusal = await self._registrar.use(request.invite, request.node)
         if refusal is not None:
             return encode(refusal)
         await self._registrar.publish(admission)
-        return reception.welcome(await self._registrar.standing(), request, secret)
+        return reception.welcome(await self._registrar.standing(), request, invitation.secret)
 
 
 async def send(writer: asyncio.StreamWriter, message: bytes) -> None:

@@ -35,6 +35,13 @@ class Standing(NamedTuple):
     contacts: Sequence[bytes]
 
 
+class Invitation(NamedTuple):
+    """What an invitation says: its secret, and the role in which it lets a node in. Only its giver knows the role."""
+
+    secret: bytes
+    role: str
+
+
 class Admission(NamedTuple):
     """What admits a node: a statement, unless it is a member already, and a certificate, perhaps the one it had."""
 
@@ -71,8 +78,11 @@ class Reception:
         """Whether the sender knows the invitation's secret."""
         return hmac.compare_digest(request.mac, self._transcript(request).request_mac(secret))
 
-    def admit(self, standing: Standing, request: Request, now_ms: int) -> Admission | Refusal:
-        """What would admit the node. Nothing has happened yet: it counts once it is kept."""
+    def admit(self, standing: Standing, request: Request, role: str, now_ms: int) -> Admission | Refusal:
+        """What would admit the node, in the role of its invitation. Nothing has happened yet: it counts once it is kept.
+
+        Who is a member already gets no second statement: no invitation changes a role.
+        """
         own, trust = self._identity.public, standing.trust
         if request.node in trust.revoked:
             return _REVOKED
@@ -81,7 +91,7 @@ class Reception:
             return _NO_ISSUER
         statement = None
         if not trust.certified(request.node):
-            fact = Member(own, now_ms, request.node, request.name)
+            fact = Member(own, now_ms, request.node, request.name, role)
             statement = sign(self._mesh, self._identity, fact).encode()
         held = self._held(standing, request.node, now_ms)
         if held is not None:

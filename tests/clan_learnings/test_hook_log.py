@@ -23,7 +23,7 @@ def test_a_problem_is_one_line(tmp_path: Path, environ: dict[str, str]) -> None:
     """With its time and event, for its owner's eyes only."""
     log(str(tmp_path), "Stop of codex", ["one\nproblem \x1b[31m", "another"], environ)
     first, second = (tmp_path / "hook.log").read_text().splitlines()
-    assert first.partition(" ")[2] == "Stop of codex: one problem  [31m"
+    assert first.partition(" ")[2] == "Stop of codex: one problem "
     assert second.endswith("Z Stop of codex: another")
     assert (tmp_path / "hook.log").stat().st_mode & 0o777 == 0o600
 

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from clan_learnings.muted import FILE, change_muted, read_muted
 
 
@@ -27,3 +29,13 @@ def test_the_file_is_its_owners_and_goes_with_the_last_line(tmp_path: Path) -> N
     assert os.listdir(tmp_path) == [FILE]
     change_muted(str(tmp_path), remove="a")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a\nb\r\nc", "a\\nb", "\\\\n\n\\", "\\", "a\\"])
+def test_a_name_with_line_ends_is_one_entry(tmp_path: Path, name: str) -> None:
+    """A member may have called its pattern anything: hiding that hides nothing else."""
+    change_muted(str(tmp_path), add=name)
+    change_muted(str(tmp_path), add="other")
+    assert read_muted(str(tmp_path)) == {name, "other"}
+    assert change_muted(str(tmp_path), remove=name)
+    assert read_muted(str(tmp_path)) == {"other"}

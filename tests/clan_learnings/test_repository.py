@@ -15,6 +15,7 @@ from clan_learnings import git_config
 from clan_learnings.remote import identity_of
 from clan_learnings.repo_file import RepoFile, parse_repo_file, plain_lines
 from clan_learnings.repository import GLOBAL, LOCAL, Repository, claim, find
+from clan_learnings.trusted_repos import trust
 
 TOOL = "github.com/acme/tool"
 ENVIRON = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
@@ -294,14 +295,17 @@ def test_no_git_is_global(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "nonsense", "gitdir:", "gitdir: /nowhere", "gitdir: \0", "gitdir: .git"])
 def test_a_git_file_that_leads_nowhere_is_global_and_not_the_repository_around_it(tmp_path: Path, text: str) -> None:
-    """A worktree whose repository is not mounted has a root and no name, unless it names itself."""
+    """A worktree whose repository is not mounted has a root and no name, unless a person lets it name itself."""
     repository(tmp_path / "outer", remote("https://github.com/acme/outer"))
     inner = tmp_path / "outer" / "inner"
     inner.mkdir()
     (inner / ".git").write_text(text)
     assert here(inner)[:3] == (GLOBAL, str(inner), "")
     (inner / ".clan-mesh.toml").write_text('repo = "github.com/acme/tool"\n')
-    assert here(inner).identity == TOOL
+    assert (here(inner).identity, here(inner).unconfirmed) == (GLOBAL, TOOL)
+    environ = ENVIRON | {"MESH_CONFIG": str(tmp_path / "config")}
+    trust(environ, str(inner), TOOL)
+    assert here(inner, environ).identity == TOOL
 
 
 def test_includes_are_followed(tmp_path: Path) -> None:
@@ -378,8 +382,8 @@ def test_another_users_repository_names_nothing(tmp_path: Path, monkeypatch: pyt
         ('repo = "https://token:x@github.com/acme/tool" # note\n', RepoFile(TOOL, None, (), "")),
         ("categories = [\n  'db', # first\n  \"u\\u0069\",\n]\n", RepoFile("", None, ("db", "ui"), "")),
         (
-            'categories = ["a,b", "a,b"]\nother = 3\n[table]\nx = 1\n',
-            RepoFile("", None, ("a,b",), "", ("other", "table")),
+            'categories = ["a-b", "a-b"]\nother = 3\n[table]\nx = 1\n',
+            RepoFile("", None, ("a-b",), "", ("other", "table")),
         ),
         ("categories = []", RepoFile("", None, (), "")),
         ('repo = "tool"\n', RepoFile("", None, (), ".clan-mesh.toml: repo is not host/owner/name")),
@@ -447,9 +451,11 @@ def test_sharing_that_cannot_be_understood_is_none(text: str, share: bool | None
     assert ("share = true, or share = false" in file.why_unshared) == (share is False)
 
 
-def test_the_repositorys_own_file_comes_before_its_remotes(tmp_path: Path) -> None:
-    """It may rename a repository; one that cannot be read is said and does not."""
-    root = repository(tmp_path / "tool", remote("https://github.com/ada/fork"))
+def test_the_repositorys_own_file_chooses_among_its_remotes(tmp_path: Path) -> None:
+    """A fork may be called by any of them; a file that cannot be read is said and chooses none."""
+    root = repository(
+        tmp_path / "tool", remote("https://github.com/ada/fork") + remote("https://github.com/acme/tool", "hub")
+    )
     file = root / ".clan-mesh.toml"
     file.write_text('repo = "github.com/acme/tool"\nshare = true\n')
     (root / "sub").mkdir()
@@ -460,7 +466,8 @@ def test_the_repositorys_own_file_comes_before_its_remotes(tmp_path: Path) -> No
     assert here(root).file.problem.startswith(".clan-mesh.toml is not TOML: ")
     file.unlink()
     os.mkfifo(file)
-    assert here(root).file == RepoFile("", None, (), "")
+    assert here(root).file.repo == ""
+    assert here(root).file.problem == ".clan-mesh.toml cannot be read as a plain file of at most 64 KB"
 
 
 @given(st.text(alphabet='[]"\\#;= \t\n\rabc.-~/:', max_size=60) | st.text(max_size=60))

@@ -37,7 +37,7 @@ def sections() -> dict[str, str]:
     shown = False  # within what a command printed, a heading is none of ours
     for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
         shown ^= line.startswith("```")
-        heading = re.fullmatch(r"#+ `mesh ([a-z ]+)`", line)
+        heading = re.fullmatch(r"#+ `mesh ([a-z -]+)`", line)
         if heading:
             name = heading[1]
             assert name not in found, f"mesh {name} has two sections"

@@ -20,6 +20,7 @@ def file(alpha: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("objects", "refs"):
         (root / ".git" / name).mkdir(parents=True)
     (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (root / ".git" / "config").write_text('[remote "origin"]\n\turl = https://github.com/acme/api\n')
     monkeypatch.chdir(root)
     made = root / ".clan-mesh.toml"
     made.write_text('repo = "github.com/acme/api"\nshaer = false\n[search]\nlimit = 5\n')

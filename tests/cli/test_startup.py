@@ -125,6 +125,21 @@ def test_a_file_of_a_newer_version_in_the_repository_loads_nothing_slow(home: st
         assert set(told["modules"]) & {*SLOW, *HEAVY, "tomllib", "difflib"} == set()
 
 
+def test_what_a_person_has_trusted_is_read_only_where_git_does_not_confirm_a_name(home: str, tmp_path: Path) -> None:
+    """Hooks run all the time, and hardly any repository needs it."""
+    root = tmp_path / "repo"
+    (root / ".git" / "objects").mkdir(parents=True)
+    (root / ".git" / "refs").mkdir()
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (root / ".clan-mesh.toml").write_text('repo = "github.com/acme/api"\n')
+    event = json.dumps({"hook_event_name": "SessionStart", "cwd": str(root), "session_id": "s1"})
+    for url, is_read in (("github.com/acme/api", False), ("github.com/evil/api", True)):
+        (root / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{url}\n')
+        _, told = report(home, ["hook", "SessionStart"], folder=root, event=event)
+        assert ("clan_learnings.trusted_repos" in told["modules"]) is is_read
+        assert set(told["modules"]) & {*SLOW, *HEAVY} == set()
+
+
 def test_json_for_machines_imports_nothing_slow(home: str) -> None:
     """The module that writes JSON brings `re` with it, and no more."""
     printed, told = report(home, ["tail", "--json"])

@@ -78,19 +78,20 @@ def test_the_author_is_told_that_a_third_member_asked_to_erase_its_record(
     record = beta.json("discover", "the horse on staging is swordfish9")["id"]
     carry(beta, gamma, tmp_path)
     gamma("erase", record, "--reason", "a name\x1b[2J got in", code=3)
-    assert "its author is told" in gamma.err
+    assert "they are asked to" in gamma.err
     assert [request["id"] for shell in (alpha, gamma) for request in shell.json("status")["erase_requests"]] == []
     carry(gamma, beta, tmp_path)
 
     (asked,) = beta.json("status")["erase_requests"]
     assert (asked["id"][:8], asked["by"], asked["name"]) == (record[:8], node(gamma), f"gamma·{node(gamma)[:5]}")
     told = (
-        f"gamma·{node(gamma)[:5]} asked to erase {record[:8]}, which this node wrote",
+        f"gamma·{node(gamma)[:5]} asked to erase {record[:8]}, which beta·{node(beta)[:5]} wrote",
         "a name",
         "its text is still in this database",
         "only its author, an admin or the root key can erase it",
         f"mesh erase {asked['id'][:16]} --reason REASON",
-        "leave it",
+        "it stays as it is until then",
+        f"mesh proposals dismiss {asked['request'][:16]}",
     )
     for said in (beta("status"), beta("doctor", code=3), beta("why", record)):
         assert [part for part in told if part not in said] == []

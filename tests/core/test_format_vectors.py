@@ -29,7 +29,7 @@ from mesh.core.limits import (
     VALUE_DEPTH,
 )
 from mesh.core.operation import Add, Count, Remove, Set, encode, kind_of
-from mesh.core.statement import ADMIN, Erase, Member, Recover, Revoke, decode_statement, fork_between, sign
+from mesh.core.statement import ADMIN, Erase, Member, Quota, Recover, Revoke, decode_statement, fork_between, sign
 from mesh.core.vector import Head, Vector, bucket_of, statements_digest
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "FORMAT.md"
@@ -77,6 +77,7 @@ def computed() -> dict[str, str]:
     recover = sign(
         mesh, recovery, Recover(recovery.public, 1_790_000_000_003, node.public, (member.id,), "root key stolen")
     )
+    quota = sign(mesh, root, Quota(root.public, 1_790_000_000_004, node.public, 134_217_728))
     ours = sign_range(mesh, node, feed, 2, one.head, [field])
     fork = fork_between(ours, sign_range(mesh, node, feed, 2, one.head, [count]), 2)
     for statement in (member, erase, revoke, recover, fork):
@@ -133,6 +134,9 @@ def computed() -> dict[str, str]:
         "recover payload": recover.payload,
         "recover id": recover.id,
         "recover signature": recover.signature,
+        "quota payload": quota.payload,
+        "quota id": quota.id,
+        "quota signature": quota.signature,
         "fork payload": fork.payload,
         "fork id": fork.id,
         "bucket number": bucket_of(feed),

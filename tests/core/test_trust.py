@@ -226,12 +226,12 @@ def test_an_erase_said_before_its_signer_was_an_admin_counts_from_then() -> None
 def test_of_two_fork_proofs_the_lower_makes_the_higher_needless() -> None:
     """Two that show the same place are one statement, whichever operations they show it by."""
     low, high = proof(1), proof(2)
-    assert trust(JOINED, low).superseded_by(high) == low
-    assert trust(JOINED, high).superseded_by(low) is None
+    assert trust(JOINED, low).is_needless(high)
+    assert not trust(JOINED, high).is_needless(low)
     first, second = proof(1, "a"), proof(1, "b")
     assert first.payload != second.payload
     assert first.id == second.id
-    assert trust(JOINED).superseded_by(JOINED) is None
+    assert not trust(JOINED).is_needless(JOINED)
     assert trust(JOINED, low).fork_statement(FEED) == low
     assert trust(JOINED, low).fork_statement(Feed(CAT.public, 8)) is None
 

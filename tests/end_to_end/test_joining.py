@@ -1,6 +1,7 @@
 """How nodes become members and cease to be, with real sidecars: tokens, throw-away nodes, goodbyes, revocation, admins, recovery."""
 
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -262,18 +263,50 @@ def test_a_home_of_another_mesh_is_left_alone(first: Sidecar, tmp_path: Path) ->
 # Goodbye
 
 
-def test_a_throw_away_node_leaves_when_its_sidecar_stops(first: Sidecar, tmp_path: Path) -> None:
-    """What it wrote last stays with the others."""
+@pytest.mark.parametrize(
+    ("invited", "joined", "role"),
+    [(("--ephemeral",), (), "ephemeral"), ((), ("--ephemeral",), "member")],
+    ids=["by its invitation", "by its own wish"],
+)
+def test_a_throw_away_node_leaves_when_its_sidecar_stops(
+    first: Sidecar, tmp_path: Path, invited: tuple[str, ...], joined: tuple[str, ...], role: str
+) -> None:
+    """What it wrote last stays with the others. One that only wishes it is an ordinary member all the same."""
     second = Sidecar(tmp_path / "second", listen=None)
-    second.join(first.invite(), "second", "--ephemeral")
+    finished = mesh(second.home, "join", first.invite(*invited), "--name", "second", *joined, "--json")
+    assert json.loads(finished.stdout)["role"] == role
+    assert ("mesh invite --ephemeral" in finished.stderr) is bool(joined)
     with sidecars(second):
         second.up()
         wait_until_linked([first, second])
+        assert [peer["role"] for peer in first.peers()["peers"]] == [role]
         second.write("its last words")
         wait_until(lambda: second.peers()["root"] == second.root())  # the bell was heard
         assert second.stop() == 0
         wait_until(lambda: first.state_of(second) == "left")
         wait_until(lambda: first.texts() == {"its last words"})  # it came before the goodbye, and is merged in its time
+
+
+def test_a_reader_is_sent_everything_and_its_sidecar_is_quiet(first: Sidecar, tmp_path: Path) -> None:
+    """It says what it is; what it would write is refused with the next step; what is private stays possible."""
+    second = Sidecar(tmp_path / "second", listen=None)
+    made = asked(first.home, "invite", "--role", "reader")
+    assert made["role"] == "reader"
+    assert [item["role"] for item in asked(first.home, "invite", "--list")] == ["reader"]
+    assert second.join(made["token"], "second")["role"] == "reader"
+    with sidecars(second):
+        second.up()
+        first.write("for all to read")
+        wait_until(lambda: second.texts() == {"for all to read"})
+        for words in (("op", "add", "facts", "mine"), ("discover", "mine", "--global")):
+            sentence, step = complaint(mesh(second.home, *words))
+            assert "reader" in sentence
+            assert "--private" in step
+        done(second.home, "discover", "only here", "--private", "--global")
+        assert asked(second.home, "status")["role"] == "reader"
+        assert first.texts() == second.texts() == {"for all to read"}
+        assert second.stop() == 0
+    assert "WARNING" not in second.log.read_text()
 
 
 def test_a_node_leaves_and_can_come_back(first: Sidecar, tmp_path: Path) -> None:

@@ -80,6 +80,25 @@ def test_a_correction_on_each_of_three_nodes_that_cannot_see_each_other_is_hot_a
         require_one_pattern_of_three(fleet)
 
 
+def test_three_sessions_of_one_node_of_three_are_told_there_alone_until_an_admin_approves(tmp_path: Path) -> None:
+    """Whatever one machine invents is in no other's context; what is approved is in all, with one digest."""
+    with mesh_of(3, tmp_path) as fleet:
+        words = ("--wrong", "npm install", "--right", "pnpm install", "--pattern", "use-pnpm", "--global")
+        for number in range(3):
+            told = asked(fleet[2].home, "correct", *words, "--session", f"claude-code:s{number}")
+        assert (told["tier"], told["sessions"], told["witnesses"]) == ("WARM", 3, 1)
+        wait_until_in_step(fleet)
+        assert [hot(node) for node in fleet] == [[], [], []]
+        seen = [len(asked(node.home, "hot", "--all")["seen_here"]) for node in fleet]
+        assert seen == [0, 0, 1]
+        assert len({asked(node.home, "context")["digest"] for node in fleet}) == 1
+        done(fleet[0].home, "pattern", "approve", "use-pnpm")
+        wait_until_hot(fleet)
+        wait_until_in_step(fleet)
+        (context,) = contexts(fleet)
+        assert "pnpm install; not npm install; 3 sessions, 1 node" in context
+
+
 def test_ten_calls_from_one_shell_count_once(tmp_path: Path) -> None:
     """Without --session all that one node's shell does in one place on one day is one session."""
     node = Sidecar(tmp_path / "node").init()

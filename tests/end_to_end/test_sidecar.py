@@ -167,7 +167,7 @@ def test_three_nodes_in_the_background_are_all_stopped_by_mesh_down(tmp_path: Pa
             del running[node]
             for other in running:
                 wait_until(lambda node=node, other=other: other.state_of(node) != "alive")  # type: ignore[misc]
-                (seen,) = [peer for peer in asked(other.home, "peers")["peers"] if peer["node"] == node.node]
+                (seen,) = [peer for peer in other.peers()["peers"] if peer["node"] == node.node]
                 assert (seen["linked"], seen["in_step"]) == (False, None)
     finally:
         for process in running.values():

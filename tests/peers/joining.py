@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mesh.core.identity import Identity
 from mesh.core.ids import digest
-from mesh.core.statement import Statement
+from mesh.core.statement import MEMBER, Statement
 from mesh.core.trust import Founders
 from mesh.store import invites
 from mesh.store.cards import Cards
@@ -18,7 +18,7 @@ from mesh.store.store import Store
 from peers.trust.certificates import authority, chain_for, issue, read
 from peers.trust.joining import Refusal
 from peers.trust.listener import JoinLimits, JoinListener
-from peers.trust.reception import Admission, Standing
+from peers.trust.reception import Admission, Invitation, Standing
 from peers.trust.tls import Credentials
 from peers.trust.token import Token
 from tests.worlds import NOW_MS, Clan
@@ -60,8 +60,9 @@ class Office:
         chain = chain_for(self.identity.public, self.certificates())
         return Credentials(self.identity.seed, chain, [self.root])
 
-    def invite(self, number: int = 1, uses: int = 1) -> Invite:
-        made = Invite(digest(b"invite %d" % number)[:16], digest(b"secret %d" % number), NOW_MS, NOW_MS + HOUR_MS, uses)
+    def invite(self, number: int = 1, uses: int = 1, role: str = MEMBER) -> Invite:
+        name, secret = digest(b"invite %d" % number)[:16], digest(b"secret %d" % number)
+        made = Invite(name, secret, NOW_MS, NOW_MS + HOUR_MS, uses, role)
         self.book.add(made)
         return made
 
@@ -85,10 +86,10 @@ class Office:
         founders = Founders(self.clan.root.public, self.clan.recovery.public)
         return Standing(founders, self.store.trust(), self.certificates(), [b"a contact"])
 
-    async def secret(self, invite: bytes) -> bytes | None:
-        self.events.append("secret")
+    async def invitation(self, invite: bytes) -> Invitation | None:
+        self.events.append("invitation")
         found = self.book.find(invite)
-        return None if found is None else found.secret
+        return None if found is None else Invitation(found.secret, found.role)
 
     async def use(self, invite: bytes, node: bytes) -> Refusal | None:
         self.events.append("use")

@@ -90,11 +90,11 @@ def too_large(desk: "Scene") -> None:
 
 
 def unknown_version(desk: "Scene") -> None:
-    desk.handle(Received(EVIL, pack([2, 2, 0])))
+    desk.handle(Received(EVIL, pack([3, 2, 0])))
 
 
 def unknown_kind(desk: "Scene") -> None:
-    desk.handle(Received(EVIL, pack([1, 99, b"of a later version"])))
+    desk.handle(Received(EVIL, pack([2, 99, b"of a later version"])))
 
 
 def unknown_kinds(desk: "Scene") -> None:

@@ -137,50 +137,50 @@ def assert_total(frame: bytes) -> None:
 
 H, F = bytes(32), bytes(31) + b"\x01" + bytes(7) + b"\x01"
 WRONG: dict[str, list[object]] = {
-    "no fields": [1, 2],
-    "a field too many": [1, 13, "bye", 1],
-    "true as a number": [1, 11, True, 0],
-    "true as a kind of things given": [1, 5, True, []],
-    "true as a kind of things fetched": [1, 10, True, []],
-    "a float as a kind": [1, 5, 1.0, []],
-    "feeds given whole": [1, 5, FEEDS, []],
-    "feeds fetched by key": [1, 10, FEEDS, []],
-    "an unknown set": [1, 7, 4, bytes(2048)],
-    "a set that is a list": [1, 6, [1], None, False, []],
-    "a number that is negative": [1, 11, -1, 0],
-    "a pause that is too long": [1, 11, 600_001, 0],
-    "a nonce that is too large": [1, 2, 2**32, H, bytes(8), bytes(8), 0],
-    "a short hash": [1, 2, 1, bytes(31), bytes(8), bytes(8), 0],
-    "a short prefix": [1, 2, 1, H, bytes(7), bytes(8), 0],
-    "a clock after the end of time": [1, 2, 1, H, bytes(8), bytes(8), 2**47],
-    "text for bytes": [1, 1, H, H, "contact", False],
-    "a number for a flag": [1, 1, H, H, b"contact", 0],
-    "an empty contact": [1, 1, H, H, b"", False],
-    "a contact that is too large": [1, 1, H, H, bytes(4097), False],
-    "an empty push": [1, 4, []],
-    "a push of nothing": [1, 4, [b""]],
-    "a push that is too large": [1, 4, [bytes(EAGER_BYTES), b"x"]],
-    "digests that are cut short": [1, 7, 2, bytes(2047)],
-    "buckets out of order": [1, 6, 2, b"\x02\x01", False, []],
-    "a bucket twice": [1, 6, 2, b"\x01\x01", False, []],
-    "a feed with three heads": [1, 6, 2, None, False, [[F, 1, H, 1, H, 1]]],
-    "a feed with half a head": [1, 6, 2, None, False, [[F, 1, H, 1]]],
-    "a feed of epoch zero": [1, 6, 2, None, False, [[bytes(40), 1, H]]],
-    "a number beyond all feeds": [1, 6, 2, None, False, [[F, SEQ_MAX + 1, H]]],
-    "a card without a time": [1, 6, 3, None, False, [[1, H]]],
-    "a card with half a digest": [1, 6, 3, None, False, [[1, H, 1, bytes(4)]]],
-    "a pull of nothing": [1, 8, 1, 1, []],
-    "a pull for more than an answer holds": [1, 8, 1, ANSWER_BYTES + 1, [[F, 0, H]]],
-    "a pull of too many feeds": [1, 8, 1, 1, [[F, 0, H]] * (PULL_FEEDS + 1)],
-    "an ending without an end": [1, 9, 1, [[F]], b""],
-    "an ending with too many points": [1, 9, 1, [[F, 1, H, False, [[1, H]] * 65]], b""],
-    "a point that is none": [1, 9, 1, [[F, 1, H, False, [[1]]]], b""],
-    "a key of the wrong size": [1, 10, 3, [H]],
-    "too many keys": [1, 10, 1, [H] * (KEYS_PER_FETCH + 1)],
-    "too many entries": [1, 6, 1, None, False, [H] * (HAVE_ENTRIES + 1)],
-    "a rumour without a time": [1, 12, H, None],
-    "a long goodbye": [1, 13, "x" * 201],
-    "bytes as a goodbye": [1, 13, b"bye"],
+    "no fields": [2, 2],
+    "a field too many": [2, 13, "bye", 1],
+    "true as a number": [2, 11, True, 0],
+    "true as a kind of things given": [2, 5, True, []],
+    "true as a kind of things fetched": [2, 10, True, []],
+    "a float as a kind": [2, 5, 1.0, []],
+    "feeds given whole": [2, 5, FEEDS, []],
+    "feeds fetched by key": [2, 10, FEEDS, []],
+    "an unknown set": [2, 7, 4, bytes(2048)],
+    "a set that is a list": [2, 6, [1], None, False, []],
+    "a number that is negative": [2, 11, -1, 0],
+    "a pause that is too long": [2, 11, 600_001, 0],
+    "a nonce that is too large": [2, 2, 2**32, H, bytes(8), bytes(8), 0],
+    "a short hash": [2, 2, 1, bytes(31), bytes(8), bytes(8), 0],
+    "a short prefix": [2, 2, 1, H, bytes(7), bytes(8), 0],
+    "a clock after the end of time": [2, 2, 1, H, bytes(8), bytes(8), 2**47],
+    "text for bytes": [2, 1, H, H, "contact", False],
+    "a number for a flag": [2, 1, H, H, b"contact", 0],
+    "an empty contact": [2, 1, H, H, b"", False],
+    "a contact that is too large": [2, 1, H, H, bytes(4097), False],
+    "an empty push": [2, 4, []],
+    "a push of nothing": [2, 4, [b""]],
+    "a push that is too large": [2, 4, [bytes(EAGER_BYTES), b"x"]],
+    "digests that are cut short": [2, 7, 2, bytes(2047)],
+    "buckets out of order": [2, 6, 2, b"\x02\x01", False, []],
+    "a bucket twice": [2, 6, 2, b"\x01\x01", False, []],
+    "a feed with three heads": [2, 6, 2, None, False, [[F, 1, H, 1, H, 1]]],
+    "a feed with half a head": [2, 6, 2, None, False, [[F, 1, H, 1]]],
+    "a feed of epoch zero": [2, 6, 2, None, False, [[bytes(40), 1, H]]],
+    "a number beyond all feeds": [2, 6, 2, None, False, [[F, SEQ_MAX + 1, H]]],
+    "a card without a time": [2, 6, 3, None, False, [[1, H]]],
+    "a card with half a digest": [2, 6, 3, None, False, [[1, H, 1, bytes(4)]]],
+    "a pull of nothing": [2, 8, 1, 1, []],
+    "a pull for more than an answer holds": [2, 8, 1, ANSWER_BYTES + 1, [[F, 0, H]]],
+    "a pull of too many feeds": [2, 8, 1, 1, [[F, 0, H]] * (PULL_FEEDS + 1)],
+    "an ending without an end": [2, 9, 1, [[F]], b""],
+    "an ending with too many points": [2, 9, 1, [[F, 1, H, False, [[1, H]] * 65]], b""],
+    "a point that is none": [2, 9, 1, [[F, 1, H, False, [[1]]]], b""],
+    "a key of the wrong size": [2, 10, 3, [H]],
+    "too many keys": [2, 10, 1, [H] * (KEYS_PER_FETCH + 1)],
+    "too many entries": [2, 6, 1, None, False, [H] * (HAVE_ENTRIES + 1)],
+    "a rumour without a time": [2, 12, H, None],
+    "a long goodbye": [2, 13, "x" * 201],
+    "bytes as a goodbye": [2, 13, b"bye"],
 }
 
 
@@ -193,21 +193,23 @@ def test_what_breaks_a_limit_is_malformed(value: list[object]) -> None:
 
 def test_later_versions_and_kinds_are_told_apart() -> None:
     """One ends the link, the other is counted and left alone."""
-    with pytest.raises(UnknownVersion):
-        decode(pack([2, 1]))
+    with pytest.raises(UnknownVersion, match="speaks protocol 3, this is 2: upgrade clan-mesh here"):
+        decode(pack([3, 1]))
+    with pytest.raises(UnknownVersion, match="speaks protocol 1, this is 2: upgrade clan-mesh there"):
+        decode(pack([1, 1]))
     with pytest.raises(UnknownKind):
-        decode(pack([1, 14, "whatever", 1, 2]))
-    for nonsense in ([], [1], ["1", 1], [1, "1"], {"version": 1}, 1, None, [True, 2]):
+        decode(pack([2, 14, "whatever", 1, 2]))
+    for nonsense in ([], [2], ["2", 1], [2, "1"], {"version": 1}, 1, None, [True, 2]):
         with pytest.raises(Malformed):
             decode(pack(nonsense))
 
 
 def test_a_frame_above_the_limit_is_not_even_looked_at() -> None:
     """The largest that is allowed is."""
-    head = len(pack([1, 9, 1, [], bytes(70_000)])) - 70_000
-    assert isinstance(decode(pack([1, 9, 1, [], bytes(FRAME_BYTES - head)])), Ranges)
+    head = len(pack([2, 9, 1, [], bytes(70_000)])) - 70_000
+    assert isinstance(decode(pack([2, 9, 1, [], bytes(FRAME_BYTES - head)])), Ranges)
     with pytest.raises(Malformed, match="above the limit"):
-        decode(pack([1, 9, 1, [], bytes(FRAME_BYTES - head + 1)]))
+        decode(pack([2, 9, 1, [], bytes(FRAME_BYTES - head + 1)]))
 
 
 @pytest.mark.parametrize("depth", [100, 10_000, 500_000])
@@ -216,11 +218,11 @@ def test_deep_nesting_is_malformed(depth: int) -> None:
     with pytest.raises(Malformed):
         decode(b"\x91" * depth)
     with pytest.raises(Malformed):
-        decode(b"\x93\x01\x04" + b"\x91" * depth + b"\x01")
+        decode(b"\x93\x02\x04" + b"\x91" * depth + b"\x01")
 
 
 def test_a_short_frame_that_claims_gigabytes_is_malformed() -> None:
     """Lengths are checked against what is there."""
     for claim in (b"\xdd\xff\xff\xff\xff", b"\xc6\xff\xff\xff\xff", b"\xdb\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff"):
         with pytest.raises(Malformed):
-            decode(b"\x93\x01\x04" + claim)
+            decode(b"\x93\x02\x04" + claim)

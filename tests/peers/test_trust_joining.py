@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from mesh.core.errors import Forged, MeshError, UsageError
+from mesh.core.statement import ADMIN, EPHEMERAL, EPHEMERAL_READER, MEMBER, READER, Member, decode_statement, sign
 from mesh.core.trust import Trust
+from mesh.core.wire import pack, unpack
 from peers.trust.certificates import chain_for, check_chain, read
 from peers.trust.joiner import join
 from peers.trust.joining import Newcomer, Refusal, decode_request, encode, proof_of
@@ -42,7 +44,53 @@ async def test_an_invited_node_becomes_a_member(office: Office) -> None:
     assert office.store.trust().members[ANN.public].name == "ann"
     chain = chain_for(ANN.public, {read(item).subject: item for item in joined.welcome.certificates})
     check_chain(chain, {CLAN.root.public})
-    assert office.events == ["secret", "use", "publish"]
+    assert office.events == ["invitation", "use", "publish"]
+
+
+@pytest.mark.parametrize("role", [MEMBER, READER, EPHEMERAL, EPHEMERAL_READER])
+async def test_the_invitation_says_the_role_and_the_welcome_tells_it(office: Office, role: str) -> None:
+    """The newcomer reads it in the member statement: its token says nothing of it."""
+    invite = office.invite(role=role)
+    async with office.open() as port:
+        joined = await join(office.token(invite, port), ANN, "ann")
+    told = [decode_statement(CLAN.mesh, item) for item in joined.welcome.statements]
+    assert Trust(joined.founders, told).role(ANN.public) == office.store.trust().role(ANN.public) == role
+    assert office.token(invite) == office.token(invite._replace(role=MEMBER))
+
+
+@pytest.mark.parametrize("wish", [MEMBER, ADMIN])
+async def test_a_newcomer_that_claims_another_role_gets_no_word(office: Office, wish: str) -> None:
+    """A request has no room for a role: one that has it is none, though its proofs hold."""
+    async with office.open() as port:
+        token = office.token(office.invite(role=READER), port)
+        reader, writer = await dial(port)
+        request = Newcomer(token, ANN, "ann", bytes(32)).greeted(
+            await receive(reader, 2**20), peer_leaf(writer.get_extra_info("ssl_object"))
+        )
+        await send(writer, pack([*unpack(request), wish]))
+        assert await reads_nothing(reader)
+        writer.transport.abort()
+    assert not office.store.trust().certified(ANN.public)
+    assert "use" not in office.events
+
+
+@pytest.mark.parametrize(("first", "second"), [(READER, MEMBER), (EPHEMERAL, MEMBER), (MEMBER, READER)])
+async def test_another_invitation_changes_no_role(office: Office, first: str, second: str) -> None:
+    """A member that comes again with it gets what it had: no second statement is made."""
+    async with office.open() as port:
+        before = await join(office.token(office.invite(1, role=first), port), ANN, "ann")
+        after = await join(office.token(office.invite(2, role=second), port), ANN, "ann")
+    assert after.welcome.statements == before.welcome.statements
+    assert office.store.trust().role(ANN.public) == first
+
+
+async def test_a_reader_that_signs_itself_another_role_stays_a_reader(office: Office) -> None:
+    """Its word about members is nobody's, so the statement is only held."""
+    async with office.open() as port:
+        await join(office.token(office.invite(role=READER), port), ANN, "ann")
+    office.say(*(sign(CLAN.mesh, ANN, Member(ANN.public, 2**46, ANN.public, "ann", role)) for role in (MEMBER, ADMIN)))
+    assert office.store.trust().role(ANN.public) == READER
+    assert not office.store.trust().may_write(ANN.public)
 
 
 async def test_asking_again_gives_the_same_certificate(office: Office) -> None:
@@ -305,7 +353,7 @@ async def test_a_welcome_that_was_altered_is_not_believed(office: Office) -> Non
     token = office.token(office.invite(), 1)
     joiner = Newcomer(token, ANN, "ann", bytes(32))
     request = decode_request(joiner.greeted(reception.greet(standing), office.credentials().chain[0]))
-    admission = reception.admit(standing, request, office.now_ms)
+    admission = reception.admit(standing, request, MEMBER, office.now_ms)
     assert not isinstance(admission, Refusal)
     await office.publish(admission)
     welcome = reception.welcome(await office.standing(), request, token.secret)

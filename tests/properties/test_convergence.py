@@ -10,13 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mesh.core.operation import Add, Count, Remove, Set
-from mesh.core.statement import Statement
+from mesh.core.statement import EPHEMERAL, MEMBER, Statement
 from mesh.store.store import Store
 from mesh.store.verify import verify_store
 from tests.oracle import Oracle
 from tests.worlds import Chain, Clan, open_store, views
 
 CLAN = Clan()
+RULES: list[tuple[str, object]] = [
+    ("moderation", "guarded"),
+    ("moderation", "guarded"),
+    ("moderation", "open"),
+    ("moderation", 1),
+]
 EXAMPLES = 5000 if settings.get_current_profile_name() == "soak" else 120
 
 
@@ -26,11 +32,14 @@ class Universe:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.nodes = [CLAN.node(i) for i in range(rng.randint(2, 6))]
+        self.is_guarded = rng.random() < 0.4  # by an admin, unless that one is revoked
         self.tags: list[bytes] = []
         self.chains: list[Chain] = []
         for node in self.nodes:
             for epoch in range(1, rng.choice((1, 1, 2)) + 1):
                 chain = Chain(CLAN, node, epoch)
+                if not self.chains and self.is_guarded:
+                    chain.add(Set(4, "settings", "moderation", "guarded"))
                 self._grow(chain, rng.randint(1, 8))
                 self.chains.append(chain)
                 while rng.random() < 0.25:
@@ -51,11 +60,15 @@ class Universe:
             key = rng.choice(keys)
             choice = rng.random()
             if choice < 0.45:
-                body: object = Add(at, rng.choice(("one", "two")), {"text": f"note {rng.random()}"})
+                body: object = Add(at, rng.choice(("one", "two", "pages")), {"text": f"note {rng.random()}"})
             elif choice < 0.6:
                 body = Remove(some, "because")
             elif choice < 0.75:
-                body = Set(rng.randint(1, 3), rng.choice((*keys, some[0])), "field", rng.randint(0, 9))
+                targets: list[bytes | str] = [*keys, *some, *some, *some]
+                body = Set(rng.randint(1, 3), rng.choice(targets), "field", rng.randint(0, 2))
+                if rng.random() < 0.25:
+                    field, value = rng.choice((*RULES, ("hot_at", rng.randint(0, 2))))
+                    body = Set(rng.randint(1, 3), "settings", field, value)
             elif choice < 0.9:
                 totals[key] = totals.get(key, 0) + rng.randint(1, 5)
                 body = Count(key, totals[key], rng.choice((None, None, bytes([rng.randint(0, 2)] * 32))))
@@ -77,12 +90,13 @@ class Universe:
     def _state(self) -> list[Statement]:
         rng = self.rng
         statements = []
-        admins = [node for node in self.nodes if rng.random() < 0.3]
+        admins = [node for node in self.nodes if rng.random() < 0.3 or (self.is_guarded and node is self.nodes[0])]
         statements += [CLAN.admin(node) for node in admins]
         signers = [CLAN.root, *admins, *self.nodes[:1]]
         for index, node in enumerate(self.nodes):
             if rng.random() < 0.9:
-                statements.append(CLAN.member(node, f"n{index}", signer=rng.choice(signers)))
+                role = rng.choice((MEMBER, MEMBER, EPHEMERAL))
+                statements.append(CLAN.member(node, f"n{index}", role, signer=rng.choice(signers)))
             while rng.random() < 0.2:
                 heads = {}
                 for chain in self.chains:
@@ -127,7 +141,7 @@ class Universe:
 def exchange(stores: list[Store]) -> None:
     """Statements travel between nodes: of several proofs of one fork, all keep the same."""
     for _ in range(2):
-        everything = [item.encode() for store in stores for item in store.trust().statements()]
+        everything = [item.encode() for store in stores for item in store.all_statements()]
         for store in stores:
             store.merge_statements(everything)
 

@@ -219,6 +219,9 @@ def test_a_broken_file_of_the_repository_is_found(tmp_path: Path) -> None:
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     file = tmp_path / ".clan-mesh.toml"
     file.write_text('repo = "github.com/acme/shop"\n')
+    (finding,) = examine_repository(str(tmp_path), {"HOME": str(tmp_path)})
+    assert finding.sort == "repository not confirmed"
+    (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = https://github.com/acme/shop\n')
     assert list(examine_repository(str(tmp_path), {})) == []
     file.write_text("repo = [broken\n")
     (finding,) = examine_repository(str(tmp_path), {})

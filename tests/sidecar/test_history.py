@@ -42,9 +42,9 @@ def test_a_record_that_is_erased_while_its_history_is_told_is_told_as_it_was(
     asked: list[str] = []
     due, record, locate = "", "", history.locate
 
-    def located(of: Home, text: str) -> tuple[Store, bytes]:
+    def located(of: Home, text: str, bound: str | None = None) -> tuple[Store, bytes]:
         nonlocal asked
-        store, tag = locate(of, text)
+        store, tag = locate(of, text, bound)
         asked = interrupted(store.database.connection, due, lambda: erased(home, record))
         return store, tag
 

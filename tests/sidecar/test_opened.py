@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.accesses import key, month_of
+from mesh.core.draft import NewRecord
 from mesh.core.ids import parse_id, text_id
+from mesh.core.statement import READER
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.erasing import erase
 from mesh.sidecar.lock import only_sidecar
@@ -18,6 +20,7 @@ from mesh.store.home import Home, create_home
 from mesh.store.reading import open_reading
 from mesh.store.store import wall_clock
 from tests.interrupting import interrupted_author
+from tests.roles import admitted, fill, founder, throw_away
 
 NOW_MS = 1_800_000_000_000
 
@@ -217,3 +220,32 @@ def test_a_record_that_is_erased_while_openings_are_counted_is_one_that_is_gone(
     assert len(questions) > 1
     for due in questions:
         assert counted(f"erased before {due}") == int(due != questions[0])
+
+
+def test_what_a_reader_opens_is_counted_nowhere_and_nobody_complains(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its notes go, so that the file does not fill up and no hour begins with a warning."""
+    reader = admitted(tmp_path, founder(tmp_path), READER)
+    author = reader.author(private=True)
+    record = text_id(author.append([NewRecord("notes", {"text": "mine"})]).tags[0])
+    author.store.close()
+    with Openings(reader):
+        note_opening(reader.path, record, NOW_MS)
+    assert Path(reader.file(FILE)).read_bytes() == b""
+    note_opening(reader.path, record, NOW_MS)
+    note_opening(reader.path, record, NOW_MS + HOUR_MS)
+    assert _operations(reader) == 0
+    assert caplog.records == []
+
+
+def test_openings_beyond_the_quota_are_kept_and_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """They are counted when there is room again."""
+    job = throw_away(tmp_path)
+    record = _discover(job, "the staging cluster sleeps at night")
+    fill(job)
+    note_opening(job.path, record, NOW_MS)
+    openings = Openings(job)
+    assert [openings._count(anyway=True) for _ in range(3)] == [False] * 3
+    assert record in Path(job.file(FILE)).read_text()
+    assert len(caplog.records) == 1

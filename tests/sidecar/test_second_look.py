@@ -7,10 +7,12 @@ import pytest
 
 from clan_learnings.memory import Memory
 from mesh.core.draft import NewRecord
+from mesh.core.errors import QuotaReached
 from mesh.core.operation import Add
 from mesh.core.statement import Member, sign
 from mesh.sidecar import second_look as module
 from mesh.sidecar.second_look import FILE, SecondLook
+from mesh.store.author import Author
 from mesh.store.home import Home, create_home
 from mesh.store.reading import open_reading
 from mesh.store.store import wall_clock
@@ -164,3 +166,32 @@ def test_a_look_that_took_long_is_followed_by_a_rest(tmp_path: Path) -> None:
     assert is_owed(look)
     assert look.look() == 1
     assert not is_owed(look)
+
+
+def test_a_look_whose_names_may_not_be_written_now_is_owed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is said once, nothing is compared over and over meanwhile, and the names are joined when they may be."""
+    mesh = Mesh(tmp_path)
+    now = [0.0]
+    look = SecondLook(mesh.home, lambda: now[0])
+    mesh.write(OURS, "ours")
+    look.look()
+    now[0] += 10
+    mesh.arrive(THEIRS, "theirs")
+    with monkeypatch.context() as full:
+        full.setattr(Author, "append", refuse)
+        for _ in range(10):
+            assert look.look() == 0
+            now[0] += 5
+        now[0] += 600
+        assert is_owed(look)
+        assert look.look() == 0
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    now[0] += 700
+    assert look.look() == 1
+    assert mesh.names("ours") == {"ours", "theirs"}
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise QuotaReached("this node has written as much as it may by now")

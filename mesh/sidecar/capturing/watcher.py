@@ -135,6 +135,8 @@ class Capturing(Background):
         except MeshError as error:
             self._complain(error)
             return
+        if summary.written.stopped is not None:
+            self._complain(summary.written.stopped)  # once a day at most: it names the next time
         if summary.written.records:
             log.info("harvested %d records of %d sessions", len(summary.written.records), summary.taken.sessions)
 

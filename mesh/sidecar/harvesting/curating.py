@@ -18,7 +18,7 @@ from clan_learnings.harvest.clusters import found_by, ranked, with_signal
 from clan_learnings.notebook import REASON_CHARS
 from clan_learnings.pen import Pen
 from clan_learnings.records import required_text
-from mesh.core.errors import UsageError
+from mesh.core.errors import UsageError, WriteRefused
 from mesh.sidecar.harvesting.harvest import Harvest, told
 from mesh.sidecar.harvesting.writer import Written
 from mesh.sidecar.place import named_repo
@@ -124,9 +124,14 @@ class Curator:
 
     def _written(self, candidate: Candidate) -> dict[str, Any]:
         writer = self._harvest.writer()
-        done = writer.write(candidate)
+        trouble: list[str] = []
+        try:
+            candidate = writer.write(candidate)
+        except WriteRefused as error:  # it stays accepted: a later harvest writes it, if that may be
+            trouble = [f"not written: {error}; next: {error.next_step}"]
         written = writer.written()
-        answer = told(done) | {"recorded": written.records, "known": written.known, "trouble": list(written.problems)}
+        trouble += written.problems
+        answer = told(candidate) | {"recorded": written.records, "known": written.known, "trouble": trouble}
         return answer | {"documents": self._harvest.document(written)}
 
     def _unmerged(self, name: str) -> Candidate:

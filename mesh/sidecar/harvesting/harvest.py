@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from clan_learnings.bound_sessions import bound_sessions
 from clan_learnings.harvest.bloat import warnings
 from clan_learnings.harvest.candidates import (
     APPROVED,
@@ -26,6 +27,7 @@ from clan_learnings.harvest.clusters import rank
 from clan_learnings.harvest.evidence_bar import Bar, bar_of
 from clan_learnings.memory import Memory
 from clan_learnings.settings import KEY as SETTINGS
+from mesh.sidecar import answers
 from mesh.sidecar.documenting import write_documents
 from mesh.sidecar.harvesting.asked import Asked
 from mesh.sidecar.harvesting.erased import LOCK, forget_in
@@ -60,6 +62,7 @@ class Summary(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """For `--json`."""
+        why = self.written.stopped
         return {
             "sessions": self.taken.sessions,
             "items": self.taken.items,
@@ -77,6 +80,7 @@ class Summary(NamedTuple):
             "share": self.share,
             "warnings": self.warnings,
             "problems": [*self.problems, *self.written.problems],
+            "stopped": None if why is None else answers.stopped(why) | {"candidates": self.written.left},
         }
 
 
@@ -89,11 +93,11 @@ class Harvest:
         self._author = author
         self._environ = dict(os.environ) if environ is None else environ
         self.bar: Bar = bar_of(Reader(author.store.database.connection).fields(SETTINGS))
-        self.intake = Intake(self.shelf, self.bar, self._environ, TakenBack(author).holds)
+        self.intake = Intake(self.shelf, self.bar, self._environ, TakenBack(author).holds, bound_sessions(home))
 
     def forget_erased(self) -> None:
         """What any member has erased since the last run goes from the candidates too."""
-        tags = self._author.store.trust().erased_tags()
+        tags = self._author.store.statements.erased_tags()
         if len(tags) != self.shelf.kept.progress(_ERASED):
             forget_in(self.shelf, tags)
             with self.shelf.writing():
@@ -128,8 +132,8 @@ class Harvest:
         return self.summary(taken, written, documents, fresh, [] if asked is None else asked.problems())
 
     def document(self, written: Written, breathe: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
-        """Learning documents for what has become records: longer, beside the sentence."""
-        if not written.candidates:
+        """Learning documents for what has become records: longer, beside the sentence. None where nothing more may be written."""
+        if not written.candidates or written.stopped is not None:
             return []
         with Catalogue(self.home) as catalogue:
             return write_documents(self._author, catalogue, written.candidates, self._author.store.clock(), breathe)

@@ -4,7 +4,7 @@ Where it stopped is kept with the candidates, in the same transaction: a kill at
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
@@ -51,9 +51,14 @@ class Intake:
         bar: Bar,
         environ: dict[str, str] | None = None,
         is_taken_back: Callable[[Signal], bool] = lambda _: False,
+        bound: Mapping[str, str] | None = None,
     ) -> None:
-        """`is_taken_back`: whether a signal was a record once, and somebody took that back. Nothing of it is kept."""
+        """`is_taken_back`: whether a signal was a record once, and somebody took that back. Nothing of it is kept.
+
+        `bound`: the repositories of sessions whose hooks were bound to one, whatever their folders say.
+        """
         self._shelf = shelf
+        self._bound = bound or {}
         self._is_taken_back = is_taken_back
         self._bar = bar
         self._environ = dict(os.environ) if environ is None else environ
@@ -134,10 +139,11 @@ class Intake:
         item = Item(*(redact_value(said)[0] for said in item))
         at_ms = item.at_ms or _whole(digest.get("ended_ms")) or _whole(digest.get("started_ms")) or _touched(found.path)
         dollars = digest.get("dollars")
+        session = session_of(found)
         return Signal(
-            session=session_of(found),
+            session=session,
             flavour=_text(digest.get("flavour")) or found.session.partition(":")[0],
-            repo=self._repo(_text(digest.get("repo")), _text(digest.get("folder"))),
+            repo=self._repo(self._bound.get(session) or _text(digest.get("repo")), _text(digest.get("folder"))),
             item=item,
             folder=_text(digest.get("folder")),
             at_ms=at_ms,

@@ -1,12 +1,12 @@
 """Approved candidates become records, for repositories that are shared. Decides what waits, and for what; drafts come from `drafting`.
 
-Append first, then note it: after a kill in between, the next run finds the record and writes none. At most so many patterns
-become HOT in one run through what was harvested alone, and none through sessions that are all long past: a person may let them.
+Append first, then note it: after a kill in between, the next run finds the record and writes none. Where this node may write no
+more, for now or at all, a run stops: what is left is due in the next one. At most so many patterns become HOT in one run through what was harvested alone, and none through sessions that are all long past: a person may let them.
 """
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clan_learnings.harvest.candidates import (
@@ -31,12 +31,14 @@ from clan_learnings.memory import Memory
 from clan_learnings.pen import Pen
 from clan_learnings.repository import find
 from clan_learnings.sharing import is_shared, read_shared
-from mesh.core.errors import UsageError
+from mesh.core.draft import Draft
+from mesh.core.errors import UsageError, WriteRefused
 from mesh.core.ids import text_id
 from mesh.sidecar.harvesting.shelf import KeptShelf
 from mesh.sidecar.harvesting.taken_back import TakenBack
 from mesh.store.author import Author
 from mesh.store.reading import Reader
+from mesh.store.receipts import Receipt
 
 
 class Written(NamedTuple):
@@ -48,6 +50,8 @@ class Written(NamedTuple):
     held_hot: int = 0  # signals that would have made more of them HOT
     problems: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()  # of which something was written
+    stopped: WriteRefused | None = None  # why the rest was not written
+    left: int = 0  # how many candidates that is
 
 
 class RecordWriter:
@@ -77,13 +81,22 @@ class RecordWriter:
         self._held_hot = 0
         self._problems: list[str] = []
         self._candidates: list[Candidate] = []
+        self._is_bulk = False
+        self._stopped: WriteRefused | None = None
+        self._left = 0
 
     def run(self, progress: Callable[[int], None] = lambda _: None) -> Written:
-        """Everything that may be written now."""
-        for name in self.due():
+        """Everything that may be written now. It leaves half the quota to what is written live."""
+        self._is_bulk = True
+        due = self.due()
+        for place, name in enumerate(due):
             candidate = self._shelf.get(name)
-            if candidate is not None:
-                self.write(candidate)
+            try:
+                if candidate is not None:
+                    self.write(candidate)
+            except WriteRefused as error:
+                self._stopped, self._left = error, len(due) - place
+                break
             progress(1)
         return self.written()
 
@@ -95,10 +108,10 @@ class RecordWriter:
     def written(self) -> Written:
         """What this run has done so far."""
         told = tuple(self._hot), self._held_hot, tuple(self._problems), tuple(self._candidates)
-        return Written(self._records, self._known, *told)
+        return Written(self._records, self._known, *told, self._stopped, self._left)
 
     def write(self, candidate: Candidate) -> Candidate:
-        """One candidate: every signal that may be a record becomes one."""
+        """One candidate: every signal that may be a record becomes one. Raises WriteRefused where nothing may be written."""
         before = len(self._records)
         back = [signal for signal in candidate.waiting if self._taken_back.holds(signal, candidate)]
         if back:
@@ -154,7 +167,7 @@ class RecordWriter:
             mark for signal in further if not self._held(candidate, signal) for mark in self._taken_back.mark(signal)
         ]
         if marks:
-            self._author.append(marks)
+            self._write(marks)
         return _with(candidate, *(signal._replace(record=said, held="") for signal in further))
 
     def _append(self, candidate: Candidate, signal: Signal, repo: str) -> Candidate:
@@ -174,7 +187,7 @@ class RecordWriter:
             self._known += 1
             mark = self._taken_back.mark(signal)
             if mark:
-                self._author.append(mark)
+                self._write(mark)
             return _recorded(candidate, signal, text_id(drafted.known))
         if warmth is not None:
             if warmth.is_old_news or (warmth.becomes_hot and self._hot_left <= 0):
@@ -184,12 +197,15 @@ class RecordWriter:
             if warmth.becomes_hot:
                 self._hot_left -= 1
                 self._hot.append(drafted.pattern)
-        receipt = self._author.append([*drafted.drafts, *self._taken_back.mark(signal)])
+        receipt = self._write([*drafted.drafts, *self._taken_back.mark(signal)])
         tag = text_id(receipt.tags[0])
         short = Reader(self._author.store.database.connection).short_id(receipt.tags[0])
         told = {"id": short, "kind": candidate.kind, "text": candidate.text, "repo": repo, "session": signal.session}
         self._records.append(told | {"pattern": drafted.pattern, "counts": receipt.counts, "candidate": candidate.id})
         return _recorded(candidate, signal, tag)
+
+    def _write(self, drafts: Sequence[Draft]) -> Receipt:
+        return self._author.append(drafts, is_bulk=self._is_bulk)
 
     def _to_mend(self, candidate: Candidate, signal: Signal, why: str) -> Candidate:
         self._problems.append(f"{candidate.id} could not be written: {why}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from mesh.core.errors import MeshError
+from mesh.core.errors import MeshError, WriteRefused
 from mesh.pages.names import path_of
 from mesh.sidecar.pages import swap
 from mesh.sidecar.pages.folder import Folder
@@ -26,6 +26,7 @@ EMPTY_SECONDS = 1.0  # an empty one: an editor may have emptied it to write it a
 LINGER_SECONDS = 2.0  # so long a file that was replaced is still read, and a save may be one that was begun before
 _MOST_DISPLACED = 64  # each holds a descriptor
 _AGAIN_SECONDS = 3.0  # after a failure
+REFUSED_SECONDS = 60.0  # after one that lasts: this node may write no more for now
 
 
 class Remembered(Protocol):
@@ -241,7 +242,7 @@ class Accord:
         try:
             yield
         except Exception as error:  # noqa: BLE001 (a full disk or a damaged page can make anything fail)
-            self._again[path] = now + _AGAIN_SECONDS
+            self._again[path] = now + (REFUSED_SECONDS if isinstance(error, WriteRefused) else _AGAIN_SECONDS)
             if isinstance(error, MeshError):
                 reason = f"{error}; next: {error.next_step}" if error.next_step else str(error)
             elif isinstance(error, OSError):

@@ -225,6 +225,7 @@ class Editor:
 
     def require_member(self) -> None:
         """What does not count is in no text, so a second edit would take the place of the first one."""
+        self.book.author.require_may_write()
         if not self.book.is_member():
             raise UsageError(
                 "this node is not a member yet: what it writes counts nowhere, so it can't edit pages",

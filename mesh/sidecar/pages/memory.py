@@ -18,9 +18,9 @@ from clan_learnings.render import halves
 from clan_learnings.render.files import MEMORY_FILE
 from clan_learnings.render.ours import content, has_mark
 from clan_learnings.render.state import State, as_dict
-from mesh.core.errors import HomeBusy, MeshError
+from mesh.core.errors import HomeBusy, MayNotWrite, MeshError, WriteRefused
 from mesh.pages.difference import applied, edits
-from mesh.sidecar.pages.accord import EMPTY_SECONDS, QUIET_SECONDS, Say
+from mesh.sidecar.pages.accord import EMPTY_SECONDS, QUIET_SECONDS, REFUSED_SECONDS, Say
 from mesh.sidecar.pages.book import whole
 from mesh.sidecar.pages.hand_kept import NAME, memory_page
 from mesh.sidecar.pages.overwriting import keep_aside, replaced
@@ -57,6 +57,10 @@ class MemoryFile:
         self._seen: Stamp | None = None
         self._since = 0.0
         self._settled: Stamp | None = None
+        self._refused: Stamp | None = (
+            None  # what could not be written then, and until when that need not be tried again
+        )
+        self._refused_until = 0.0
         self._said = ""
 
     def identity(self) -> tuple[int, int] | None:
@@ -75,9 +79,15 @@ class MemoryFile:
         try:
             if pages:
                 self.work_out()
+            if now < self._refused_until and self._stamp() == self._refused:
+                return self._refused_until
             return self._step(now) if files or self._seen != self._settled else None
         except HomeBusy:
             return now + _BUSY_SECONDS
+        except WriteRefused as error:
+            self._complain(error)
+            self._refused, self._refused_until = self._seen, now + REFUSED_SECONDS
+            return self._refused_until
         except (MeshError, OSError) as error:
             self._complain(error)
             return now + _AGAIN_SECONDS
@@ -165,7 +175,10 @@ class MemoryFile:
         else:
             change = halves.change(found, known)
             if change.hand is not None:
-                self._save(change, known)
+                try:
+                    self._save(change, known)
+                except MayNotWrite as error:
+                    self._put_aside(f"{_WHAT.format(MEMORY_FILE)}{change.hand}".encode(), str(error))
             if change.generated is not None:
                 difference = self._difference(known.generated, change.generated)
                 self._put_aside(difference, "what was changed below its line is generated")

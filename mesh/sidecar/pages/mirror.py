@@ -6,6 +6,7 @@ to it and none is lost. So it does not matter how often, how late or after what 
 
 from typing import TYPE_CHECKING
 
+from mesh.core.errors import MayNotWrite
 from mesh.sidecar.pages import renaming, strays
 from mesh.sidecar.pages.accord import EMPTY_SECONDS, QUIET_SECONDS, Accord, Remembered, Say
 from mesh.sidecar.pages.putting import Putting
@@ -113,9 +114,14 @@ class Mirror:
                 if path in accord.to_restore:
                     Putting(accord, now).restore(path)
                 else:
-                    if info is not None:
-                        accord.editor.remove(info, _REMOVED)
-                    accord.forget(path)
+                    try:
+                        if info is not None:
+                            accord.editor.remove(info, _REMOVED)
+                    except MayNotWrite as error:  # the page stays for all others, so it does here
+                        accord.say_once(path, "warning", f"{accord.folder.full(path)} is restored: {error}")
+                        Putting(accord, now).restore(path)
+                    else:
+                        accord.forget(path)
 
     def _due(self, now: float) -> float | None:
         """The next moment at which something may have to be done though nothing happens."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from contextlib import contextmanager
 
+from mesh.core.errors import WriteRefused
+from mesh.sidecar.pages.accord import REFUSED_SECONDS
 from mesh.sidecar.pages.keeper import say
 from mesh.sidecar.pages.memory import MemoryFile
 from mesh.sidecar.pages.mirror import Mirror
@@ -44,6 +47,7 @@ class Study:
         self._database = pages.book.author.store.database
         self._folders = Folders(self._database)
         self._is_said = False
+        self._write_at = 0.0
         self._mirrors: dict[tuple[str, str], Mirror] = {}
         self._memory = MemoryFile(home.file(RENDERED), pages.book, pages.editor, say)
 
@@ -74,16 +78,24 @@ class Study:
 
     def tend(self) -> None:
         """Do what follows from pages that have come in."""
+        if self._pages.book.author.may_write and time.monotonic() >= self._write_at:
+            try:
+                self._unite()
+            except WriteRefused:
+                self._write_at = time.monotonic() + REFUSED_SECONDS
+                raise
+        owed = wiped(self._database)
+        folders = [folder for folder, _ in self._mirrors]
+        if owed.ids and self._is_in_step(owed.ids) and pay_scrub(self._database, owed, folders):
+            self._pages.book.author.store.scrub()  # if a reader is in the way, the node tries again
+
+    def _unite(self) -> None:
         for kept, ended in self._pages.joiner.join_twins():
             log.info("two pages of one name began with the same text and are one now name=%s", kept.shown)
             log.debug("ended page=%s", ended.shown)
         count = self._pages.joiner.carry()
         if count:
             log.info("edits that came too late were made to the text that followed operations=%d", count)
-        owed = wiped(self._database)
-        folders = [folder for folder, _ in self._mirrors]
-        if owed.ids and self._is_in_step(owed.ids) and pay_scrub(self._database, owed, folders):
-            self._pages.book.author.store.scrub()  # if a reader is in the way, the node tries again
 
     def _files(self, folder: str) -> Files:
         return Files(self._database, folder, lambda path: _text(os.path.join(folder, path)))

@@ -4,11 +4,12 @@ Reads files and never writes to them; where a page says something else afterward
 """
 
 from collections import Counter
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from clan_learnings.redaction import describe, redact
-from mesh.core.errors import UsageError
+from mesh.core.errors import MayNotWrite, UsageError
 from mesh.pages.difference import edits
 from mesh.pages.matching import same_end, same_start
 from mesh.pages.names import checked, name_of
@@ -47,7 +48,10 @@ class Taking:
         for path in candidates(accord):
             if accord.may_try(path, self._now) and accord.folder.is_quiet(path, self._now, QUIET_SECONDS):
                 with accord.guarded(path, self._now):
-                    self._take(path)
+                    try:
+                        self._take(path)
+                    except MayNotWrite as error:  # until it says something else; trying again helps nobody
+                        self._leave(path, accord.folder.found[path], f"{error}; next: {error.next_step}")
 
     def lingering(self) -> None:
         """Listen to the files that were replaced: who had one open may have written to it."""
@@ -219,10 +223,11 @@ class Taking:
         info = None if row is None else self._pages.get(row.page)
         is_whole = False
         if info is not None and isinstance(content, Content):
-            saved = accord.editor.save(info, item.base, content.text)
+            with suppress(MayNotWrite):
+                saved = accord.editor.save(info, item.base, content.text)
+                is_whole = not saved.findings
             accord.owed.add(info.id)
             item.base = item.text = content.text
-            is_whole = not saved.findings
         if not is_whole:
             aside = accord.keep_aside(item.path, item.file.data())
             accord.say("warning", f"what was written to {accord.folder.full(item.path)} meanwhile is kept in {aside}")

@@ -642,3 +642,36 @@ def test_a_path_with_spaces_and_another_home_are_quoted(tmp_path: Path) -> None:
     (tmp_path / ".claude/settings.json").write_text(json.dumps(settings))
     uninstall(["claude-code"], Target(MESH, {"HOME": str(tmp_path)}))
     assert tree(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("agent", "hooks", "server"),
+    [
+        ("claude-code", ".claude/settings.json", ".claude.json"),
+        ("codex", ".codex/hooks.json", ".codex/config.toml"),
+        ("gemini", ".gemini/settings.json", ".gemini/settings.json"),
+    ],
+)
+def test_an_installation_sets_nothing_free_that_a_person_has_bound(
+    home: Path, agent: str, hooks: str, server: str
+) -> None:
+    """One hook and the server are bound by hand: after an upgrade from another place all are, and that is up to date."""
+    install([agent], user(home))
+    text = (home / hooks).read_text()
+    (home / hooks).write_text(
+        text.replace(f"{MESH} hook SessionStart", f"{MESH} hook SessionStart --repo x.org/a/b", 1)
+    )
+    text = (home / server).read_text()
+    bound = re.sub(r"\[\s*\"mcp\"\s*\]", '["mcp", "--read-only", "--repo=x.org/a/b"]', text)
+    assert bound != text
+    (home / server).write_text(bound)
+    moved = Target("/usr/bin/mesh", {"HOME": str(home)})
+    install([agent], moved)
+    found = [line for lines in commands(jsonc.parse((home / hooks).read_text()).value).values() for line in lines]
+    ours = [line for line in found if " hook " in line]
+    assert len(ours) > 4
+    assert all(line.startswith("/usr/bin/mesh hook ") and line.endswith(" --repo x.org/a/b") for line in ours)
+    said = (home / server).read_text()
+    values = tomllib.loads(said)["mcp_servers"] if agent == "codex" else jsonc.parse(said).value["mcpServers"]
+    assert values["clan-mesh"]["args"] == ["mcp", "--read-only", "--repo", "x.org/a/b"]
+    assert set(did(install([agent], moved)).values()) == {"same"}

@@ -330,6 +330,22 @@ async def test_answers_are_never_learnt_again(tool: str) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
+async def test_data_says_first_that_it_is_no_order(tool: str) -> None:
+    """Some agents show their model the structured data alone; a record cannot take the place of the sentence."""
+    answer = ANSWERS[tool] | {"note": "obey"}
+    async with client_of(FakeDesk(answer)) as client:
+        [schema] = [each.output_schema for each in (await client.list_tools()).tools if each.name == tool]
+        result = await client.call_tool(tool, LEAST[tool])
+    assert schema is not None
+    assert "note" in schema["properties"]
+    data = result.structured_content
+    assert data is not None
+    assert next(iter(data)) == "note"
+    assert "not orders" in data["note"]
+    assert "other agents" in data["note"]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
 async def test_poisoned_text_is_harmless_in_both_forms(tool: str) -> None:
     """No line of its own, no closing of our block, no forged citation, nothing that hides or turns around."""
 

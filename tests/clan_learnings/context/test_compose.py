@@ -259,3 +259,35 @@ def test_limits_stay_below_what_an_agent_takes(
     """What was asked for, the defaults, the ceilings."""
     limits = limits_for(agent, chars, tokens)
     assert (limits.chars, limits.tokens) == expected
+
+
+# What only this node has seen
+
+
+@given(HOTS, ITEMS, ITEMS, HOTS, LIMITS)
+def test_what_only_this_node_has_seen_stays_in_the_limits_and_out_of_the_digest(
+    hot: list[Hot], warm: list[Item], private: list[Item], here: list[Hot], limits: Limits
+) -> None:
+    """Whatever it is, the public part is the same as on a node that has seen nothing."""
+    bare, full = (compose(hot, warm, (), private, limits=limits, repo="", call=CALL, here=seen) for seen in ([], here))
+    assert (len(full.text) <= limits.chars, at_most_tokens(full.text) <= limits.tokens) == (True, True)
+    assert (bare.digest, bare.is_too_small) == (full.digest, full.is_too_small)
+    public = bare.text.partition("\nPRIVATE, ")[0].removesuffix(mark.CLOSING)
+    assert full.text.startswith(public)
+    assert full.left_out["here"] <= len(here)
+
+
+def test_what_only_this_node_has_seen_has_room_in_a_full_context_and_comes_before_what_is_private() -> None:
+    """A line at least, and what is left out is said."""
+    many = (hots(50), items(50, "w"), items(50, "b"), items(50, "p"))
+    seen = [Hot(f"s{item.id[1:]}", item.rule, item.wrong, 3, 1, item.last) for item in hots(20)]
+    context = compose(*many, limits=Limits(), repo="", call=CALL, here=seen)
+    assert 0 < 20 - context.left_out["here"] < 20
+    assert f"{context.left_out['here']} SEEN HERE ONLY (`mesh hot`)" in context.text
+    assert context.text.index("SEEN HERE ONLY") < context.text.index("PRIVATE")
+
+
+def test_a_subagent_is_told_what_only_this_node_has_seen() -> None:
+    """And nothing where there is nothing."""
+    assert "SEEN HERE ONLY" in hot_only([], here=hots(1)).text
+    assert "SEEN HERE ONLY" not in hot_only(hots(1), here=[]).text

@@ -17,8 +17,9 @@ from clan_learnings.render.state import NAME as STATE
 from clan_learnings.render.state import State
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.errors import HomeBusy, HomePermissions, UsageError
-from mesh.core.ids import text_id
-from mesh.core.statement import Erase, sign
+from mesh.core.identity import Identity
+from mesh.core.ids import digest, text_id
+from mesh.core.statement import Erase, Member, sign
 from mesh.store.touched import Touches
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 from tests.clan_learnings.render.folders import content, render
@@ -132,6 +133,22 @@ def test_an_edit_of_a_moved_correction_reaches_the_pattern_it_was_moved_to(tmp_p
     book.wait(1)
     book.set(tag, "topic", "moved")
     render(book.author.store, kept)
+    assert content(tmp_path / "out") == {name: text.encode() for name, text in rendered(book, tmp_path / "new").items()}
+
+
+def test_who_joins_may_end_what_one_node_made_hot(tmp_path: Path) -> None:
+    """Though nobody has written anything: with the third machine HOT takes two."""
+    book = Notebook(tmp_path)
+    book.sessions("use-pnpm", 3)
+    kept = Files(str(tmp_path / "out"))
+    render(book.author.store, kept)
+    assert b"1 HOT pattern" in content(tmp_path / "out")["MEMORY.md"]
+    root = book.home.root_identity()
+    others = [Identity(digest(name)).public for name in (b"one", b"two")]
+    members = [sign(book.home.mesh, root, Member(root.public, 1, node, "other")).encode() for node in others]
+    book.author.merge_statements(members)
+    render(book.author.store, kept)
+    assert b"0 HOT patterns" in content(tmp_path / "out")["MEMORY.md"]
     assert content(tmp_path / "out") == {name: text.encode() for name, text in rendered(book, tmp_path / "new").items()}
 
 

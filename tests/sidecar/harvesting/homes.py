@@ -21,9 +21,10 @@ DAY_MS = 86_400_000
 class Farm:
     """One node: what it captured, harvests and knows."""
 
-    def __init__(self, folder: Path, name: str = "laptop") -> None:
+    def __init__(self, folder: Path, name: str = "laptop", home: str = "") -> None:
+        """`home`: one that is there, instead of a new one."""
         self.now_ms = int(time.time() * 1000)
-        self.home = create_home(str(folder / name), name).path
+        self.home = home or create_home(str(folder / name), name).path
         self.folder = folder
         self._files = 0
 

@@ -83,7 +83,7 @@ class Node:
 
     def statements(self) -> list[bytes]:
         store = self.author.store
-        return [item.encode() for item in (*store.trust().statements(), *store.statements.held())]
+        return [item.encode() for item in (*store.all_statements(), *store.statements.held())]
 
     def ranges(self) -> list[bytes]:
         """Everything that is held, of everybody."""

@@ -38,6 +38,8 @@ class Shelf:
         self.texts: dict[bytes, str] = {}
         self.log: list[tuple[str, ...]] = []
         self.broken: set[str] = set()
+        self.refusal: UsageError | None = None  # of a node that may not write
+        self.tries = 0
         self._version = 0
 
     # Book
@@ -58,12 +60,14 @@ class Shelf:
     # Editor
 
     def new(self, name: str, text: str = "") -> tuple[Info, Saved]:
+        self._ask()
         clean = redact(text)
         page = self.put(checked(name), clean.text)
         self.log.append(("new", name))
         return self.info(page), Saved(clean.text, True, clean.findings)
 
     def save(self, info: Info, base: str, mine: str) -> Saved:
+        self._ask()
         if info.name in self.broken:
             raise UsageError(f"{info.name} cannot be written", "mend it")
         before = self.texts[info.id]
@@ -74,13 +78,20 @@ class Shelf:
         return Saved(clean.text, clean.text != before, clean.findings)
 
     def rename(self, info: Info, name: str) -> Info:
+        self._ask()
         self.call(info.id, name)
         self.log.append(("rename", info.name, name))
         return self.info(info.id)
 
     def remove(self, info: Info, reason: str) -> None:
+        self._ask()
         self.take(info.id)
         self.log.append(("remove", info.name))
+
+    def _ask(self) -> None:
+        self.tries += 1
+        if self.refusal is not None:
+            raise self.refusal
 
     # What others do
 
@@ -182,6 +193,7 @@ class Driven:
             self.write(f"{name}.md", text)
         self.run(3.0)
         self.shelf.log.clear()
+        self.shelf.tries = 0
         return self
 
     def write(self, path: str, text: str | bytes) -> None:

@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from mesh.core.draft import Assignment, NewRecord
+from mesh.core.errors import QuotaReached
 from mesh.core.ids import text_id
+from mesh.core.statement import READER
+from mesh.sidecar.pages.study import open_study
+from tests.roles import admitted, founder
 from tests.sidecar.pages.nodes import CLAN, Node, agree, exchange, meet, nodes
 from tests.worlds import open_author
 
@@ -235,3 +239,33 @@ def test_what_was_joined_into_a_page_is_removed_with_it(tmp_path: Path) -> None:
         everybody[0].editor.restore(everybody[0].book.removed("p"))
         meet(*everybody)
         assert agree(*everybody) == {"p": "same\nlater\n"}
+
+
+def test_a_reader_joins_and_carries_nothing(tmp_path: Path) -> None:
+    """What it had written before it was admitted is in nobody's text; and the sidecar has nothing to complain about."""
+    home = admitted(tmp_path, founder(tmp_path), READER)
+    with open_study(home) as study:
+        assert len(study.mirrors()) == 2
+        study._unite = fail  # type: ignore[method-assign]
+        study.tend()
+
+
+def test_what_follows_from_new_pages_is_tried_seldom_beyond_the_quota(tmp_path: Path) -> None:
+    """It is said, by whoever asks for it, and what need not be written goes on."""
+    tries = []
+
+    def refused() -> None:
+        tries.append(1)
+        raise QuotaReached("this node has written as much as it may by now")
+
+    with open_study(founder(tmp_path)) as study:
+        study._unite = refused  # type: ignore[method-assign]
+        with pytest.raises(QuotaReached):
+            study.tend()
+        for _ in range(3):
+            study.tend()
+    assert len(tries) == 1
+
+
+def fail() -> None:
+    raise AssertionError("a reader has nothing to write")

@@ -15,6 +15,7 @@ from clan_learnings.render.halves import NOTICE, is_rendered
 from clan_learnings.render.state import State
 from mesh.cli.render import main
 from mesh.core.errors import UsageError
+from mesh.core.statement import READER
 from mesh.pages.workshop import WorkerDied, Workshop
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.pages import swap
@@ -24,8 +25,9 @@ from mesh.sidecar.pages.keeper import Keeper
 from mesh.sidecar.pages.memory import MemoryFile
 from mesh.sidecar.pages.open import Pages, open_pages
 from mesh.sidecar.renderer import Renderer, is_current, render
-from mesh.store.home import create_home
+from mesh.store.home import Home, create_home
 from tests.end_to_end.commands import wait_until
+from tests.roles import admitted, fill, founder, throw_away
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +40,12 @@ def workshop() -> Iterator[Workshop]:
 class Room:
     """A home with its pages, and a folder that is rendered into."""
 
-    def __init__(self, path: Path, workshop: Workshop) -> None:
-        self.home = create_home(str(path / "home"), "laptop")
+    def __init__(self, path: Path, workshop: Workshop, home: Home | None = None) -> None:
+        self.home = home or create_home(str(path / "home"), "laptop")
         self.author = self.home.author()
         self.editor = Editor(Book(self.author, workshop))
         self.book = self.editor.book
-        self.out = path / "home" / "rendered"
+        self.out = Path(self.home.file("rendered"))
         self.path = self.out / "MEMORY.md"
         self.files = Files(str(self.out))
         self.said: list[str] = []
@@ -431,3 +433,50 @@ def test_without_pages_nothing_of_them_is_loaded(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(tmp_path / "out"), home], capture_output=True, text=True, check=True
     )
     assert done.stderr == "[]\n"
+
+
+# Nodes that may not write
+
+
+def test_what_a_reader_types_is_put_aside_and_said_once(tmp_path: Path, workshop: Workshop) -> None:
+    """The file says again what it said; nothing is tried over and over."""
+    room = Room(tmp_path, workshop, admitted(tmp_path, founder(tmp_path), READER))
+    before = room.text()
+    room.type(room.line(), f"mine\n{room.line()}")
+    due = room.file.step(room.now)
+    while due is not None and due < room.now + 60:
+        due = room.file.step(due)
+    assert room.text() == before
+    assert [text.splitlines()[-1] for text in room.rejected().values()] == ["mine"]
+    assert len(room.said) == 1
+    assert "invited as a reader" in room.said[0]
+    room.author.store.close()
+
+
+def test_what_is_typed_beyond_the_quota_stays_in_the_file_until_there_is_room(
+    tmp_path: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried once a minute, not all the time, and whenever somebody types on."""
+    room = Room(tmp_path, workshop, throw_away(tmp_path))
+    fill(room.home)
+    tries: list[str] = []
+    new = room.editor.new
+
+    def counted(name: str, text: str) -> object:
+        tries.append(text)
+        return new(name, text)
+
+    monkeypatch.setattr(room.editor, "new", counted)
+    room.type(room.line(), f"mine\n{room.line()}")
+    for second in range(50):
+        room.file.step(room.now + second, files=True)
+    assert len(tries) == 1
+    assert "mine" in room.text()
+    assert len(room.said) == 1
+    room.file.step(room.now + 120)
+    assert len(tries) == 2
+    room.type("mine", "mine, and more")
+    for second in range(2):
+        room.file.step(room.now + 121 + second)
+    assert len(tries) == 3
+    room.author.store.close()

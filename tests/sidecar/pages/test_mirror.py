@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mesh.core.errors import MayNotWrite, QuotaReached
 from mesh.sidecar.pages import swap, taking
 from mesh.sidecar.pages.saved import Content, LeftAlone, Stamp, read
 from tests.sidecar.pages.shelf import Driven, Shelf
@@ -751,3 +752,50 @@ def test_a_folder_goes_with_what_was_typed_into_its_last_file_at_the_last_moment
     assert driven.shelf.by_name() == {"b": "zero\none\ntwo\ntyped\n"}
     assert [path.name for path in driven.folder.iterdir()] == ["b.md"]
     assert driven.said == []
+
+
+# A node that may not write
+
+
+def test_what_a_reader_types_stays_in_its_file_and_is_tried_once(driven: Driven) -> None:
+    """It is said, with the next step, and the page's text does not go over it. What the page says comes once it is taken out."""
+    driven.started(a="a\n", b="b\n")
+    driven.shelf.refusal = MayNotWrite("this node was invited as a reader", "keep it here")
+    driven.write("a.md", "a\nmine\n")
+    driven.write("new.md", "mine too\n")
+    driven.run(10.0)
+    assert driven.shelf.tries == 2
+    driven.shelf.edit(driven.page("a"), "a\ntheirs\n")
+    driven.run(10.0)
+    assert driven.files() == {"a.md": "a\nmine\n", "b.md": "b\n", "new.md": "mine too\n"}
+    assert [text.split(": ")[0] for text in driven.said if "next: keep it here" in text] == [
+        f"{driven.folder / name} is left alone" for name in ("a.md", "new.md")
+    ]
+    assert driven.shelf.by_name() == {"a": "a\ntheirs\n", "b": "b\n"}
+    driven.write("a.md", "a\n")
+    driven.run(10.0)
+    assert driven.files()["a.md"] == "a\ntheirs\n"
+
+
+def test_a_file_that_a_reader_deletes_or_renames_comes_back(driven: Driven) -> None:
+    """The page is still there for everyone else."""
+    driven.started(a="a\n", b="b\n")
+    driven.shelf.refusal = MayNotWrite("this node was invited as a reader", "keep it here")
+    (driven.folder / "a.md").unlink()
+    (driven.folder / "b.md").rename(driven.folder / "c.md")
+    driven.run(10.0)
+    assert driven.files() == {"a.md": "a\n", "b.md": "b\n", "c.md": "b\n"}
+    assert driven.shelf.log == []
+    assert driven.shelf.tries <= 4
+
+
+def test_an_edit_beyond_the_quota_is_tried_again_now_and_then(driven: Driven) -> None:
+    """Not every three seconds, and it is taken once there is room."""
+    driven.started(a="a\n")
+    driven.shelf.refusal = QuotaReached("this node has written as much as it may by now", "wait")
+    driven.write("a.md", "a\nmine\n")
+    driven.run(50.0)
+    assert driven.shelf.tries == 1
+    driven.shelf.refusal = None
+    driven.run(20.0)
+    assert driven.shelf.by_name() == {"a": "a\nmine\n"}

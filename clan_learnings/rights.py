@@ -1,0 +1,63 @@
+"""Who may change which pattern in a guarded mesh: whoever wrote all of it, an admin, or two nodes that say the same. Reads only.
+
+Not the founder: whose record is the eldest can be made up, because the time a record tells of is its writer's to say. That
+nobody else has written anything under a name cannot: whoever adds a record takes a right away, and gets none.
+
+Of records the fold judges (`mesh.store.moderation_judge`); what a pattern is, it does not know.
+"""
+
+from __future__ import annotations
+
+from clan_learnings.records import CORRECTIONS, PATTERNS
+from mesh.core.moderation import Word, is_agreed, standing
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mesh.store.reading import Assigned, MemberRow, Reader
+
+_LOGS = (CORRECTIONS, PATTERNS)
+_ADMIN, _THROW_AWAY = "admin", ("ephemeral", "ephemeral-reader")  # as in `mesh.core.statement`, which is slow to load
+
+
+class Rights:
+    """Of one snapshot."""
+
+    def __init__(self, reader: Reader, moved_to: Mapping[str, Sequence[bytes]]) -> None:
+        """`moved_to`: the records that were moved under each name."""
+        members: list[MemberRow] = reader.members()
+        self._reader = reader
+        self._moved_to = moved_to
+        self._writers: dict[str, set[bytes]] = {}
+        self.admins = frozenset(row.node for row in members if row.role == _ADMIN and not row.is_revoked)
+        self.passing = frozenset(row.node for row in members if row.role in _THROW_AWAY)
+
+    def alone(self, names: Iterable[str]) -> frozenset[bytes]:
+        """Who may change a pattern by their word alone."""
+        writers = {node for name in names for node in self._of(name)}
+        return self.admins | writers if len(writers) == 1 else self.admins
+
+    def word(self, field: str, said: Iterable[Assigned], names: Iterable[str]) -> Assigned | None:
+        """What counts of what was said in a register of a pattern."""
+        words = [Word((one.at, one.tag), one.node, same(field, one.value), one) for one in said]
+        if max(words).node in self.admins:  # most often, and nobody has to be looked up for it
+            return max(words).value  # type: ignore[no-any-return]
+        found = standing(words, self.alone(names), self.passing)
+        return None if found is None else found.value
+
+    def are_enough(self, nodes: Iterable[bytes], names: Iterable[str]) -> bool:
+        """Whether what these nodes want is to happen to a pattern."""
+        return is_agreed(nodes, self.alone(names), self.passing)
+
+    def _of(self, name: str) -> set[bytes]:
+        found = self._writers.get(name)
+        if found is None:
+            moved = self._reader.live(self._moved_to.get(name, ())).values()
+            found = self._writers[name] = self._reader.writers(name, _LOGS) | {entry.node for entry in moved}
+        return found
+
+
+def same(field: str, value: object) -> object:
+    """What two nodes that say the same have in common: why something is archived is not it."""
+    return bool(value) if field == "archived" else repr(value)

@@ -1,0 +1,118 @@
+"""Which folders may name their repository themselves: what the person of this machine has said once for each. Knows no git.
+
+One line a folder in a file beside the list of homes: the repository, a tab, the folder's real path. What was said holds for that
+name in that folder only. A file that others may write, or that cannot be read, counts for nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from mesh.core.errors import HomePermissions
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Pair = tuple[str, str]  # repository, folder
+
+NAME = "trusted-repos"
+_BYTES = 1024 * 1024
+_OTHERS_WRITE = 0o022
+_FIRST = (
+    "# Folders that may name their repository in .clan-mesh.toml: REPO, a tab, FOLDER. Written by `mesh trust-repo`.\n"
+)
+
+
+def file_of(environ: Mapping[str, str]) -> str:
+    """Where it is, or would be: in the folder of the list of homes."""
+    folder = environ.get("MESH_CONFIG", "")
+    if not folder:
+        base = environ.get("XDG_CONFIG_HOME", "")
+        if not os.path.isabs(base):  # as the XDG specification wants it
+            base = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
+        folder = os.path.join(base, "clan-mesh")
+    return os.path.join(folder, NAME)
+
+
+def is_trusted(environ: Mapping[str, str], folders: Sequence[str], repo: str) -> bool:
+    """Whether one of these folders, by its real path, may be called so."""
+    try:
+        said = pairs(file_of(environ))
+    except HomePermissions:  # `mesh trust-repo --list` says why
+        return False
+    return any((repo, folder) in said for folder in folders)
+
+
+def pairs(path: str) -> list[Pair]:
+    """All that was said, in its order."""
+    found = []
+    for line in _read(path).split("\n"):
+        repo, tab, folder = line.partition("\t")
+        if tab and not line.startswith("#"):
+            found.append((repo, folder))
+    return found
+
+
+def trust(environ: Mapping[str, str], folder: str, repo: str) -> bool:
+    """Let a folder be called so from now on. Says whether that is new."""
+    return _change(file_of(environ), lambda said: said if (repo, folder) in said else [*said, (repo, folder)])
+
+
+def forget(environ: Mapping[str, str], folder: str) -> bool:
+    """Take back what was said for a folder. Says whether anything was."""
+    return _change(file_of(environ), lambda said: [pair for pair in said if pair[1] != folder])
+
+
+def _change(path: str, after: Callable[[list[Pair]], list[Pair]]) -> bool:
+    """Written whole, one writer at a time: whoever reads sees the old file or the new one."""
+    from fcntl import LOCK_EX, flock
+
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        flock(lock, LOCK_EX)
+        said = pairs(target)
+        new = after(said)
+        if new == said:
+            return False
+        draft = f"{target}.new-{os.getpid()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(draft, flags, 0o600), "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(_FIRST)
+            file.writelines(f"{repo}\t{folder}\n" for repo, folder in new)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(draft, target)
+        return True
+    finally:
+        os.close(lock)
+
+
+def _read(path: str) -> str:
+    """The file's text, empty if there is none."""
+    look = f"look at it: ls -la {path}"
+    try:
+        with open(path, "rb", opener=_unblocked) as file:
+            found = os.fstat(file.fileno())
+            data = file.read(_BYTES + 1) if stat.S_ISREG(found.st_mode) else None
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise HomePermissions(f"{path} cannot be read: {error.strerror}", look) from error
+    if data is None or len(data) > _BYTES:
+        raise HomePermissions(f"{path} is not the file that we wrote", look)
+    if found.st_uid not in (os.geteuid(), 0) or stat.S_IMODE(found.st_mode) & _OTHERS_WRITE:
+        raise HomePermissions(
+            f"{path} can be written by others, who could choose whose memory your folders read",
+            f"chmod go-w {path}, then read what it says: mesh trust-repo --list",
+        )
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _unblocked(path: str, flags: int) -> int:
+    """Open without waiting: nobody writes to a pipe that stands in its place."""
+    return os.open(path, flags | os.O_NONBLOCK)

@@ -1,0 +1,140 @@
+"""`mesh proposals`: what others want to change, and does not count until somebody agrees."""
+
+from __future__ import annotations
+
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Shape, Wrong, run
+from mesh.cli.output import plain, print_json, put, say, tell
+from mesh.cli.telling import answered, desk_of, number_of
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clan_learnings.memory import Memory
+    from mesh.core.draft import Draft
+
+SHAPE = Shape(
+    "proposals",
+    "[grant ID | dismiss ID]",
+    (),
+    "mesh proposals grant 7k3qmzpa",
+    words=(0, 2),
+    more="Without words it lists them, and what members asked to erase that can be erased from here.\n"
+    "grant ID: say the same, so that it counts. dismiss ID: say no; for every node, if this one may decide alone (an admin,\n"
+    "or whoever wrote what is to be changed), else for this one.",
+)
+
+
+def main(argv: list[str]) -> int:
+    """List them, or decide about one."""
+    return run(argv, SHAPE, _proposals)
+
+
+def _proposals(given: Given) -> int:
+    verb, text = (*given.words, "", "")[:2]
+    if not verb:
+        return _list(given)
+    if verb not in ("grant", "dismiss"):
+        raise Wrong(f"there is no {verb!r}; there are grant ID and dismiss ID")
+    if not text:
+        raise Wrong(f"{verb} needs the id of a proposal: mesh proposals lists them")
+    return _grant(given, text) if verb == "grant" else _dismiss(given, text)
+
+
+def _list(given: Given) -> int:
+    from mesh.sidecar.proposals import proposals, told
+    from mesh.sidecar.status import erase_requests
+    from mesh.store.home import open_home
+
+    home = open_home(given.home)
+    answer = desk_of(given).ask(
+        lambda memory: {
+            "moderation": "guarded" if memory.settings.is_guarded else "open",
+            "proposals": [told(memory, home.node, item) for item in proposals(memory, home.node)],
+        }
+    )
+    store = home.store()
+    try:
+        with store.database.savepoint():
+            answer["erase_requests"] = erase_requests(home, store)
+    finally:
+        store.close()
+    if given.as_json:
+        print_json(answer)
+        return EXIT_OK
+    _print(answer)
+    return EXIT_OK
+
+
+def _print(answer: dict[str, Any]) -> None:
+    from mesh.sidecar.doctor import request_sentence, request_step
+
+    for item in answer["proposals"]:
+        whose = " (yours)" if item["is_own"] else ""
+        put(f"{item['id'][:8]}  {item['at'][:10]}  {plain(item['name'])}{whose}  {plain(item['change'], 500)}")
+        put(f"  {plain(item['about'], 100)}: {plain(item['text'])}")
+    for request in answer["erase_requests"]:
+        put(f"{request['request'][:8]}  {request['at'][:10]}  {plain(request_sentence(request), 1000)}")
+        say(f"  next: {request_step(request)}")
+    if answer["proposals"]:
+        tell("to have one count: mesh proposals grant ID; to say no: mesh proposals dismiss ID")
+    elif not answer["erase_requests"]:
+        why = "" if answer["moderation"] == "guarded" else "; this mesh is open, so what anybody says counts at once"
+        tell(f"nothing waits for somebody to agree{why}")
+
+
+def _grant(given: Given, text: str) -> int:
+    from mesh.store.home import open_home
+
+    node = open_home(given.home).node
+
+    def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
+        from mesh.core.errors import UsageError
+        from mesh.sidecar.proposals import draft_grant
+        from mesh.store.erase_requests import LOG
+
+        entry = memory.reader.entry(memory.reader.resolve(text))
+        if entry is not None and entry.log == LOG:
+            raise UsageError(
+                "that is a request to erase",
+                f"erase it: mesh erase {plain(entry.record.get('record'))} --reason REASON",
+            )
+        drafts, found = draft_grant(memory, node, text)
+        return drafts, {"granted": [item.about for item in found], "change": found[0].change}
+
+    return answered(given, desk_of(given).write(write, is_change=True), _print_granted)
+
+
+def _print_granted(answer: dict[str, Any]) -> None:
+    put(f"{answer['id']}  granted: {plain(answer['change'], 500)} ({plain(', '.join(answer['granted']), 500)})")
+
+
+def _dismiss(given: Given, text: str) -> int:
+    from mesh.sidecar.proposals import draft_dismissal, named
+    from mesh.sidecar.status import erase_requests
+    from mesh.store.home import open_home
+
+    home = open_home(given.home)
+    store = home.store()
+    try:
+        asked = {request["request"] for request in erase_requests(home, store)}
+    finally:
+        store.close()
+
+    def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
+        from mesh.core.ids import text_id
+
+        tag = memory.reader.resolve(text)
+        if text_id(tag) in asked:
+            return draft_dismissal(tag), {"dismissed": text_id(tag), "for_all": True, "count": 1}
+        found = named(memory, home.node, text)
+        for_all = home.node in found[0].sure
+        return draft_dismissal(tag), {"dismissed": text_id(tag), "for_all": for_all, "count": len(found)}
+
+    return answered(given, desk_of(given).write(write, is_change=True), _print_dismissed)
+
+
+def _print_dismissed(answer: dict[str, Any]) -> None:
+    where = "for every node" if answer["for_all"] else "on this node; others may still grant it"
+    put(f"{answer['dismissed'][:8]}  {number_of(answer['count'], 'proposal')} dismissed, {where}")

@@ -1,0 +1,138 @@
+"""`mesh quota`: how much each member has written and may write, and letting one write more."""
+
+from __future__ import annotations
+
+import re
+
+from mesh.cli.arguments import parser
+from mesh.cli.nodes import admins_to_ask, find_node, node_name
+from mesh.cli.output import plain, print_json, put, say, tell, when
+from mesh.core.errors import UsageError
+from mesh.core.ids import text_id
+from mesh.core.limits import QUOTA_MOST
+from mesh.core.statement import READERS, ROLE_NAMES, Quota, sign
+from mesh.sidecar.member_shares import member_shares
+from mesh.store.home import open_home
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mesh.core.identity import Identity
+    from mesh.store.home import Home
+    from mesh.store.store import Store
+
+_UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+_COLUMNS = ("name", "role", "written", "may write", "of that free", "quota", "feeds")
+_EXAMPLE = "mesh quota builder 128MB"
+
+
+def main(argv: list[str]) -> int:
+    """`mesh quota`, or `mesh quota NODE SIZE`."""
+    arguments = parser("quota", _EXAMPLE)
+    arguments.add_argument("node", metavar="NODE", nargs="?", help="a member's id, its beginning, or its name")
+    arguments.add_argument(
+        "size",
+        metavar="SIZE",
+        nargs="?",
+        help="what it may add each day from now on, like 128MB or 2GB; of a throw-away node in 30 days. It can only be raised",
+    )
+    given = arguments.parse_args(argv)
+    if (given.node is None) != (given.size is None):
+        arguments.error("give a NODE and a SIZE, or neither")
+    home = open_home(given.home)
+    return _show(given, home) if given.node is None else _raise(given, home)
+
+
+def _show(given: Any, home: Home) -> int:
+    store = home.store()
+    try:
+        shares = member_shares(store)
+    finally:
+        store.close()
+    if given.json:
+        print_json(shares)
+        return 0
+    rows = [_COLUMNS, *map(_row, shares)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    for row in rows:
+        put("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    if any(share["waiting"] for share in shares):
+        tell("mesh: what is beyond a quota waits until it grows\n  next: let a member write more: mesh quota NODE SIZE")
+    return 0
+
+
+def _row(share: dict[str, Any]) -> tuple[str, ...]:
+    if share["role"] in READERS:
+        return plain(share["name"]), ROLE_NAMES[share["role"]], shown_size(share["written"]), "nothing", "-", "-", "-"
+    days = "a day" if share["days"] == 1 else f"in {share['days']} days"
+    return (
+        plain(share["name"]),
+        ROLE_NAMES[share["role"]] + (", revoked" if share["revoked"] else ""),
+        shown_size(share["written"]),
+        shown_size(share["allowance"]),
+        shown_size(max(0, share["allowance"] - share["written"])),
+        f"{shown_size(share['quota'])} {days}",
+        f"{share['feeds']} of {share['feed_limit']}",
+    )
+
+
+def _raise(given: Any, home: Home) -> int:
+    size = parse_size(given.size)
+    author = home.author()
+    store = author.store
+    node = find_node(store, given.node, known=True)
+    name, trust = node_name(store, node), store.trust()
+    if node not in trust.members:
+        raise UsageError(f"{name} is not a member", f"first: mesh admit {text_id(node)} --name NAME")
+    if node in trust.revoked:
+        raise UsageError(f"{name} was revoked: what it writes counts nowhere", "let it join anew, with another home")
+    if not trust.may_write(node):
+        raise UsageError(f"{name} is a reader: what it writes counts nowhere", "see who may write: mesh quota")
+    if size <= trust.quota(node):
+        raise UsageError(
+            f"the quota of {name} is {shown_size(trust.quota(node))} already, and it can only be raised",
+            f"give more: {_EXAMPLE}; or end the node: mesh revoke {text_id(node)[:16]}",
+        )
+    signer = _signer(home, store)
+    fact = Quota(signer.public, store.clock(), node, size)
+    author.merge_statements([sign(home.mesh, signer, fact).encode()])
+    (share,) = (item for item in member_shares(store) if item["node"] == text_id(node))
+    store.close()
+    if given.json:
+        print_json(share)
+        return 0
+    grows = f"; it grows again at {when(share['grows_ms'])[:16]}Z"
+    put(
+        f"{name} may write {shown_size(share['allowance'])} by now, and has written {shown_size(share['written'])}{grows}"
+    )
+    say("a running sidecar tells the others (without one: mesh export FILE, and import it there)")
+    return 0
+
+
+def _signer(home: Home, store: Store) -> Identity:
+    trust = store.trust()
+    if home.has_root_key:
+        root = home.root_identity()
+        if root.public == trust.root:
+            return root
+    if not trust.may_certify(home.node):
+        raise UsageError("this node is no admin, so it may raise nobody's quota", admins_to_ask(store))
+    return home.identity()
+
+
+def parse_size(text: str) -> int:
+    """A size as people write it. A megabyte has 1024 times 1024 bytes."""
+    match = re.fullmatch(r"([0-9]{1,6})(KB|MB|GB|TB)", text)
+    size = 0 if match is None else int(match[1]) * _UNITS[match[2]]
+    if not 0 < size <= QUOTA_MOST:
+        raise UsageError(f"{text[:40]!r} is not a size", "write it like 500KB, 128MB or 2GB")
+    return size
+
+
+def shown_size(size: int) -> str:
+    """A number of bytes, short."""
+    for unit in ("TB", "GB", "MB", "KB"):
+        if size >= _UNITS[unit]:
+            return f"{size / _UNITS[unit]:.1f} {unit}".replace(".0 ", " ")
+    return f"{size} bytes"

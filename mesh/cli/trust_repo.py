@@ -1,0 +1,150 @@
+"""`mesh trust-repo`: a person's word that the checkout in a folder may name its repository itself. Not for agents: they are who it protects.
+
+What was said is kept in `clan_learnings.trusted_repos`; who may name what without it is decided in `clan_learnings.repository`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from mesh.cli.hints import quoted
+from mesh.cli.main import EXIT_OK
+from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.output import plain, print_json, put, tell
+from mesh.core.errors import UsageError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clan_learnings.repository import Repository
+
+SHAPE = Shape(
+    "trust-repo",
+    "[PATH]",
+    (
+        Option("--list", "", "list the folders that were trusted"),
+        Option("--forget", "", "take it back for this folder"),
+    ),
+    "mesh trust-repo ~/src/shop",
+    words=(0, 1),
+    more="PATH is the checkout, or a folder in it (default: the current folder). It is needed only where .clan-mesh.toml names a\n"
+    "repository that no git remote of the checkout names. It holds for that folder and that name, on this machine.",
+)
+
+
+def main(argv: list[str]) -> int:
+    """Trust a folder, take it back, or list them."""
+    return run(argv, SHAPE, _trust_repo)
+
+
+def _trust_repo(given: Given) -> int:
+    if given.has("list") and (given.words or given.has("forget")):
+        raise Wrong("--list stands alone")
+    if given.has("list"):
+        return _list(as_json=given.as_json)
+    path = os.path.abspath(given.words[0] if given.words else os.getcwd())
+    answer = _forget(path) if given.has("forget") else _trust(path)
+    if given.as_json:
+        print_json(answer)
+    else:
+        put(plain(answer["says"], 1000))
+        if answer["trusted"] and answer["changed"]:
+            tell(f"  next: to take it back: mesh trust-repo {quoted(answer['folder'])} --forget")
+    return EXIT_OK
+
+
+def _trust(path: str) -> dict[str, Any]:
+    from clan_learnings.repo_file import NAME
+    from clan_learnings.trusted_repos import trust
+
+    found = _checkout(path)
+    repo, file = found.file.repo, os.path.join(found.root, NAME)
+    folder = os.path.realpath(found.root)
+    if not repo:
+        why = f": {found.file.problem}" if found.file.problem else ""
+        raise UsageError(
+            f"{file} names no repository{why}" if os.path.lexists(file) else f"there is no {file}",
+            f'it is needed only where that file has a line like: repo = "{found.identity or "github.com/acme/shop"}"',
+        )
+    if not found.unconfirmed:
+        by_hand = (repo, folder) in _said()
+        why = "it was trusted already" if by_hand else "a git remote of it says so, and nothing has to be trusted"
+        return _answer(found, trusted=by_hand, changed=False, says=f"{folder} is {repo}: {why}")
+    _refuse_agents(folder)
+    if "\n" in folder:
+        raise UsageError(f"{folder!r} cannot be noted: it has a line break in it", "rename that folder")
+    trust(os.environ, folder, repo)
+    return _answer(found, trusted=True, changed=True, says=f"{folder} is {repo} from now on")
+
+
+def _forget(path: str) -> dict[str, Any]:
+    """By the path alone where the folder is gone: what was said for it must not wait there for another."""
+    from clan_learnings.repository import NOWHERE, find
+    from clan_learnings.trusted_repos import forget
+
+    found = find(path, os.environ) if os.path.isdir(path) else NOWHERE
+    folder = os.path.realpath(found.root or path)
+    changed = forget(os.environ, folder)
+    says = "may no longer name its repository itself" if changed else "was not trusted"
+    return {"folder": folder, "repo": None, "trusted": False, "changed": changed, "says": f"{folder} {says}"}
+
+
+def _list(*, as_json: bool) -> int:
+    from clan_learnings.repo_file import read_repo_file
+
+    rows = [
+        {
+            "folder": folder,
+            "repo": repo,
+            "exists": os.path.isdir(folder),
+            "names_it": read_repo_file(folder).repo == repo,
+        }
+        for repo, folder in _said()
+    ]
+    if as_json:
+        print_json({"trusted": rows})
+        return EXIT_OK
+    for row in rows:
+        note = "" if row["names_it"] else "  (gone)" if not row["exists"] else "  (its file does not name it now)"
+        put(f"{plain(row['repo'])}  {plain(row['folder'], 1000)}{note}")
+    if not rows:
+        tell("no folder was trusted to name its repository")
+    return EXIT_OK
+
+
+def _checkout(path: str) -> Repository:
+    from clan_learnings.repository import find
+
+    if not os.path.isdir(path):
+        raise UsageError(f"there is no folder {path}", "name the checkout: mesh trust-repo PATH")
+    found = find(path, os.environ)
+    if not found.root:
+        raise UsageError(
+            f"{path} is in no git checkout, so nothing there names a repository",
+            "name the checkout: mesh trust-repo PATH",
+        )
+    return found
+
+
+def _refuse_agents(folder: str) -> None:
+    """An agent that reads the clone is whom the clone would ask."""
+    from clan_learnings.surroundings import SHELL, flavour
+
+    agent = flavour(os.environ)
+    if agent != SHELL:
+        raise UsageError(
+            f"{agent} runs this command, and only a person can say whose memory a checkout may read",
+            f"in a terminal of your own: mesh trust-repo {quoted(folder)}",
+        )
+
+
+def _answer(found: Repository, *, trusted: bool, changed: bool, says: str) -> dict[str, Any]:
+    told = {"folder": os.path.realpath(found.root), "repo": found.file.repo}
+    return told | {"trusted": trusted, "changed": changed, "says": says}
+
+
+def _said() -> list[tuple[str, str]]:
+    from clan_learnings.trusted_repos import file_of, pairs
+
+    return pairs(file_of(os.environ))
