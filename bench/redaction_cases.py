@@ -62,7 +62,7 @@ class Harmless(NamedTuple):
 
 
 def secrets(name: str, seed: int = 1) -> list[Secret]:
-    """The texts with secrets of a set: `development`, `held_out` or `fresh`."""
+    """The texts with secrets of a set: `development`, `held_out`, `fresh` or `stranger`."""
     return [Secret(kind, line, *filled(line, seed)) for kind, line in templates(f"{name}_secrets.txt")]
 
 

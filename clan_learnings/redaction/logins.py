@@ -85,6 +85,12 @@ _TABLE: tuple[tuple[tuple[str, ...], str, bool, str], ...] = (
         False,
         rf"wpa_passphrase\s+(?:\"[^\"\n]{{1,60}}\"\s+|'[^'\n]{{1,60}}'\s+|{_WORD}){_VALUE}",
     ),
+    (
+        ("openssl passwd",),
+        ARGUMENT,
+        False,
+        rf"openssl passwd\s+(?:-(?:salt|in)\s+\S{{1,40}}\s+|-\w+\s+){{0,4}}{_VALUE}",
+    ),
     (("mc alias",), ARGUMENT, False, rf"mc alias\s+(?:set|add)\s+{_WORD}{_WORD}{_WORD}{_VALUE}"),
     (
         ("vault login", "vault operator"),

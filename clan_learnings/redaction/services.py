@@ -26,7 +26,7 @@ def _prefixed(listed: str) -> "list[tuple[str, list[str]]]":
 # sort | words it cannot be without | pattern; the secret is the first group, or all of it.
 # Patterns without an edge have a beginning that nothing else has.
 TABLE: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("aws key", ("AKIA", "ASIA", "ABIA", "ACCA"), EDGE + r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("aws key", ("AKIA", "ASIA", "ABIA", "ACCA"), EDGE + r"A(?:KIA|SIA|BIA|CCA)(?!\w{9}EXAMPLE\b)[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("aws key", ("ABSK",), EDGE + r"ABSK[A-Za-z0-9+/]{80,}={0,2}"),
     # Cut off or of the long form that has dots; whole ones are found by their prefix.
     ("github token", ("ghs_", "ghp_"), EDGE + r"gh[ps]_[A-Za-z0-9][\w.-]{29,}"),
@@ -58,6 +58,7 @@ TABLE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("crates token", ("cio",), EDGE + r"cio[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
     ("terraform token", (".atlasv1.",), r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
     ("databricks token", ("dapi",), EDGE + r"dapi[a-f0-9]{32}(?:-\d)?"),
+    ("sourcegraph token", ("sgp_",), EDGE + r"sgp_(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}(?![A-Za-z0-9])"),
     ("sendgrid key", ("SG.",), EDGE + r"SG\.[\w-]{16,32}\.[\w-]{16,64}"),
     ("twilio key", ("SK",), EDGE + r"SK[a-f0-9]{32}(?![A-Za-z0-9])"),
     ("mailgun key", ("key-",), EDGE + r"key-[a-f0-9]{32}(?![A-Za-z0-9])"),
