@@ -26,7 +26,11 @@ def _prefixed(listed: str) -> "list[tuple[str, list[str]]]":
 # sort | words it cannot be without | pattern; the secret is the first group, or all of it.
 # Patterns without an edge have a beginning that nothing else has.
 TABLE: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("aws key", ("AKIA", "ASIA", "ABIA", "ACCA"), EDGE + r"A(?:KIA|SIA|BIA|CCA)(?!\w{9}EXAMPLE\b)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    (
+        "aws key",
+        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        EDGE + r"A(?:KIA|SIA|BIA|CCA)(?!\w{9}EXAMPLE\b)[A-Z0-9]{16}(?![A-Za-z0-9])",
+    ),
     ("aws key", ("ABSK",), EDGE + r"ABSK[A-Za-z0-9+/]{80,}={0,2}"),
     # Cut off or of the long form that has dots; whole ones are found by their prefix.
     ("github token", ("ghs_", "ghp_"), EDGE + r"gh[ps]_[A-Za-z0-9][\w.-]{29,}"),
