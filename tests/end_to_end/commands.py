@@ -42,7 +42,9 @@ def mesh(home: Path, *words: str, stdin: str | None = None) -> Finished:
 def done(home: Path, *words: str, stdin: str | None = None) -> str:
     """Run one command that must succeed; returns what it printed."""
     finished = mesh(home, *words, stdin=stdin)
-    assert finished.returncode == 0, f"mesh {' '.join(words)}: exit code {finished.returncode}: {finished.stderr}{finished.stdout}"
+    assert finished.returncode == 0, (
+        f"mesh {' '.join(words)}: exit code {finished.returncode}: {finished.stderr}{finished.stdout}"
+    )
     return finished.stdout
 
 
