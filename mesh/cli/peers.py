@@ -100,6 +100,9 @@ def _verdict(report: dict[str, Any]) -> str:
     said = f"{report['in_step']} of {report['links']} neighbours in step, {len(others)} other members"
     if away:
         said += f", {away} away"
+    apart = sum(peer.get("speaks_protocol") is not None for peer in others)
+    if apart:
+        said += f", {apart} of another protocol"
     behind = [peer["name"] for peer in others if peer["in_step"] is False]
     return f"{said}; catching up: {', '.join(behind)}" if behind else said
 

@@ -12,6 +12,8 @@ from mesh.core.statement import MEMBER, ROLE_NAMES
 from mesh.sidecar.doctor import (
     clock_sentence,
     held_back_sentence,
+    other_protocol_sentence,
+    other_protocol_step,
     request_sentence,
     request_step,
     unfinished_sentence,
@@ -31,7 +33,9 @@ def main(argv: list[str]) -> int:
     status = node_status(home, home.store())
     status["search"] = _search(home.path)
     status["repository"] = _repository()
-    status["held_back"] = _held_back(home.path) if status["sidecar"] else []
+    peers = _peers(home.path) if status["sidecar"] else []
+    status["held_back"] = _those(peers, "holds_back")
+    status["other_protocol"] = _those(peers, "speaks_protocol")
     if given.json:
         print_json(status)
     else:
@@ -60,15 +64,20 @@ def _repository() -> dict[str, Any]:
     return {"repo": found.identity, "unconfirmed": found.unconfirmed or None, "says": says}
 
 
-def _held_back(home: str) -> list[dict[str, Any]]:
-    """Neighbours that have operations of ours and do not count them, as the sidecar knows."""
+def _peers(home: str) -> list[dict[str, Any]]:
+    """The other members, as the sidecar knows them."""
     from mesh.sidecar.client import ask  # only where a sidecar runs
 
     try:
-        peers = ask(home, "GET", "/peers")["peers"]
+        peers: list[dict[str, Any]] = ask(home, "GET", "/peers")["peers"]
     except MeshError:
         return []  # it does not answer: mesh doctor has more to say of that
-    return [{name: peer[name] for name in ("node", "name", "holds_back")} for peer in peers if peer.get("holds_back")]
+    return [peer for peer in peers if peer["state"] not in ("left", "revoked")]
+
+
+def _those(peers: list[dict[str, Any]], field: str) -> list[dict[str, Any]]:
+    """Members of which there is something to say under this name."""
+    return [{name: peer[name] for name in ("node", "name", field)} for peer in peers if peer.get(field)]
 
 
 def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
@@ -96,6 +105,10 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
         if status[name] is not None
     ]
     lines += [f"held back {plain(held_back_sentence(peer))}" for peer in status["held_back"]]
+    lines += [
+        f"apart     {plain(other_protocol_sentence(peer, None))}; {other_protocol_step(peer)}"
+        for peer in status["other_protocol"]
+    ]
     lines += [
         f"{'clipped' if item['clipped'] else 'waiting':<9} {item['operations']} operations of {item['feed']}: {_why(item, status['node'])}"
         for item in status["waiting"]

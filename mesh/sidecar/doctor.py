@@ -122,6 +122,21 @@ def clock_sentence(found: dict[str, Any]) -> tuple[str, str]:
     return found["says"], found["next"]
 
 
+def other_protocol_sentence(peer: dict[str, Any], version: str | None) -> str:
+    """A member with which nothing can be exchanged. `version`: of clan-mesh here, if known."""
+    there = f" (clan-mesh {peer['version']})" if peer.get("version") else ""
+    here = f" (clan-mesh {version})" if version else ""
+    return (
+        f"{peer['name']} speaks protocol {peer['speaks_protocol']}{there}, this node protocol {PROTOCOL_VERSION}{here}:"
+        " nothing is exchanged with it"
+    )
+
+
+def other_protocol_step(peer: dict[str, Any]) -> str:
+    """The side to upgrade."""
+    return f"upgrade clan-mesh {'there' if peer['speaks_protocol'] < PROTOCOL_VERSION else 'here'}"
+
+
 def held_back_sentence(peer: dict[str, Any]) -> str:
     """That a peer has operations of ours and does not count them."""
     return (
@@ -260,7 +275,8 @@ def _forked(share: dict[str, Any], name: str) -> Finding:
 
 def _peers(report: dict[str, Any]) -> Iterator[Finding]:
     members = [peer for peer in report["peers"] if peer["state"] not in ("left", "revoked")]
-    if members and not report["links"]:
+    is_met = any(peer.get("speaks_protocol") is not None for peer in members)  # the network is not what is wrong
+    if members and not report["links"] and not is_met:
         yield Finding(
             "alone",
             f"none of {len(members)} other members can be reached",
@@ -279,7 +295,7 @@ def _peers(report: dict[str, Any]) -> Iterator[Finding]:
                 held_back_sentence(peer),
                 "compare the clocks of both machines; on the other machine, see what waits: mesh status",
             )
-        if peer["state"] == "dead":
+        if peer["state"] == "dead" and peer.get("speaks_protocol") is None:  # else the cure is an upgrade
             yield Finding(
                 "dead", f"{peer['name']} has not been heard of", f"start it there, or: mesh revoke {peer['node'][:8]}"
             )
@@ -301,12 +317,5 @@ def _peers(report: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _other_protocol(peer: dict[str, Any], report: dict[str, Any]) -> Finding:
-    theirs, there = peer["speaks_protocol"], f" (clan-mesh {peer['version']})" if peer.get("version") else ""
-    here = f" (clan-mesh {report['version']})" if report.get("version") else ""
-    return Finding(
-        "other protocol",
-        f"{peer['name']} speaks protocol {theirs}{there}, this node protocol {PROTOCOL_VERSION}{here}: "
-        "nothing is exchanged with it",
-        f"upgrade clan-mesh {'there' if theirs < PROTOCOL_VERSION else 'here'}, and start the sidecar anew; "
-        "a minute later they are linked: mesh peers",
-    )
+    step = f"{other_protocol_step(peer)}, and start the sidecar anew; a minute later they are linked: mesh peers"
+    return Finding("other protocol", other_protocol_sentence(peer, report.get("version")), step)

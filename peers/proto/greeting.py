@@ -36,7 +36,8 @@ class Greeting:
         if event.node == station.node or not station.mirror.roster.allows(event.node):
             station.close(neighbour, "not a member")
         elif station.shunned.get(event.node, 0.0) > station.now:
-            station.close(neighbour, "broke the protocol lately")
+            lately = "spoke another protocol" if event.node in station.other_versions else "broke the protocol"
+            station.close(neighbour, f"{lately} lately")
         else:
             station.send(neighbour, Hello(station.mesh, station.node, self._membership.own_card, neighbour.passing))
             station.at(station.now + station.config.hello_seconds, lambda: self._require_greeting(neighbour))

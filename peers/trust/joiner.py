@@ -9,7 +9,16 @@ from contextlib import suppress
 from mesh.core.errors import Forged, MeshError, RemoteError, UsageError
 from mesh.core.identity import Identity
 from peers.reasons import reason_of
-from peers.trust.joining import AGAIN, ANSWER_BYTES, GREETING_BYTES, NONCE_BYTES, Joined, Newcomer, Refusal
+from peers.trust.joining import (
+    AGAIN,
+    ANSWER_BYTES,
+    GREETING_BYTES,
+    NONCE_BYTES,
+    Joined,
+    Newcomer,
+    OtherVersion,
+    Refusal,
+)
 from peers.trust.listener import receive, send
 from peers.trust.tls import join_client_context, peer_leaf
 from peers.trust.token import Token, split_address
@@ -77,6 +86,8 @@ async def _talk(
         async with asyncio.timeout(CONNECT_SECONDS):
             greeting = await receive(reader, GREETING_BYTES)
         request = newcomer.greeted(greeting, peer_leaf(writer.get_extra_info("ssl_object")))
+    except OtherVersion as error:
+        raise Forged(f"the node at {address} cannot let this one in: {error}", error.next_step) from error
     except RemoteError as error:
         raise _stranger(address, str(error), error.next_step) from error
     except (OSError, EOFError) as error:

@@ -35,6 +35,14 @@ _REQUEST, _KEY, _WELCOME = b"clan-mesh join request 1", b"clan-mesh join key 1",
 AGAIN = "have a new one made on another node: mesh invite"
 
 
+class OtherVersion(Malformed):
+    """The other side speaks of joining in words of another build."""
+
+    def __init__(self, version: int) -> None:
+        side = "there" if version < VERSION else "here"
+        super().__init__(f"it speaks version {version} of joining, this is {VERSION}", f"upgrade clan-mesh {side}")
+
+
 class Greeting(NamedTuple):
     """Who the server is, with all that is needed to believe it."""
 
@@ -231,8 +239,10 @@ def _message(data: bytes) -> list[Any]:
     value = unpack(data)
     if type(value) is not list or len(value) < 2:
         raise Malformed("a message is an array that begins with its version and sort")
+    if type(value[0]) is not int:
+        raise Malformed("a version is a number")
     if value[0] != VERSION:
-        raise Malformed("the other side speaks another version of joining", "upgrade clan-mesh on the older side")
+        raise OtherVersion(value[0])
     return value
 
 

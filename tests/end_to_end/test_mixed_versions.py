@@ -26,7 +26,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 
 async def test_a_member_of_the_build_before_is_told_to_upgrade_and_shown(scene: Scene) -> None:
-    """A goodbye that it can read; then `mesh peers` and `mesh doctor` name it and the side to upgrade."""
+    """A goodbye that it can read; then `mesh peers`, `mesh status` and `mesh doctor` name it and the side to upgrade."""
     home = open_home(scene.members[0])
     contact = write_contact(home.mesh, Contact(home.node, 1, (), "0.7.0"), home.identity().sign)
     heard = []
@@ -45,7 +45,12 @@ async def test_a_member_of_the_build_before_is_told_to_upgrade_and_shown(scene: 
         return peer["speaks_protocol"]
 
     wait_until(lambda: protocol() == 1)
-    assert "no link: it speaks protocol 1; upgrade it" in done(scene.victim.home, "peers")
+    shown = done(scene.victim.home, "peers")
+    assert "no link: it speaks protocol 1; upgrade it" in shown
+    (apart,) = [line for line in done(scene.victim.home, "status").splitlines() if line.startswith("apart")]
+    assert apart.startswith("apart     older")
+    assert apart.endswith("nothing is exchanged with it; upgrade clan-mesh there")
     found = {item["sort"]: item for item in json.loads(mesh(scene.victim.home, "doctor", "--json").stdout)}
     assert found["other protocol"]["sentence"].startswith("older")
     assert found["other protocol"]["next_step"].startswith("upgrade clan-mesh there")
+    assert "alone" not in found

@@ -62,7 +62,7 @@ def test_who_speaks_another_version_and_dials_again_is_turned_away_at_once() -> 
     meet(desk, 5, 1)
     desk.forget()
     desk.handle(LinkUp(6, node(OTHER), dialed=False, address=""))
-    assert desk.closed(6) == "broke the protocol lately"
+    assert desk.closed(6) == "spoke another protocol lately"
 
 
 def test_once_it_is_upgraded_it_is_a_neighbour_like_any_other() -> None:

@@ -254,6 +254,27 @@ async def test_a_server_that_is_none_of_ours_is_said_to_be_strange(office: Offic
             await join(office.token(office.invite(), port), ANN, "ann")
 
 
+@pytest.mark.parametrize(("version", "side"), [(1, "there"), (3, "here")])
+async def test_a_server_of_another_build_is_told_from_a_stranger(office: Office, version: int, side: str) -> None:
+    """Nothing is said to it; the newcomer learns which side to upgrade, and not that somebody deceives it."""
+    heard: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await send(writer, pack([version, "greeting", "whatever that build says"]))
+        heard.append(await reader.read())
+        writer.close()
+
+    context = office.credentials().join_server_context(str(office.folder / "tls.pem"))
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(MeshError, match=f"it speaks version {version} of joining, this is 2") as caught:
+            await join(office.token(office.invite(), port), ANN, "ann")
+    assert caught.value.next_step == f"upgrade clan-mesh {side}"
+    assert "is not who" not in str(caught.value)
+    assert not any(heard)
+
+
 async def test_a_recorded_request_is_no_use_to_anyone(office: Office) -> None:
     """Each conversation has a nonce of the server's: the same bytes again get no word."""
     async with office.open() as port:

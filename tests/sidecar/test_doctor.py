@@ -144,6 +144,12 @@ def test_who_speaks_another_protocol_is_named_with_the_side_to_upgrade(protocol:
     assert found.next_step.startswith(f"upgrade clan-mesh {where}")
 
 
+def test_where_all_others_speak_another_protocol_the_network_is_not_blamed() -> None:
+    """They were met: neither the network is to be looked at, nor is one to be revoked."""
+    older = PEER | {"speaks_protocol": 1}
+    assert sorts(STATUS, changed(PEERS, links=0, peers=[older, older | {"state": "dead"}])) == ["other protocol"] * 2
+
+
 def test_a_recovery_key_that_was_not_taken_away_is_found() -> None:
     """It is good for nothing here and dangerous in the wrong hands."""
     assert sorts(STATUS, recovery_key="/home/me/.clan-mesh/recovery.key") == ["recovery key here"]
