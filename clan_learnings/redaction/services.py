@@ -29,7 +29,7 @@ TABLE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "aws key",
         ("AKIA", "ASIA", "ABIA", "ACCA"),
-        EDGE + r"A(?:KIA|SIA|BIA|CCA)(?!\w{9}EXAMPLE\b)[A-Z0-9]{16}(?![A-Za-z0-9])",
+        EDGE + r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])",
     ),
     ("aws key", ("ABSK",), EDGE + r"ABSK[A-Za-z0-9+/]{80,}={0,2}"),
     # Cut off or of the long form that has dots; whole ones are found by their prefix.
