@@ -55,7 +55,7 @@ def require_admin(members: Sequence[MemberRow], own: bytes, command: str) -> Non
     names = ", ".join(display_name(row.name, row.node) for row in admins[:_NAMED]) or "there is none now"
     raise UsageError(
         "only an admin changes what the whole mesh has agreed on, and this node is none",
-        f"ask one ({names}) to run: {command}; or, where the root key is, make this node one: mesh admin add {text_id(own)}",
+        f"ask an admin to run: {command} (admins: {names}); or, where the root key is, make this node one: mesh admin add {text_id(own)}",
     )
 
 

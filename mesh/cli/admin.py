@@ -3,11 +3,11 @@
 from typing import Any
 
 from mesh.cli.arguments import parser
-from mesh.cli.nodes import find_node, node_name
-from mesh.cli.output import print_json, put
+from mesh.cli.nodes import a_role, find_node, node_name
+from mesh.cli.output import print_json, put, tell
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
-from mesh.core.statement import ADMIN, Member, sign
+from mesh.core.statement import ADMIN, READERS, THROW_AWAY, Member, sign
 from mesh.store.home import Home, open_home
 from mesh.store.store import Store
 
@@ -20,7 +20,7 @@ def main(argv: list[str]) -> int:
         "node",
         metavar="NODE",
         nargs="?",
-        help="for add: a member's id, its beginning, or its name. An admin is removed with `mesh revoke`",
+        help="for add: a member's id, its name, or the beginning of its id. An admin is removed with `mesh revoke`",
     )
     given = arguments.parse_args(argv)
     if (given.action == "add") != (given.node is not None):
@@ -41,17 +41,31 @@ def _add(given: Any, home: Home) -> int:
         raise UsageError(
             f"{node_name(store, node)} was revoked, and that is for ever", "let it join anew, with another home"
         )
-    new = node not in trust.admins
+    was, new = trust.role(node), node not in trust.admins
     if new:
         root = home.root_identity(trust)
         fact = Member(root.public, max(store.clock(), member.at + 1), node, member.name, ADMIN)
         author.merge_statements([sign(home.mesh, root, fact).encode()])
     name = node_name(store, node)
     if given.json:
-        print_json({"node": text_id(node), "name": name, "new": new})
+        print_json({"node": text_id(node), "name": name, "new": new, "was": was})
     else:
         put(f"{name} is an admin{' now' if new else ' already'}: it may admit and revoke nodes and erase records")
+        if new and was in READERS | THROW_AWAY:
+            tell(*_what_follows(name, node, was))
     return 0
+
+
+def _what_follows(name: str, node: bytes, was: str) -> tuple[str, str]:
+    """An admin is a full member, whatever it was admitted as."""
+    changes = ["what it writes counts from now on"] if was in READERS else []
+    changes += (
+        ["it is no throw-away node any more, and may write as much as a full member"] if was in THROW_AWAY else []
+    )
+    return (
+        f"mesh: {name} was {a_role(was)}, and the role of an admin takes that place: {', and '.join(changes)}",
+        f"  next: if you did not mean that, end the node: mesh revoke {text_id(node)[:16]}",
+    )
 
 
 def _list(given: Any, home: Home) -> int:

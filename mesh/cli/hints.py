@@ -8,7 +8,10 @@ from __future__ import annotations
 from mesh.cli.main import COMMANDS
 
 # Commands that follow one of these are for another node, whose home nobody here knows, up to the next semicolon.
-ELSEWHERE = ("on another node", "on another machine", "on the other node", "on the other machine", "on an admin's node", "where the root key is")  # fmt: skip
+ELSEWHERE = (
+    "on another node", "on another machine", "on the other node", "on the other machine", "on an admin's node",
+    "where the root key is", "admin to run", "that node to run", "an admin can approve it",
+)  # fmt: skip
 _NO_HOME = ("demo", "homes", "simulate", "trust-repo")  # they act on none, or on the list of them
 _BEFORE = " ("  # a command that is only named stands in backticks
 _BEHIND = ",;.)"

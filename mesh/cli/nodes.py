@@ -1,7 +1,7 @@
 """Finding a node by what a person types: its id, the beginning of it, or its name."""
 
 from mesh.core.errors import AmbiguousId, UnknownId
-from mesh.core.ids import ID_CHARS, display_name, parse_id, text_id
+from mesh.core.ids import ID_CHARS, display_name, fitting, parse_id, text_id
 from mesh.core.statement import ADMIN, ROLE_NAMES
 from mesh.store.store import Store
 
@@ -12,13 +12,7 @@ def find_node(store: Store, text: str, *, known: bool = False) -> bytes:
     nodes = {row.feed.node for row in store.feeds.all()} | set(members)
     if len(text) == ID_CHARS and not known:
         return parse_id(text.lower(), "node id")
-    start = text.lower()
-    matches = sorted(
-        node
-        for node in nodes
-        if text_id(node).startswith(start)
-        or (node in members and text in (members[node].name, display_name(members[node].name, node)))
-    )
+    matches = fitting(text, {node: members[node].name if node in members else "" for node in nodes})
     if not matches or not text:
         raise UnknownId(
             f"no node that is known here has the name {text!r}, or an id beginning so",

@@ -155,5 +155,5 @@ def tell_proposed(identity: str | None) -> None:
     if identity:
         tell(
             "mesh: this mesh is guarded, and others wrote that: it counts once its author, an admin or another node says the same",
-            f"  next: there: mesh proposals grant {identity}",
+            f"  next, on another node: mesh proposals grant {identity}",
         )

@@ -30,7 +30,9 @@ _EXAMPLE = "mesh quota builder 128MB"
 def main(argv: list[str]) -> int:
     """`mesh quota`, or `mesh quota NODE SIZE`."""
     arguments = parser("quota", _EXAMPLE)
-    arguments.add_argument("node", metavar="NODE", nargs="?", help="a member's id, its beginning, or its name")
+    arguments.add_argument(
+        "node", metavar="NODE", nargs="?", help="a member's id, its name, or the beginning of its id"
+    )
     arguments.add_argument(
         "size",
         metavar="SIZE",

@@ -26,7 +26,7 @@ class _Counting(NamedTuple):
 def main(argv: list[str]) -> int:
     """Sign the revocation with the root key if it is here, else with our own if we are an admin."""
     arguments = parser("revoke", 'mesh revoke builder --reason "the machine was stolen"')
-    arguments.add_argument("node", metavar="NODE", help="the node's id, its beginning, or its name")
+    arguments.add_argument("node", metavar="NODE", help="the node's id, its name, or the beginning of its id")
     arguments.add_argument(
         "--keep-until",
         metavar="TIME",

@@ -79,8 +79,8 @@ class TooManyFeeds(WriteRefused):
         super().__init__(
             f"this node has opened {opened} feeds, as many as it may by now: its home is copied, or put back from a"
             " backup, again and again, and what it wrote in one more would count nowhere",
-            "join anew, with a home of its own for each copy: mesh invite --ephemeral on an admin's machine,"
-            " then mesh join TOKEN --home DIR",
+            "join anew, with a home of its own for each copy; on an admin's node: mesh invite --ephemeral;"
+            " then here: mesh join TOKEN --home DIR",
         )
 
 

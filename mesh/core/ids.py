@@ -10,6 +10,7 @@ from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import NamedTuple
 
     class _Feed(NamedTuple):
@@ -118,3 +119,15 @@ def display_name(name: str, node: bytes) -> str:
 
         shown = " ".join(harmless_line(shown).split())
     return f"{shown or 'node'}·{short(node)}"
+
+
+def fitting(text: str, names: "Mapping[bytes, str]", *, least: int = 1) -> list[bytes]:
+    """The nodes that what a person typed stands for: by their whole id, else by name, else by how their id begins.
+
+    `names`: of the nodes to choose from. `least`: so many characters are the beginning of an id.
+    """
+    start = text.lower()
+    whole = [node for node in names if text_id(node) == start]
+    named = [node for node, name in names.items() if text and text in (name, display_name(name, node))]
+    begun = [node for node in names if len(text) >= least and text_id(node).startswith(start)]
+    return sorted(whole or named or begun)

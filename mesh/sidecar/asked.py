@@ -6,7 +6,7 @@ from clan_learnings.recall.within import Within
 from clan_learnings.records import one_of
 from clan_learnings.tiers import ARCHIVE, BANK, HOT, WARM
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
-from mesh.core.ids import display_name, text_id
+from mesh.core.ids import display_name, fitting, text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -66,12 +66,7 @@ def _span(text: str, now_ms: int) -> tuple[int | None, int | None]:
 def _node(memory: Memory, text: str) -> bytes:
     """The member that is meant: by name, by name and the beginning of its id, or by its id."""
     names = memory.reader.names()
-    start = text.lower()
-    found = sorted(
-        node
-        for node, name in names.items()
-        if text in (name, display_name(name, node)) or text_id(node).startswith(start)
-    )
+    found = fitting(text, names)
     if len(found) == 1:
         return found[0]
     shown = [display_name(names[node], node) for node in found or sorted(names, key=names.__getitem__)]

@@ -12,8 +12,10 @@ from typing import Any
 from clan_learnings.agents.installed import State as Installed
 from clan_learnings.context.compose import compose, limits_for
 from clan_learnings.context.session import hot_lines
+from clan_learnings.context.text import harmless
 from clan_learnings.harvest.evidence_bar import SETTINGS as HARVEST
 from clan_learnings.memory import Memory
+from clan_learnings.patterns import Standing
 from clan_learnings.records import SUPERSESSIONS
 from clan_learnings.repo_file import NAME
 from clan_learnings.repository import find
@@ -28,9 +30,11 @@ from mesh.sidecar.doctor import Finding
 from mesh.sidecar.proposals import proposals
 from mesh.store import homes
 from mesh.store.captured import Counts
+from mesh.store.reading import Tally
 
 HOT_TOKENS = 8_000  # what all HOT patterns together should stay under
 _SHOWN = 20  # of each sort
+_WORDS = 200  # characters of a rule, and of what was wrong
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -153,9 +157,19 @@ def _unwitnessed(memory: Memory) -> Iterator[Finding]:
         yield Finding(
             "too few witnesses",
             f"{found.slug} is not HOT: {found.sessions} sessions needed it, on {memory.lacking(found.slug)} of the"
-            f" {memory.witnesses.needed} machines that it takes in a mesh of three or more; only there it is told",
+            f" {memory.witnesses.needed} machines that it takes in a mesh of three or more; only there it is told{_words(memory, found)}",
             f"look at it: mesh pattern show {found.slug}; to keep it: {approve if is_admin else f'ask an admin to run {approve}'}",
         )
+
+
+def _words(memory: Memory, found: Standing | Tally) -> str:
+    """What a pattern says, and who wrote it."""
+    words = memory.words(found)
+    if words is None:
+        return ""
+    note, rule, wrong = words
+    said = f"{harmless(rule, _WORDS)}, not {harmless(wrong, _WORDS)}" if wrong else harmless(rule, _WORDS)
+    return f'. It says "{said}"; {display_name(memory.name_of(note.node), note.node)} wrote it'
 
 
 def examine_agents(installed: list[Installed], now: float) -> Iterator[Finding]:

@@ -269,7 +269,7 @@ def _forked(share: dict[str, Any], name: str) -> Finding:
     return Finding(
         "forked too often",
         f"{name} has forked more feeds than may count of it, so nothing it wrote does",
-        f"mesh revoke {share['node'][:16]} on an admin's node, and let it join anew, each copy with a home of its own",
+        f"on an admin's node: mesh revoke {share['node'][:16]}; then let it join anew, each copy with a home of its own",
     )
 
 

@@ -6,7 +6,7 @@ from clan_learnings.context.text import harmless
 from clan_learnings.memory import Memory
 from clan_learnings.muted import read_muted
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
-from mesh.core.ids import ID_CHARS, display_name, text_id
+from mesh.core.ids import ID_CHARS, display_name, fitting, text_id
 from mesh.sidecar.snapshot import has_private, memory_of
 
 _SHOWN = 10
@@ -80,12 +80,7 @@ def _records(memory: Memory, text: str) -> list[dict[str, Any]]:
 
 
 def _nodes(memory: Memory, text: str) -> list[dict[str, Any]]:
-    start = text.lower()
-    return [
-        _node(memory, node)
-        for node, name in sorted(memory.reader.names().items())
-        if text in (name, display_name(name, node)) or (len(text) >= _LEAST and text_id(node).startswith(start))
-    ]
+    return [_node(memory, node) for node in fitting(text, memory.reader.names(), least=_LEAST)]
 
 
 def _only(text: str, found: list[dict[str, Any]]) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def draft_grant(memory: Memory, own: bytes, text: str) -> tuple[list[Draft], lis
     if found[0].node == own and own not in found[0].sure:
         raise UsageError(
             "this node has said so itself, and one node alone is not enough",
-            f"{WITNESSES} nodes that say the same are: on another one, mesh proposals grant {text_id(found[0].tag)[:16]}",
+            f"it takes {WITNESSES} nodes that say the same; on another node: mesh proposals grant {text_id(found[0].tag)[:16]}",
         )
     if rights is not None and own in rights.passing:
         raise UsageError(

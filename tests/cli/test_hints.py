@@ -121,3 +121,40 @@ def test_hints_name_the_home_of_a_repository_elsewhere(
     monkeypatch.setenv("MESH_CONFIG", str(listed.parent))
     assert run(["search", "no such words", "--repo", "github.com/acme/api"]) == 0
     assert f"by meaning too: mesh --home {home} index" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  next, on another node: mesh proposals grant 7k3qmzpa",
+        "it takes 2 nodes that say the same; on another node: mesh proposals grant 7k3qmzpa",
+        "ask an admin to run: mesh settings hot-at 4 (admins: alpha); or, where the root key is, make this node one: mesh admin add x",
+        "to keep it: ask an admin to run mesh pattern approve NAME",
+        "3 sessions, 1 machine of 2 needed; an admin can approve it: mesh pattern approve NAME",
+        "on an admin's node: mesh revoke x; then let it join anew",
+    ],
+)  # fmt: skip
+def test_advice_for_another_machine_names_no_home_of_this_one(text: str) -> None:
+    """A folder of this machine means nothing there."""
+    assert with_home(text, HOME) == text
+
+
+def test_a_member_that_is_no_admin_is_told_a_command_without_its_home(
+    tmp_path: Path, home: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command is for the admin's machine."""
+    run(["status", "--json", "--home", home])
+    mesh = json.loads(capsys.readouterr().out)["mesh"]
+    other = str(tmp_path / "other")
+    run(["init", "--mesh", mesh, "--home", other])
+    run(["status", "--json", "--home", other])
+    node = json.loads(capsys.readouterr().out.splitlines()[-1])["node"]
+    bundle = str(tmp_path / "bundle")
+    run(["admit", node, "--home", home])
+    run(["export", bundle, "--home", home])
+    run(["import", bundle, "--home", other])
+    capsys.readouterr()
+    assert run(["settings", "hot-at", "4", "--home", other]) == 1
+    told = capsys.readouterr().err
+    assert "ask an admin to run: mesh settings hot-at 4" in told
+    assert other not in told

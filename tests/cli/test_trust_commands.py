@@ -39,6 +39,7 @@ def test_an_admin_is_named_and_listed(alpha: Shell, beta: Shell) -> None:
         "node": node(beta),
         "name": f"beta·{node(beta)[:5]}",
         "new": False,
+        "was": "admin",
     }
     lines = alpha("admin", "list").splitlines()
     assert {line.split("  ")[1].split("·")[0] for line in lines} == {"alpha", "beta"}
@@ -314,3 +315,46 @@ def test_a_recovery_that_was_killed_is_finished_by_the_next(
     assert home.root_identity(trust).public == trust.root
     assert sum(isinstance(item.fact, Recover) for item in trust.statements()) == 1
     assert sorted(path.name for path in alpha.home.glob("root.key*")) == ["root.key", "root.key.replaced-1"]
+
+
+def test_an_exact_name_wins_over_the_beginning_of_an_id(alpha: Shell, beta: Shell, gamma: Shell) -> None:
+    """A whole id wins over both; two nodes of one name are told apart by their ids."""
+    alpha("admit", node(beta), "--name", "beta")
+    start = node(beta)[:4]
+    alpha("admit", node(gamma), "--name", start)
+    assert alpha.json("quota", start, "128MB")["node"] == node(gamma)
+    assert alpha.json("quota", node(beta), "128MB")["node"] == node(beta)
+    assert alpha.json("quota", node(beta)[:10], "256MB")["node"] == node(beta)
+
+
+def test_two_nodes_of_one_name_are_both_shown(alpha: Shell, beta: Shell, gamma: Shell) -> None:
+    """With their ids, so that one of them can be typed."""
+    for shell in (beta, gamma):
+        alpha("admit", node(shell), "--name", "twin")
+    alpha("quota", "twin", "128MB", code=1)
+    for shell in (beta, gamma):
+        assert f"{node(shell)}  twin·{node(shell)[:5]}" in alpha.err
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--role", "reader"), "was a reader, and the role of an admin takes that place: what it writes counts from now on"),
+        (("--ephemeral",), "it is no throw-away node any more, and may write as much as a full member"),
+    ],
+)  # fmt: skip
+def test_who_names_a_reader_or_a_throw_away_node_is_told_what_follows(
+    alpha: Shell, beta: Shell, tmp_path: Path, options: tuple[str, ...], says: str
+) -> None:
+    """It is a full member from then on: what it writes counts on other nodes."""
+    alpha("admit", node(beta), "--name", "beta", *options)
+    alpha("admin", "add", "beta")
+    assert says in alpha.err
+    assert f"mesh revoke {node(beta)[:16]}" in alpha.err
+    carry(alpha, beta, tmp_path)
+    record = beta.json("discover", "an admin writes")["id"]
+    carry(beta, alpha, tmp_path)
+    assert alpha.json("why", record)["state"] == "live"
+    assert {share["role"] for share in alpha.json("quota")} == {"admin"}
+    alpha("admin", "add", "beta")
+    assert alpha.err == ""

@@ -104,6 +104,7 @@ def test_doctor_names_what_a_third_machine_ended_and_how_to_keep_it(alpha: Shell
     }
     for shell, (item,) in found.items():
         assert "use-pnpm is not HOT: 3 sessions needed it, on 1 of the 2 machines" in item["sentence"]
+        assert 'It says "pnpm install, not npm install"; alpha·' in item["sentence"]
         assert ("ask an admin" in item["next_step"]) is (shell is not alpha)
         assert "pattern approve use-pnpm" in item["next_step"]
 
