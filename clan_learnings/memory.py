@@ -11,11 +11,11 @@ from itertools import islice
 from clan_learnings import tiers
 from clan_learnings.accesses import accesses, lately
 from clan_learnings.patterns import IS_HOT, UNWITNESSED, Patterns, Standing
-from clan_learnings.records import CORRECTIONS, KINDS, LOGS, PATTERNS, Note
+from clan_learnings.records import CORRECTIONS, KINDS, LOGS, PATTERNS, Note, said_of
 from clan_learnings.settings import KEY as SETTINGS
 from clan_learnings.settings import Settings
 from clan_learnings.warm import Warm
-from clan_learnings.witnesses import Witnesses, elected
+from clan_learnings.witnesses import Witnesses, are_alike, elected
 from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from clan_learnings.recall.finder import Finder
+    from clan_learnings.witnesses import Ballot
     from mesh.store.reading import Entry, Reader, Tally
 
 _EXAMPLES = 20  # newest corrections of a pattern looked at for one that is not muted
@@ -63,6 +64,23 @@ class HotItem:
         return self.note.tag
 
 
+class Wording:
+    """What is said in the name of a HOT pattern, and in which records. `cited`: the one to look at; None if there is no correction."""
+
+    __slots__ = ("ballot", "cited", "rule", "wrong")
+
+    def __init__(self, rule: str, wrong: str, cited: Entry | None, ballot: Ballot) -> None:
+        self.rule = rule
+        self.wrong = wrong
+        self.cited = cited
+        self.ballot = ballot
+
+    def says(self, note: Note) -> bool:
+        """Whether a record says the same, but for what makes no difference."""
+        own = note.word("right") if note.log == CORRECTIONS else note.word("rule")
+        return are_alike(own, self.rule) and (note.log != CORRECTIONS or are_alike(note.word("wrong"), self.wrong))
+
+
 class Memory:
     """Reads one snapshot of a notebook: the caller opens a transaction around it if it wants one."""
 
@@ -89,6 +107,7 @@ class Memory:
         self._muted = muted
         self._finder = finder
         self._warm = Warm(self)
+        self._wordings: dict[frozenset[str], Wording] = {}
         self._tallies: list[Tally] | None = None  # of the patterns that were needed often enough
         self._ended: dict[str, bool] = {}
         self._names: dict[bytes, str] | None = None
@@ -232,13 +251,49 @@ class Memory:
         return note, rule, note.word("wrong")
 
     def _agreed_words(self, found: Standing | Tally) -> tuple[Note, str, str] | None:
-        """What an admin approved, else what most witnesses say."""
+        wording = self._wording(found.names if isinstance(found, Standing) else frozenset((found.slug,)))
+        return None if wording.cited is None else (self.read(wording.cited), wording.rule, wording.wrong)
+
+    def wording(self, names: Iterable[str]) -> Wording | None:
+        """The words of the first HOT pattern among these names, where one node's word is not enough; else None: the latest are told.
+
+        Whatever is called HOT, or is told as a rule, is told in these.
+        """
+        slug = next(filter(self.is_hot, names), None) if self.witnesses.are_needed else None
+        if slug is None:
+            return None
         agreed = self.patterns.agreed
-        names = sorted(found.names if isinstance(found, Standing) else (found.slug,))
+        standing = None if self.bound is None else agreed.standing(slug)
+        found = self._wording(agreed.names(slug) if standing is None else standing.names)
+        return found if found.rule else None
+
+    def rule_of(self, standing: Standing) -> tuple[str, str]:
+        """The rule of a pattern, and what was wrong, as they are shown."""
+        wording = self.wording((standing.slug, *sorted(standing.names)))
+        return (standing.rule, standing.wrong) if wording is None else (wording.rule, wording.wrong)
+
+    def text_of(self, note: Note) -> str:
+        """The sentence to show for a record: of a HOT pattern, what is told in its name."""
+        wording = self.wording(filter(None, (_counted_under(note),)))
+        if wording is None or wording.says(note):
+            return note.text
+        return said_of(wording.rule, wording.wrong if note.log == CORRECTIONS else "")
+
+    def cited_for(self, note: Note) -> Note:
+        """The record to cite for these words: its own, if it says so itself."""
+        wording = self.wording(filter(None, (_counted_under(note),)))
+        return note if wording is None or wording.cited is None or wording.says(note) else self.read(wording.cited)
+
+    def _wording(self, names: frozenset[str]) -> Wording:
+        """What an admin approved, else what most witnesses say."""
+        if names not in self._wordings:
+            self._wordings[names] = self._worded(sorted(names))
+        return self._wordings[names]
+
+    def _worded(self, names: list[str]) -> Wording:
+        agreed = self.patterns.agreed
         entries = [entry for entry in agreed.spoken(names) if not self._is_hidden(entry)]
         corrections = [entry for entry in entries if entry.log == CORRECTIONS]
-        if not corrections:
-            return None
         ballot = agreed.ballot(names, entries)
         if self._muted:
             for votes in (ballot.rules, ballot.wrongs):
@@ -246,8 +301,8 @@ class Memory:
         approval = agreed.approval(names)
         approved = None if approval is None else ballot.approved(approval.value)
         rule, wrong = approved or (elected(ballot.rules, self.witnesses), elected(ballot.wrongs, self.witnesses))
-        cited = next((entry for entry in corrections if entry.record.get("right") == rule), corrections[0])
-        return self.read(cited), rule, wrong
+        saying = (entry for entry in corrections if entry.record.get("right") == rule)
+        return Wording(rule, wrong, next(saying, corrections[0] if corrections else None), ballot)
 
     def _is_hidden(self, entry: Entry) -> bool:
         return self.has_muted and self.is_muted(Note(entry, self.patterns.agreed.edits(entry.tag)))

@@ -165,8 +165,7 @@ class Note:
     def text(self) -> str:
         """The sentence to show; empty if the record has none."""
         if self.log == CORRECTIONS:
-            right, wrong = self.word("right"), self.word("wrong")
-            return f"{right} (not: {wrong})" if wrong else right
+            return said_of(self.word("right"), self.word("wrong"))
         if self.log == SUPERSESSIONS:
             return f"{self.word('new')} in the place of {self.word('old')}"
         if self.log == LEARNINGS:
@@ -208,6 +207,11 @@ class Note:
         """Its tags."""
         value = self.record.get("tags")
         return [tag for tag in value if type(tag) is str][:TAGS] if type(value) is list else []
+
+
+def said_of(right: str, wrong: str) -> str:
+    """The sentence that a correction amounts to."""
+    return f"{right} (not: {wrong})" if wrong else right
 
 
 def written_under(entry: Entry) -> str:

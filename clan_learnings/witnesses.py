@@ -154,6 +154,11 @@ def elected(votes: Iterable[Vote], witnesses: Witnesses) -> str:
     return _oldest(said[min(said, key=rank)]).text if said else ""
 
 
+def are_alike(one: str, other: str) -> bool:
+    """Whether two texts are one where words are put to the vote."""
+    return _alike(one) == _alike(other)
+
+
 def seal_of(rule: str, wrong: str) -> str:
     """What stands for words that an admin approves: nobody can write others that it fits."""
     return f"{_seal(rule)}:{_seal(wrong)}"

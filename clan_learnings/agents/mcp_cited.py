@@ -21,16 +21,18 @@ class Cited:
     at: str
     author: str
     tier: str
+    own_words_differ: bool
 
     @classmethod
     def of(cls, given: Given) -> Cited:
         """From what the desk says of a record."""
         names = {name: name_of(given, name) for name in ("id", "log", "repo", "at", "author", "tier")}
-        return cls(text=text_of(given, "text"), **names)
+        return cls(text=text_of(given, "text"), own_words_differ=given.get("own_words") is not None, **names)
 
     def line(self) -> str:
         """The text, where it comes from, and the id to ask on with."""
         about = [self.log, self.tier, self.repo or "every repository", self.author, self.at[:10]]
+        about += ["its own words differ"] if self.own_words_differ else []
         return f"{self.text} ({', '.join(word for word in about if word)}) [{self.id}]"
 
 

@@ -70,8 +70,9 @@ def hot_lines(memory: Memory, items: list[HotItem]) -> list[Hot]:
 
 
 def line_of(memory: Memory, note: Note) -> Item:
-    """A record as a context has it."""
-    return Item(memory.reader.short_id(note.tag), KINDS.get(note.log, note.log), note.text, day_of(note.at_ms))
+    """A record as a context has it. One of a HOT pattern says what is told in its name, and cites who says so."""
+    text, cited = memory.text_of(note), memory.cited_for(note)
+    return Item(memory.reader.short_id(cited.tag), KINDS.get(cited.log, cited.log), text, day_of(cited.at_ms))
 
 
 def _items(memory: Memory, notes: list[Note], least: float) -> list[Item]:

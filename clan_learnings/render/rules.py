@@ -73,8 +73,8 @@ def listing(memory: Memory, hot: list[Rule], known: dict[str, Rule | None], brea
     others: list[Rule] = []
     for slug in _recent(memory):
         names = memory.patterns.names(slug)
-        if names in seen:
-            continue
+        if names in seen or (memory.witnesses.are_needed and memory.is_hot(slug)):
+            continue  # other names belong together where HOT takes witnesses
         if len(hot) + len(others) >= LISTED:
             return Listing(hot, others, is_cut=True)
         breathe()

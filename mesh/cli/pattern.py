@@ -170,7 +170,7 @@ def _show(given: Given) -> int:
     put(f"  rule      {plain(answer['rule'])}")
     if answer["wrong"]:
         put(f"  not       {plain(answer['wrong'])}")
-    if answer["told"]:
+    if answer["told"] and (answer["told"]["rule"], answer["told"]["wrong"]) != (answer["rule"], answer["wrong"]):
         wrong = f"; not {plain(answer['told']['wrong'])}" if answer["told"]["wrong"] else ""
         put(f"  told as   {plain(answer['told']['rule'])}{wrong}")
     if answer["topic"]:
@@ -187,10 +187,13 @@ def _show(given: Given) -> int:
         put(f"  ended by  {plain(other['pattern'], 100)}: {plain(other['rule'])}")
     for other in answer["contradicts"]:
         put(f"  against   {plain(other['pattern'], 100)}: {plain(other['rule'])}; {plain(other['why'])}")
+    for other in answer["not_agreed"]:
+        words = f"{'' if other['field'] == 'rule' else 'not '}{plain(other['text'])}"
+        put(f"  unagreed  {plain(other['by'])}, {other['at'][:10]}: {words}")
     for note in (*answer["records"], *answer["corrections"]):
-        put(
-            f"  {note['id']}  {note['at'][:10]}  {plain(note['author'])}  {plain(note['session'], 60)}  {plain(note['text'])}"
-        )
+        own = note["own_words"]
+        words = plain(note["text"]) if own is None else f"{plain(own)}  (its own words)"
+        put(f"  {note['id']}  {note['at'][:10]}  {plain(note['author'])}  {plain(note['session'], 60)}  {words}")
     if answer["left_out"]:
         tell(f"{answer['left_out']} older ones are not shown; --json has as many: mesh tail --log corrections has all")
     return EXIT_OK

@@ -89,7 +89,12 @@ def line(found: dict[str, Any]) -> str:
     """A record in one line."""
     tier = "" if found["tier"] == "BANK" else f"  {found['tier']}"
     alike = f"  (+{found['also']} alike)" if found.get("also") else ""
-    return f"{found['id']}  {found['at'][:10]}  {plain(found['kind'], 40)}  {plain(found['author'])}{tier}  {plain(found['text'])}{alike}"
+    return f"{found['id']}  {found['at'][:10]}  {plain(found['kind'], 40)}  {plain(found['author'])}{tier}  {plain(found['text'])}{other_words(found)}{alike}"
+
+
+def other_words(found: dict[str, Any]) -> str:
+    """A mark, if what is shown are not the words of the record but those that are told in the name of its pattern."""
+    return "  (its own words differ)" if found.get("own_words") is not None else ""
 
 
 def explained(found: dict[str, Any]) -> str:

@@ -30,6 +30,8 @@ def print_record(answer: dict[str, Any]) -> None:
     """A record, one field a line."""
     put(f"{answer['id']}  {plain(answer['kind'], 64)}, {answer['tier']}")
     put(f"  by: {plain(answer['author'])} on {answer['at']}")
+    if answer.get("own_words") is not None:
+        put(f"  told as: {plain(answer['text'], _CHARS)}", "  what it says itself is not agreed:")
     for field, value in answer["record"].items():
         put(f"  {plain(field, 64)}: {_in_words(field, value)}")
 

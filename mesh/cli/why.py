@@ -29,6 +29,8 @@ def _print(story: dict[str, Any]) -> None:
     put(f"{story['id']}  {story['kind']}, {story['state']}")
     if story["record"] is not None:
         put(f"  says      {plain(story['record'])}")
+    if story["told_as"] is not None:
+        put(f"  told as   {plain(story['told_as'])}; what the record says is not agreed")
     put(f"  author    {story['name']}  {story['author']}")
     put(f"  written   {story['written']}")
     if story["session"]:

@@ -33,12 +33,14 @@ def stopped(error: WriteRefused) -> dict[str, Any]:
 
 
 def shown(memory: Memory, note: Note) -> dict[str, Any]:
-    """A record, as lists have it."""
+    """A record, as lists have it. `own_words`: its own text, where something else is told in the name of its HOT pattern."""
+    text, own = memory.text_of(note), note.text
     return {
         "id": memory.reader.short_id(note.tag),
         "log": note.log,
         "kind": KINDS.get(note.log, note.log),
-        "text": note.text or note.word("text"),
+        "text": text or note.word("text"),
+        "own_words": None if text == own else own,
         "repo": note.repo,
         "at": iso(note.at_ms),
         "author": display_name(memory.name_of(note.node), note.node),
@@ -85,12 +87,13 @@ def hot_item(memory: Memory, item: HotItem) -> dict[str, Any]:
 def pattern(memory: Memory, standing: Standing) -> dict[str, Any]:
     """A pattern as it stands."""
     hot = memory.patterns.is_hot(standing)
+    rule, wrong = memory.rule_of(standing)
     ended = bool(standing.superseded_by) or (standing.further is not None and not hot)
     return {
         "pattern": standing.slug,
         "names": sorted(standing.names),
-        "rule": standing.rule,
-        "wrong": standing.wrong,
+        "rule": rule,
+        "wrong": wrong,
         "topic": standing.topic,
         "tier": "HOT"
         if hot

@@ -34,7 +34,7 @@ def _patterns(memory: Memory, text: str) -> list[dict[str, Any]]:
     """The pattern of that name, else those whose names begin like it."""
     names = [text] if memory.patterns.standing(text) is not None else memory.reader.names_like(text, _SHOWN)
     standings = {standing.slug: standing for name in names if (standing := memory.patterns.standing(name)) is not None}
-    return [_pattern(standing.slug, standing.rule) for standing in standings.values()]
+    return [_pattern(standing.slug, memory.rule_of(standing)[0]) for standing in standings.values()]
 
 
 def find_hidden(home: str, text: str) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _known(memory: Memory, thing: str) -> dict[str, Any] | None:
         if found:
             return found[0]
     standing = memory.patterns.standing(thing)
-    return None if standing is None else _pattern(thing, standing.rule)
+    return None if standing is None else _pattern(thing, memory.rule_of(standing)[0])
 
 
 def _is_id(text: str) -> bool:

@@ -83,6 +83,7 @@ def _history(store: Store, tag: bytes, bound: str | None) -> dict[str, Any]:
         "replaces": None if story.replaces is None else text_id(story.replaces),
         "replaced_by": None if story.replaced_by is None else text_id(story.replaced_by),
         "tier": None if note is None else memory.tier_of(note),
+        "told_as": None if note is None or (told := memory.text_of(note)) == note.text else told,
         "session": None if note is None else note.word("session") or None,
         "counts_for": None
         if standing is None or note is None

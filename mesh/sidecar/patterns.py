@@ -6,10 +6,13 @@ from clan_learnings.memory import Memory
 from clan_learnings.patterns import Standing
 from clan_learnings.records import Note
 from clan_learnings.rivals import Rivals
+from clan_learnings.witnesses import are_alike
 from mesh.core.errors import UnknownId, UsageError
-from mesh.sidecar.answers import pattern, shown
+from mesh.core.ids import display_name
+from mesh.sidecar.answers import iso, pattern, shown
 
 _SHOWN = 50  # newest corrections
+_WORDINGS = 10
 
 
 def whole_pattern(memory: Memory, text: str) -> dict[str, Any]:
@@ -18,6 +21,7 @@ def whole_pattern(memory: Memory, text: str) -> dict[str, Any]:
     newest = standing.corrections[::-1][:_SHOWN]
     return pattern(memory, standing) | {
         "told": _told_to_all(memory, text),
+        "not_agreed": _not_agreed(memory, standing),
         "records": [_told(memory, note) for note in standing.records[::-1][:_SHOWN]],
         "corrections": [_told(memory, note) for note in newest],
         "left_out": len(standing.corrections) - len(newest),
@@ -39,6 +43,26 @@ def _told_to_all(memory: Memory, text: str) -> dict[str, str] | None:
     return None if words is None else {"pattern": standing.slug, "rule": words[1], "wrong": words[2]}
 
 
+def _not_agreed(memory: Memory, standing: Standing) -> list[dict[str, str]]:
+    """What single nodes say in the place of the words of a HOT pattern, each with its node, newest first."""
+    wording = memory.wording((standing.slug, *sorted(standing.names)))
+    if wording is None:
+        return []
+    votes = [("rule", vote) for vote in wording.ballot.rules if not are_alike(vote.text, wording.rule)]
+    votes += [("wrong", vote) for vote in wording.ballot.wrongs if not are_alike(vote.text, wording.wrong)]
+    votes.sort(key=lambda each: (-each[1].at, each[1].text))
+    found = {
+        (field, vote.text, vote.node): {
+            "field": field,
+            "text": vote.text,
+            "by": display_name(memory.name_of(vote.node), vote.node),
+            "at": iso(vote.at >> 16),
+        }
+        for field, vote in reversed(votes)
+    }
+    return [*reversed(found.values())][:_WORDINGS]
+
+
 def _told(memory: Memory, note: Note) -> dict[str, Any]:
     return shown(memory, note) | {"session": note.word("session")}
 
@@ -48,7 +72,7 @@ def _other(memory: Memory, slug: str) -> dict[str, Any]:
     standing = memory.patterns.standing(slug)
     if standing is None:
         return {"pattern": slug, "rule": ""}
-    return {"pattern": standing.slug, "rule": standing.rule}
+    return {"pattern": standing.slug, "rule": memory.rule_of(standing)[0]}
 
 
 def _contradictions(memory: Memory, standing: Standing) -> list[dict[str, Any]]:
@@ -56,5 +80,5 @@ def _contradictions(memory: Memory, standing: Standing) -> list[dict[str, Any]]:
     for pair in Rivals(memory).contradictions:
         if standing.slug in (pair.one.slug, pair.other.slug):
             other = pair.other if pair.one.slug == standing.slug else pair.one
-            found.append({"pattern": other.slug, "rule": other.rule, "why": pair.why})
+            found.append({"pattern": other.slug, "rule": memory.rule_of(other)[0], "why": pair.why})
     return found

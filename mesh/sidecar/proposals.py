@@ -164,11 +164,12 @@ def _of_patterns(memory: Memory, rights: Rights) -> Iterator[Proposal]:
             sure = rights.alone((slug,) if field == "alias_of" else patterns.names(slug))
             counts = counted.get(slug)
             now = None if counts is None else counts.value
+            rule = memory.rule_of(standing)[0]
             for one in _later(said, sure, None if counts is None else (counts.at, counts.tag)):
                 if one.value != now:
                     sort, change = _change_of(field, one.value)
                     drafts = (Assignment(key, field, one.value),)
-                    yield Proposal(one.tag, sort, one.node, one.at >> 16, slug, standing.rule, change, drafts, sure)
+                    yield Proposal(one.tag, sort, one.node, one.at >> 16, slug, rule, change, drafts, sure)
 
 
 def _change_of(field: str, value: object) -> tuple[str, str]:
@@ -200,7 +201,7 @@ def _ends(memory: Memory, rights: Rights) -> Iterator[Proposal]:
                 entry.node,
                 entry.at >> 16,
                 old,
-                standing.rule,
+                memory.rule_of(standing)[0],
                 f"end it: {_short(new)} takes its place",
                 (NewRecord(SUPERSESSIONS, {"old": old, "new": new, "repo": ""}),),
                 rights.alone(names),

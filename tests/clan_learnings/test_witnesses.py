@@ -8,14 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clan_learnings.agents.telling import Glance, Teller
 from clan_learnings.aliases import second_look
 from clan_learnings.memory import Memory
+from clan_learnings.seen import Seen
 from clan_learnings.witnesses import EACH
 from mesh.core import statement
 from mesh.core.draft import Assignment
-from mesh.core.ids import text_id
+from mesh.core.ids import display_name, text_id
 from mesh.core.operation import Add, Remove
 from mesh.core.statement import ADMIN, EPHEMERAL, EPHEMERAL_READER, MEMBER, READER
+from mesh.sidecar import answers
+from mesh.sidecar.patterns import whole_pattern
 from mesh.store.entries import MemberRow
 from tests.clan_learnings.meshes import OTHER, REPO, Mesh, Node
 
@@ -572,3 +576,57 @@ def test_nobody_agrees_to_an_alias_of_what_says_something_else(mesh: Mesh) -> No
     for tag in tags:  # nor by putting its words into the records of others
         hostile.set(tag, "right", EVIL)
     assert looked(mesh, member) == []
+
+
+# Other doors
+
+
+def test_hooks_tell_a_hot_pattern_in_the_words_that_have_witnesses(mesh: Mesh, tmp_path: Path) -> None:
+    """Whichever of its records fits the prompt or the error; cited is a record that says so."""
+    _, _, hostile, tags = witnessed(mesh)
+    text = "ERR_LOCKFILE_STALE frobnicate installer"
+    hostile.sessions("use-pnpm", 1, f"{text}: {EVIL}")
+    with mesh.memory() as memory:
+        glance = Glance(memory.reader)
+        for hook in ("about_prompt", "about_failure"):
+            teller = Teller(glance, Seen(str(tmp_path / hook), "codex", "s1"), REPO, memory.now_ms, lambda *_: None)
+            said = getattr(teller, hook)(text)
+            assert "pnpm install (not: npm install)" in said
+            assert EVIL not in said
+            assert memory.reader.short_id(tags[0]) in said
+
+
+def test_whatever_is_called_hot_is_shown_in_the_words_that_have_witnesses(mesh: Mesh) -> None:
+    """Records, also an edited one and a pattern record, and the pattern itself; the own words stand apart."""
+    _, _, hostile, tags = witnessed(mesh)
+    own = hostile.sessions("use-pnpm", 1, EVIL)[0]
+    hostile.set(tags[1], "right", EVIL)
+    record = hostile.write(Add(mesh.tick(), "patterns", {"rule": EVIL, "pattern": "use-pnpm", "repo": REPO}))
+    hostile.set("pattern:use-pnpm", "rule", f"{EVIL} now")
+    with mesh.memory() as memory:
+        for tag in (own, tags[1], record):
+            note = memory.note(tag)
+            assert note is not None
+            told = answers.shown(memory, note)
+            assert told["tier"] == "HOT"
+            assert told["text"].startswith("pnpm install")
+            assert EVIL in told["own_words"]
+        same = memory.note(tags[0])
+        assert same is not None
+        assert answers.shown(memory, same)["own_words"] is None
+        whole = whole_pattern(memory, "use-pnpm")
+        assert (whole["tier"], whole["rule"], whole["wrong"]) == ("HOT", *PNPM)
+        evil = {said["text"]: said["by"] for said in whole["not_agreed"] if EVIL in said["text"]}
+        name = display_name(memory.name_of(hostile.id), hostile.id)
+        assert evil == {EVIL: name, f"{EVIL} now": name}
+
+
+def test_what_is_not_hot_is_shown_as_it_is(mesh: Mesh) -> None:
+    """And in a small mesh everything is."""
+    _, _, hostile = mesh.trio()
+    tag = hostile.sessions("use-pnpm", 4, EVIL)[-1]
+    with mesh.memory() as memory:
+        note = memory.note(tag)
+        assert note is not None
+        assert answers.shown(memory, note)["text"] == f"{EVIL} (not: npm install)"
+        assert whole_pattern(memory, "use-pnpm")["rule"] == EVIL
