@@ -45,7 +45,7 @@ def session_context(
     hot = memory.hot(repo, _HOT)
     return compose(
         hot_lines(memory, hot),
-        _items(memory, memory.warm(repo), least),
+        _items(memory, in_turns(memory, memory.warm(repo)), least),
         _items(memory, _bank(memory, repo, task), least),
         [] if private is None else _items(private, _newest(private, repo), least),
         limits=limits_for(agent, max_chars, max_tokens),
@@ -73,6 +73,31 @@ def line_of(memory: Memory, note: Note) -> Item:
     """A record as a context has it. One of a HOT pattern says what is told in its name, and cites who says so."""
     text, cited = memory.text_of(note), memory.cited_for(note)
     return Item(memory.reader.short_id(cited.tag), KINDS.get(cited.log, cited.log), text, day_of(cited.at_ms))
+
+
+def in_turns(memory: Memory, notes: list[Note]) -> list[Note]:
+    """So that wherever the room ends no author has more than a third of it, if others have some: newest first otherwise.
+
+    The places of WARM are shared out already, but a context has room for fewer lines than that.
+    """
+    left: dict[bytes, list[Note]] = {}
+    for note in reversed(notes):
+        left.setdefault(memory.witnesses.source(note.node), []).append(note)
+    taken = dict.fromkeys(left, 0)
+    turns: list[Note] = []
+    while left:
+        share = len(turns) // 3 + 1
+        may = [author for author in left if taken[author] < share]
+        least = min(map(taken.__getitem__, left))
+        author = max(
+            may or [author for author in left if taken[author] == least],
+            key=lambda each: (left[each][-1].stamp, left[each][-1].tag),
+        )
+        taken[author] += 1
+        turns.append(left[author].pop())
+        if not left[author]:
+            del left[author]
+    return turns
 
 
 def _items(memory: Memory, notes: list[Note], least: float) -> list[Item]:

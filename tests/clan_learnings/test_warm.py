@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clan_learnings.context.session import in_turns
 from clan_learnings.memory import Memory
 from clan_learnings.tiers import WARM_DISCOVERIES, WARM_MOST, WARM_MS
 from mesh.core.operation import Add, Set
@@ -101,6 +102,23 @@ def test_of_the_last_discoveries_no_author_has_more_than_a_third(early: Mesh) ->
     third.write(Add(early.tick(), "learnings", {"title": "mesh time"}))
     found = authors(early)
     assert found == {0: 6, 1: 6, 2: 6 + 2}  # the last two places are for the newest
+
+
+def test_wherever_the_room_of_a_context_ends_no_author_has_more_than_a_third(mesh: Mesh) -> None:
+    """While others have lines left; whose records they are, and how many, stays as it was."""
+    admin, member, hostile = mesh.trio()
+    for node in (admin, member):
+        flood(node, 8)
+    flood(hostile, 30)
+    with mesh.memory() as memory:
+        warm = memory.warm(REPO)
+        turns = in_turns(memory, warm)
+        assert {note.node for note in warm[:10]} == {hostile.id}
+        assert sorted(note.tag for note in turns) == sorted(note.tag for note in warm)
+        for end in range(1, 25):
+            assert sum(note.node == hostile.id for note in turns[:end]) <= -(-end // 3)
+    own = [note.tag for note in turns if note.node == hostile.id]
+    assert own == [note.tag for note in warm if note.node == hostile.id]
 
 
 def test_all_throw_away_nodes_are_one_author(mesh: Mesh) -> None:

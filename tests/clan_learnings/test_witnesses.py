@@ -589,7 +589,7 @@ def test_hooks_tell_a_hot_pattern_in_the_words_that_have_witnesses(mesh: Mesh, t
     with mesh.memory() as memory:
         glance = Glance(memory.reader)
         for hook in ("about_prompt", "about_failure"):
-            teller = Teller(glance, Seen(str(tmp_path / hook), "codex", "s1"), REPO, memory.now_ms, lambda *_: None)
+            teller = Teller(glance, Seen(str(tmp_path / hook), "codex:s1"), REPO, memory.now_ms, lambda *_: None)
             said = getattr(teller, hook)(text)
             assert "pnpm install (not: npm install)" in said
             assert EVIL not in said
