@@ -15,7 +15,8 @@ from bench.table import say
 from mesh.core.draft import NewRecord
 from mesh.core.identity import Identity
 from mesh.core.ids import digest
-from mesh.core.statement import Member, sign
+from mesh.core.limits import QUOTA_MOST
+from mesh.core.statement import Member, Quota, sign
 from mesh.store.bundles import export_bundle
 from mesh.store.home import create_home
 
@@ -58,7 +59,9 @@ def write_source(folder: str, records: int) -> Measures:
     home = create_home(os.path.join(folder, "home"), "source")
     author = home.author()
     store, root = author.store, home.root_identity()
-    author.merge_statements([sign(home.mesh, root, Member(root.public, 1, PUSHER.public, "pusher")).encode()])
+    pusher = Member(root.public, 1, PUSHER.public, "pusher")
+    quota = Quota(root.public, 1, home.node, QUOTA_MOST)  # it writes in a minute what a node writes in weeks
+    author.merge_statements([sign(home.mesh, root, fact).encode() for fact in (pusher, quota)])
     drafts = (NewRecord(LOG, note) for note in notes(records))
     while batch := list(islice(drafts, _BATCH)):
         author.append(batch)

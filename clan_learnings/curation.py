@@ -76,7 +76,8 @@ def draft_supersession(memory: Memory, old: str, new: str, about: About, reason:
             f"{second.slug} was superseded by {first.slug}, so it cannot take its place",
             f"see both: mesh pattern show {first.slug}",
         )
-    record = {"old": first.slug, "new": second.slug} | ({"reason": pen.clean(reason)[:REASON_CHARS]} if reason else {})
+    names = {"old": memory.patterns.agreed.find(old).slug, "new": memory.patterns.agreed.find(new).slug}
+    record = names | ({"reason": pen.clean(reason)[:REASON_CHARS]} if reason else {})
     return [NewRecord(SUPERSESSIONS, record | pen.about(about).fields())]
 
 
@@ -146,7 +147,7 @@ def draft_unalias(memory: Memory, slug: str) -> list[Draft]:
 
 def draft_archive(memory: Memory, slug: str, reason: str, pen: Pen) -> list[Draft]:
     """A pattern is not HOT any more, until enough further sessions need it. Under all its names."""
-    standing = memory.patterns.find(slug)
+    standing = memory.patterns.agreed.find(slug)  # a name that one node alone has joined to it ends nothing in HOT
     return [Assignment(KEY + standing.slug, "archived", pen.clean(reason.strip())[:REASON_CHARS] or "archived")]
 
 
@@ -187,15 +188,16 @@ def draft_wording(
     """Another rule or topic for a pattern, or another scope: everywhere, or where it was seen."""
     standing = memory.patterns.find(slug)
     drafts: list[Draft] = []
-    key = KEY + standing.slug
+    own = memory.patterns.agreed.find(slug).slug  # not a name that one node alone has joined to it
+    key = KEY + own
     if rule is not None:
-        example = f'mesh pattern edit {standing.slug} --rule "..."'
+        example = f'mesh pattern edit {own} --rule "..."'
         drafts.append(Assignment(key, "rule", pen.sentence(rule, "the rule", example)))
     if topic is not None:
         drafts.append(Assignment(key, "topic", pen.clean(checked(About(topic=topic), ()).topic)))
     if everywhere is not None:
         others = [] if everywhere else [name for name in standing.names if memory.patterns.is_marked_global(name)]
-        drafts += [Assignment(KEY + name, "global", everywhere) for name in sorted({standing.slug, *others})]
+        drafts += [Assignment(KEY + name, "global", everywhere) for name in sorted({own, *others})]
     if not drafts:
         raise UsageError("nothing to change", "give one of --rule, --topic, --global, --local")
     return drafts

@@ -20,7 +20,7 @@ from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from clan_learnings.recall.finder import Finder
     from clan_learnings.witnesses import Ballot
@@ -139,10 +139,17 @@ class Memory:
 
     # HOT
 
-    def hot(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
-        """The HOT patterns of a scope, those of most sessions first. None: of all repositories."""
-        items = (self._item(found) for found in self._standing_so(IS_HOT, repo))
+    def hot(
+        self, repo: str | None, limit: int | None = None, wanted: Callable[[str], bool] | None = None
+    ) -> list[HotItem]:
+        """The HOT patterns of a scope, those of most sessions first. None: of all repositories. `wanted`: by their names."""
+        found = self._standing_so(IS_HOT, repo)
+        items = (self._item(each) for each in found if wanted is None or wanted(each.slug))
         return list(islice((item for item in items if item is not None), limit))
+
+    def hot_names(self, repo: str | None, limit: int) -> list[str]:
+        """The names of these, without a look at what they say; also those that are muted here."""
+        return [found.slug for found in islice(self._standing_so(IS_HOT, repo), limit)]
 
     def count_hot(self, repo: str | None) -> int:
         """How many there are, without a look at a single record unless it is bound; also those that are muted here."""
@@ -278,6 +285,13 @@ class Memory:
         if wording is None or wording.says(note):
             return note.text
         return said_of(wording.rule, wording.wrong if note.log == CORRECTIONS else "")
+
+    def told_words(self, note: Note) -> tuple[str, str]:
+        """What is right and what was wrong, as a correction is shown: of a HOT pattern, what is told in its name."""
+        wording = self.wording(filter(None, (_counted_under(note),)))
+        if wording is None or wording.says(note):
+            return note.word("right"), note.word("wrong")
+        return wording.rule, wording.wrong
 
     def cited_for(self, note: Note) -> Note:
         """The record to cite for these words: its own, if it says so itself."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FULL_MEMBERS = 3  # from so many on witnesses are asked for: two machines are mostly one person's
 _THROW_AWAYS = b""  # all of them are one witness: one pipeline makes as many as it likes
 _SEAL, _SEAL_CHARS = b"clan-mesh words1", 32
-EACH = 20  # records of one node in one log that are looked at for their words: the oldest
+EACH = 3  # records of one node in one log that are looked at for their words: the oldest
 
 
 class Witnesses:

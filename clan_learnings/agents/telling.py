@@ -8,7 +8,15 @@ from __future__ import annotations
 from math import log, sqrt
 
 from clan_learnings.context.compose import compose, hot_only, limits_for, short_lines
-from clan_learnings.context.session import CALL, MIN_CONFIDENCE, here_lines, hot_lines, line_of, session_context
+from clan_learnings.context.session import (
+    CALL,
+    HOT_LINES,
+    MIN_CONFIDENCE,
+    here_lines,
+    hot_lines,
+    line_of,
+    session_context,
+)
 from clan_learnings.memory import Memory
 from mesh.core.ids import text_id
 
@@ -33,19 +41,12 @@ _KNOWN_CHARS = 16  # of an id, to know it again
 
 
 class Glance(Memory):
-    """A memory asked by one session: HOT is looked up once, for what is shown and for what is noted as known."""
+    """A memory asked by one session: what is only told here is looked up once, for what is shown and for what is noted as known."""
 
-    _found: list[HotItem] | None = None
     _here: list[HotItem] | None = None
 
-    def hot(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
-        """As in any memory, of one repository only, and not more than are looked at for changes."""
-        if self._found is None:
-            self._found = super().hot(repo, _HOT)
-        return self._found[:limit]
-
     def seen_here(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
-        """In the same way."""
+        """As in any memory, of one repository only, and not more than are looked at for changes."""
         if self._here is None:
             self._here = super().seen_here(repo, _HOT)
         return self._here[:limit]
@@ -67,13 +68,13 @@ class Teller:
     def everything(self, agent: str, private: Memory | None) -> str:
         """The context of a session, whatever it was shown before: it starts, or what it was shown is gone."""
         made = session_context(self._memory, private, repo=self._repo, agent=agent)
-        self._note(made)
+        self._note(made, self._memory.hot(self._repo, HOT_LINES))
         return made.text
 
     def news(self, agent: str) -> str:
         """What is HOT or WARM now and was not when this session last looked; nothing if nothing is."""
-        hot = [item for item in self._memory.hot(self._repo) if not self._knows(item)]
-        here = [item for item in self._memory.seen_here(self._repo) if not self._knows(item)]
+        hot = self._new()
+        here = [item for item in self._memory.seen_here(self._repo) if not self._knows(item.slug)]
         warm = [
             note
             for note in self._memory.warm(self._repo)
@@ -86,7 +87,7 @@ class Teller:
         hot_now = hot_lines(self._memory, hot)
         here_now = hot_lines(self._memory, here) if self._memory.witnesses.are_needed else None
         made = compose(hot_now, lines, (), (), limits=limits, repo=self._repo, call=CALL, here=here_now)
-        self._note(made)
+        self._note(made, hot)
         return made.text
 
     def to_subagent(self) -> str:
@@ -97,10 +98,13 @@ class Teller:
 
     def about_prompt(self, prompt: str) -> str:
         """What became HOT since this session last looked, then what is about the prompt."""
-        hot = self._memory.hot(self._repo) + self._memory.seen_here(self._repo)
-        new = [item for item in hot if not self._knows(item)][:_PROMPT_LINES] if self._seen.is_known else []
-        if not self._seen.is_known:  # it started before our hooks were there: what is HOT is no change to it
-            self._seen.add(self._now_ms, known=[(item.slug, "") for item in hot])
+        here = self._memory.seen_here(self._repo)
+        new: list[HotItem] = []
+        if self._seen.is_known:
+            new = [*self._new(_PROMPT_LINES), *(item for item in here if not self._knows(item.slug))][:_PROMPT_LINES]
+        else:  # it started before our hooks were there: what is HOT is no change to it
+            before = [*self._memory.hot_names(self._repo, _HOT), *(item.slug for item in here)]
+            self._seen.add(self._now_ms, known=[(name, "") for name in before])
         pairs = [(item.slug, text_id(item.tag)) for item in new]
         lines: list[Hot | Item] = list(hot_lines(self._memory, new))
         if len(lines) < _PROMPT_LINES:
@@ -166,10 +170,11 @@ class Teller:
             self._seen.add(self._now_ms, shown=shown)
         return made.text
 
-    def _note(self, made: Context) -> None:
-        """Remember what this session was shown, and what else was there: that will be no news to it."""
-        items = (*self._memory.hot(self._repo), *self._memory.seen_here(self._repo))
-        hot = [(item.slug, text_id(item.tag)) for item in items]
+    def _note(self, made: Context, told: list[HotItem]) -> None:
+        """Remember what this session was shown, and what else was there: that will be no news to it. `told`: of HOT, what may be shown."""
+        here = self._memory.seen_here(self._repo)
+        hot = [(item.slug, text_id(item.tag)) for item in (*told, *here)]
+        names = [*self._memory.hot_names(self._repo, _HOT), *(item.slug for item in here)]
         warm = [(note.pattern, text_id(note.tag)) for note in self._memory.warm(self._repo)]
         cited = {whole[:_CITED]: (slug, whole) for slug, whole in (*warm, *hot)}
         shown = []
@@ -177,12 +182,17 @@ class Teller:
             slug, whole = cited.get(short[:_CITED], ("", short))
             shown.append((slug, short) if whole.startswith(short) else ("", short))
         # A correction that had no room is known, its pattern is not: should it become HOT, that is news.
-        known = [(slug, "") for slug, _ in hot] + [("", whole[:_KNOWN_CHARS]) for _, whole in warm]
+        known = [(name, "") for name in names] + [("", whole[:_KNOWN_CHARS]) for _, whole in warm]
         try:
             self._seen.add(self._now_ms, shown=shown, known=known)
         except OSError as error:
             self._complain("what was shown", error)
 
-    def _knows(self, item: HotItem) -> bool:
+    def _new(self, limit: int | None = None) -> list[HotItem]:
+        """What is HOT, and was not when this session last looked."""
+        names = {*self._memory.hot_names(self._repo, _HOT)}
+        return self._memory.hot(self._repo, limit, lambda slug: slug in names and not self._knows(slug))
+
+    def _knows(self, slug: str) -> bool:
         """Whether a pattern was HOT before, under any of its names."""
-        return any(self._seen.knows(name) for name in (item.slug, *self._memory.patterns.names(item.slug)))
+        return any(self._seen.knows(name) for name in (slug, *self._memory.patterns.names(slug)))

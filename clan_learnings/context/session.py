@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MIN_CONFIDENCE = 0.7  # what is not believed more than this is not shown
 CALL = 'mesh correct --wrong "what you did" --right "what is right"'
-_HOT = 40  # more lines than its share of any budget holds; the rest is only counted
+HOT_LINES = 40  # more lines than its share of any budget holds; the rest is only counted
 _BANK = 40
 _PRIVATE = 20
 _PRIVATE_PAGES = 10
@@ -42,7 +42,7 @@ def session_context(
 ) -> Context:
     """HOT, then WARM, then what BANK has for this repository and task, then what only this node has seen, or is private."""
     least = MIN_CONFIDENCE if min_confidence is None else min_confidence
-    hot = memory.hot(repo, _HOT)
+    hot = memory.hot(repo, HOT_LINES)
     return compose(
         hot_lines(memory, hot),
         _items(memory, in_turns(memory, memory.warm(repo)), least),
@@ -51,7 +51,7 @@ def session_context(
         limits=limits_for(agent, max_chars, max_tokens),
         repo=repo,
         call=CALL,
-        more_hot=memory.count_hot(repo) - _HOT if len(hot) == _HOT else 0,
+        more_hot=memory.count_hot(repo) - HOT_LINES if len(hot) == HOT_LINES else 0,
         here=here_lines(memory, repo),
     )
 

@@ -273,7 +273,7 @@ class _Render:
         if everything or CORRECTIONS_FILE in missing:
             newest = memory.reader.newest(CORRECTIONS, CORRECTIONS_SHOWN + 1)
             notes = [memory.read(entry) for entry in newest[:CORRECTIONS_SHOWN]]
-            text = markdown.corrections(notes, is_cut=len(newest) > CORRECTIONS_SHOWN)
+            text = markdown.corrections(notes, memory.told_words, is_cut=len(newest) > CORRECTIONS_SHOWN)
             self._replace(CORRECTIONS_FILE, text.encode())
         for log in LOGS:
             if everything or log in logs or log not in self._kept.counts:

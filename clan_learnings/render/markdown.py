@@ -14,7 +14,7 @@ from clan_learnings.render.lines import when, whole_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from clan_learnings.records import Note
     from clan_learnings.render.rules import Listing, Rule
@@ -46,17 +46,19 @@ def patterns(listing: Listing) -> str:
     return _file(parts)
 
 
-def corrections(notes: Sequence[Note], *, is_cut: bool) -> str:
-    """The newest, under their days, newest first."""
+def corrections(notes: Sequence[Note], told: Callable[[Note], tuple[str, str]], *, is_cut: bool) -> str:
+    """The newest, under their days, newest first. `told`: what is right and what was wrong, as it is shown."""
     parts = [[NOTICE, _EDITS, f"The newest {_counted(len(notes), 'correction')}, by day."]]
     day = ""
     for note in notes:
         if when(note.at_ms)[:10] != day:
             day = when(note.at_ms)[:10]
             parts.append([f"## {day}"])
-        wrong = f"; not {text}" if (text := _text(note.word("wrong"))) else ""
+        right, not_so = told(note)
+        wrong = f"; not {text}" if (text := _text(not_so)) else ""
         about = ", ".join(part for part in (_name(note.pattern), _name(note.repo) or "everywhere") if part)
-        parts[-1].append(f"- {_text(note.word('right')) or _NOTHING}{wrong}; {about} {_id(note.tag)}")
+        own = "" if right == note.word("right") else "; its own words differ"
+        parts[-1].append(f"- {_text(right) or _NOTHING}{wrong}; {about}{own} {_id(note.tag)}")
     if is_cut:
         parts.append(["Older ones are left out: `mesh search WORDS`."])
     return _file(parts)

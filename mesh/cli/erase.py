@@ -115,7 +115,7 @@ def _tell_owed(home: Home, tag: bytes, done: Erased, sessions: list[str], damage
         tell(
             f"mesh: {done.left} bodies were written by others, and only their authors, an admin or the root key may erase them;"
             f"{' they are asked to (mesh doctor), and the record stays as it is until then' if tag not in done.mine else ''}",
-            f"  next: by one of them: mesh erase {text_id(tag)[:16]} --reason REASON",
+            f"  next: on another node, by one of them: mesh erase {text_id(tag)[:16]} --reason REASON",
         )
     for session in sessions:
         tell(

@@ -91,10 +91,10 @@ def _grant(given: Given, text: str) -> int:
 
     def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
         from mesh.core.errors import UsageError
-        from mesh.sidecar.proposals import draft_grant
+        from mesh.sidecar.proposals import draft_grant, resolved
         from mesh.store.erase_requests import LOG
 
-        entry = memory.reader.entry(memory.reader.resolve(text))
+        entry = memory.reader.entry(resolved(memory, text))
         if entry is not None and entry.log == LOG:
             raise UsageError(
                 "that is a request to erase",
@@ -111,7 +111,7 @@ def _print_granted(answer: dict[str, Any]) -> None:
 
 
 def _dismiss(given: Given, text: str) -> int:
-    from mesh.sidecar.proposals import draft_dismissal, named
+    from mesh.sidecar.proposals import draft_dismissal, named, resolved
     from mesh.sidecar.status import erase_requests
     from mesh.store.home import open_home
 
@@ -125,7 +125,7 @@ def _dismiss(given: Given, text: str) -> int:
     def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
         from mesh.core.ids import text_id
 
-        tag = memory.reader.resolve(text)
+        tag = resolved(memory, text)
         if text_id(tag) in asked:
             return draft_dismissal(tag), {"dismissed": text_id(tag), "for_all": True, "count": 1}
         found = named(memory, home.node, text)

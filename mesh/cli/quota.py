@@ -94,7 +94,7 @@ def _raise(given: Any, home: Home) -> int:
     if size <= trust.quota(node):
         raise UsageError(
             f"the quota of {name} is {shown_size(trust.quota(node))} already, and it can only be raised",
-            f"give more: {_EXAMPLE}; or end the node: mesh revoke {text_id(node)[:16]}",
+            f"give more: mesh quota {plain(given.node)} {shown_size(2 * trust.quota(node)).replace(' ', '')}; or end the node: mesh revoke {text_id(node)[:16]}",
         )
     signer = _signer(home, store)
     fact = Quota(signer.public, store.clock(), node, size)

@@ -78,9 +78,17 @@ def told(memory: Memory, own: bytes, item: Proposal) -> dict[str, Any]:
     }
 
 
+def resolved(memory: Memory, text: str) -> bytes:
+    """What an id, or the beginning of one, stands for."""
+    try:
+        return memory.reader.resolve(text)
+    except UnknownId:
+        raise UnknownId(f"nothing has the id {text}", "see what waits: mesh proposals") from None
+
+
 def named(memory: Memory, own: bytes, text: str) -> list[Proposal]:
     """The proposals that an id, or the beginning of one, stands for: several, if one remove names several records."""
-    tag = memory.reader.resolve(text)
+    tag = resolved(memory, text)
     found = [item for item in proposals(memory, own) if item.tag == tag]
     if not found:
         raise UnknownId(f"{text} is no proposal that waits here", "see which do: mesh proposals")

@@ -21,6 +21,7 @@ from mesh.core.request import Request
 from mesh.core.shares import feed_limit
 from mesh.core.statement import Erase, sign
 from mesh.core.trust import Trust
+from mesh.store.acceptance import TOO_MANY_FEEDS
 from mesh.store.database import Run
 from mesh.store.doorbell import ANYTHING, OWN_FEED
 from mesh.store.feeds import FeedRow
@@ -233,6 +234,7 @@ class Author:
         known, why = self._known_feed(trust)
         stamp = self._last_stamp(known)  # may refuse, so before a feed is opened
         row = known or self._open_feed()
+        self._require_room(row)
         pen = Pen(self, row, stamp, self._allowance(trust, is_bulk=is_bulk))
         places: list[tuple[int, int] | UsageError] = []
         for drafts in batches:
@@ -283,6 +285,11 @@ class Author:
         now = store.clock()
         quota, free = trust.quota(node), trust.allowance(node, now) - store.feeds.held_weight(node)
         return Allowance(free, trust.next_allowance_ms(node, now), quota, quota // 2 if is_bulk else 0)
+
+    def _require_room(self, row: FeedRow) -> None:
+        """Refuse to write on in a feed that is beyond what its node may have: copies of this home have opened earlier ones."""
+        if self.store.acceptance().allowed(row)[1] == TOO_MANY_FEEDS:
+            raise TooManyFeeds(self.store.feeds.count_of(row.feed.node) - 1)
 
     def _open_feed(self) -> FeedRow:
         trust, node = self.store.trust(), self._identity.public

@@ -108,21 +108,23 @@ def import_bundle(author: Author, source: BinaryIO, report: ImportReport, progre
         _meet(author.store, bundle.decode_header(payload))
         statements: list[bytes] = []
         ranges: list[bytes] = []
+        held: list[bytes] = []
         size = 0
-        for kind, payload in _until_bad(frames, lambda: _merge(author, report, statements, ranges)):
+        for kind, payload in _until_bad(frames, lambda: _merge(author, report, statements, ranges, held)):
             if kind == bundle.HEADER:
-                _merge(author, report, statements, ranges)
+                _merge(author, report, statements, ranges, held)
                 raise Malformed("the bundle has two headers")
             if kind == bundle.RANGE and statements:
-                _merge(author, report, statements, ranges)
+                _merge(author, report, statements, ranges, held)
                 size = 0
             (statements if kind == bundle.STATEMENT else ranges).append(payload)
             size += len(payload) + _FRAME_COST_BYTES
             if size > GROUP_BYTES:
-                _merge(author, report, statements, ranges)
+                _merge(author, report, statements, ranges, held)
                 size = 0
             progress(len(payload))
-        _merge(author, report, statements, ranges)
+        _merge(author, report, statements, ranges, held)
+        _merge_held(author, report, held)
     except StopIteration:
         raise Malformed("the bundle is empty") from None
     author.store.database.checkpoint()
@@ -164,10 +166,15 @@ def _until_bad(frames: Iterator[tuple[bytes, bytes]], finish: Callable[[], None]
         raise
 
 
-def _merge(author: Author, report: ImportReport, statements: list[bytes], ranges: list[bytes]) -> None:
+def _merge(
+    author: Author, report: ImportReport, statements: list[bytes], ranges: list[bytes], held: list[bytes]
+) -> None:
     if statements:
-        for outcome in author.merge_statements(statements):
-            report.add(outcome, statement=True)
+        for data, outcome in zip(statements, author.merge_statements(statements), strict=True):
+            if isinstance(outcome, Waiting):
+                held.append(data)
+            else:
+                report.add(outcome, statement=True)
         statements.clear()
     if ranges:
         for outcome in author.merge_ranges(ranges):
@@ -194,3 +201,9 @@ def _common(store: Store, row: FeedRow, since: Vector | None) -> int:
     if head is None or head.seq > row.held.seq:
         return 0 if head is None else row.held.seq
     return head.seq if store.feeds.hash_at(row, head.seq) == head.hash else 0
+
+
+def _merge_held(author: Author, report: ImportReport, held: list[bytes]) -> None:
+    """Ask once more about statements that did not count when they were read: an erase comes before what it erases."""
+    for outcome in author.merge_statements(held):
+        report.add(Merged(1) if isinstance(outcome, AlreadyKnown) else outcome, statement=True)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _CHUNK = 4096  # elements filled at a time
 
-Columns = tuple[int | None, int | None, int | None]  # scope, pattern, session
-Element = tuple[int, int, int, int | None, int | None, int | None]  # op, log, at, and the columns
+Columns = tuple[int | None, int | None, int | None, int | None]  # scope, pattern, session, and of a pattern the feed
+Element = tuple[int, int, int, int | None, int | None, int | None, int | None]  # op, log, at, and the columns
 
 
 class Facets:
@@ -33,8 +33,8 @@ class Facets:
         self._many: Run = connection.executemany
         self._schema = schema
 
-    def batch(self) -> Callable[[dict[str, Any], bytes], Columns]:
-        """A function from a record and its tag to its columns. It remembers numbers, so it must not outlive the transaction."""
+    def batch(self, feed: int) -> Callable[[dict[str, Any], bytes], Columns]:
+        """A function from a record of a feed and its tag to its columns. It remembers numbers, so it must not outlive the transaction."""
         scopes: dict[str, int] = {}
         patterns: dict[str, int] = {}
 
@@ -47,11 +47,11 @@ class Facets:
                 if scope is None:
                     scope = scopes[repo] = self._number("scope", repo)
             if type(name) is not str or len(name) > TEXT_CHARS:
-                return scope, None, None
+                return scope, None, None, None
             pattern = patterns.get(name)
             if pattern is None:
                 pattern = patterns[name] = self._number("pattern", name)
-            return scope, pattern, session_key(record.get("session"), tag)
+            return scope, pattern, session_key(record.get("session"), tag), feed
 
         return columns
 
@@ -60,7 +60,7 @@ class Facets:
         found: dict[tuple[int, int], tuple[int, int]] = {}
         spread = set()
         add = f"INSERT OR IGNORE INTO {self._schema}.occurrences VALUES(?,?,?) RETURNING 1"
-        for _, log, at, scope, pattern, session in elements:
+        for _, log, at, scope, pattern, session, _ in elements:
             if pattern is not None:
                 fresh = self._run(add, (pattern, log, session)).get or 0
                 sessions, last = found.get((pattern, log), (0, 0))
@@ -119,7 +119,7 @@ def fill(connection: apsw.Connection) -> None:
     """The columns of every element that is there: for the migration that brought them."""
     run: Run = connection.execute
     facets = Facets(connection, "main")
-    columns = facets.batch()
+    columns = facets.batch(0)  # which a later migration fills in
     after = -1
     while True:
         rows = run(
@@ -131,6 +131,6 @@ def fill(connection: apsw.Connection) -> None:
         after = rows[-1][0]
         connection.executemany(
             "UPDATE elements SET scope=?, pattern=?, session=? WHERE op=?",
-            [(*columns(unpack(body[SALT_BYTES:])[2], tag_of(node, digest(body))), op) for op, node, body in rows],
+            [(*columns(unpack(body[SALT_BYTES:])[2], tag_of(node, digest(body)))[:3], op) for op, node, body in rows],
         )
     facets.recount(run("SELECT DISTINCT pattern, log FROM elements WHERE pattern IS NOT NULL").fetchall())

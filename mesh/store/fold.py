@@ -91,7 +91,7 @@ class Fold:
         judged: set[Place] = set()
         again: set[int] = set()
         logs: dict[str, int] = {}
-        facets = self._facets.batch()
+        facets = self._facets.batch(number)
         for op, _, tag, parsed in rows:
             if isinstance(parsed, Add):
                 at, name, record = parsed
@@ -121,7 +121,7 @@ class Fold:
                     self._pages.add(op, parsed.page)
             elif isinstance(parsed, Ignored):
                 self._run(f"INSERT INTO {self._schema}.ignored VALUES(?,?)", (op, parsed.reason))
-        self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?)", elements)
+        self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?,?)", elements)
         self._facets.count(number, elements)
         if was_guarded:  # whose they are is known from now on
             judged |= set(self._judge.said_of(row.tag for row in rows if isinstance(row.parsed, Add)))
@@ -294,9 +294,10 @@ class Fold:
             if known and op not in standing:
                 self.forget_element(op)
             elif not known and op in standing:
-                log, facet = self._log(body.log), self._facets.batch()(body.record, standing[op])
+                feed = self._run("SELECT feed FROM main.ops WHERE op=?", (op,)).get
+                log, facet = self._log(body.log), self._facets.batch(feed)(body.record, standing[op])
                 row = (op, log, body.at, *facet)
-                self._run(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?)", row)
+                self._run(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?,?)", row)
                 if facet[1] is not None:
                     self._touched.add((facet[1], log))
                 if self._words is not None:

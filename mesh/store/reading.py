@@ -127,13 +127,14 @@ class Reader(Searching):
         return entries
 
     def words_of_pattern(self, slug: str, each: int) -> list[Entry]:
-        """Of what was written under a pattern, by each node in each log the oldest so many; more, where stamps are equal."""
-        ranked = (
-            "SELECT op, rank() OVER (PARTITION BY node, log ORDER BY at) AS place"
-            " FROM elements JOIN ops USING(op) JOIN feeds USING(feed)"
-            " WHERE pattern=(SELECT pattern FROM patterns WHERE name=?)"
+        """Of what was written under a pattern, by each node in each log the oldest so many; more, if it has several feeds."""
+        voices = "SELECT DISTINCT log, feed FROM spread WHERE pattern=?1"
+        oldest = "SELECT op FROM elements WHERE pattern=?1 AND log=voices.log AND voice=voices.feed ORDER BY elements.at LIMIT ?2"
+        rows = self._run(
+            f"SELECT live.op FROM ({voices}) AS voices CROSS JOIN elements AS live ON live.op IN ({oldest})",
+            (self._number("pattern", slug), each),
         )
-        return self._entries([op for (op,) in self._run(f"SELECT op FROM ({ranked}) WHERE place<=?", (slug, each))])
+        return self._entries([op for (op,) in rows])
 
     def eldest(self, slug: str, log: str) -> Entry | None:
         """The oldest live record of a log that was written under a pattern; of equal stamps the tag decides."""

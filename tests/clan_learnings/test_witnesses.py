@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 
 from clan_learnings.agents.telling import Glance, Teller
 from clan_learnings.aliases import second_look
+from clan_learnings.curation import draft_archive, draft_supersession, draft_wording
 from clan_learnings.memory import Memory
+from clan_learnings.pen import Pen
+from clan_learnings.records import CORRECTIONS, About
+from clan_learnings.render import markdown
 from clan_learnings.seen import Seen
 from clan_learnings.witnesses import EACH
 from mesh.core import statement
-from mesh.core.draft import Assignment
+from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import display_name, text_id
 from mesh.core.operation import Add, Remove
 from mesh.core.statement import ADMIN, EPHEMERAL, EPHEMERAL_READER, MEMBER, READER
@@ -322,6 +326,40 @@ def test_an_alias_steals_no_name(mesh: Mesh, *, dated_back: bool) -> None:
     hostile.set("pattern:use-pnpm", "alias_of", "evil")
     hostile.set("pattern:evil", "alias_of", "use-pnpm")
     assert mesh.hot() == {"use-pnpm": PNPM}
+
+
+def test_what_an_admin_says_of_a_pattern_reaches_it_though_one_node_has_joined_it_to_a_name_of_its_own(
+    mesh: Mesh,
+) -> None:
+    """Its end, its rule, and what takes its place: under the name it has in HOT, not under the thief's."""
+    admin, _, hostile, _ = witnessed(mesh)
+    hostile.correct("evil", "codex:evil", EVIL, at=5)
+    hostile.set("pattern:use-pnpm", "alias_of", "evil")
+    admin.sessions("bun", 1, "use bun")
+    with mesh.memory() as memory:
+        assert memory.patterns.find("use-pnpm").slug == "evil"
+        (archived,) = draft_archive(memory, "use-pnpm", "", Pen())
+        (worded,) = draft_wording(memory, "use-pnpm", Pen(), rule="pnpm, always", everywhere=None)
+        (superseded,) = draft_supersession(memory, "use-pnpm", "bun", About(), "", Pen())
+    assert isinstance(superseded, NewRecord)
+    assert superseded.record["old"] == "use-pnpm"
+    for draft in (worded, archived):
+        assert isinstance(draft, Assignment)
+        admin.set(draft.target, draft.field, draft.value)
+        assert mesh.hot() == ({"use-pnpm": ("pnpm, always", "npm install")} if draft is worded else {})
+
+
+def test_a_rendered_list_of_corrections_has_the_words_that_are_told(mesh: Mesh) -> None:
+    """Under the name of a HOT pattern nobody reads what one node alone says."""
+    _, _, hostile, tags = witnessed(mesh)
+    hostile.correct("use-pnpm", "codex:evil", EVIL)
+    hostile.set(tags[0], "right", EVIL)
+    with mesh.memory() as memory:
+        notes = [memory.read(entry) for entry in memory.reader.newest(CORRECTIONS, 10)]
+        text = markdown.corrections(notes, memory.told_words, is_cut=False)
+    assert "curl" not in text
+    assert "pnpm install; not npm install; use-pnpm" in text
+    assert text.count("its own words differ") == len(notes)
 
 
 def test_no_node_can_join_what_others_keep_apart(mesh: Mesh) -> None:

@@ -354,7 +354,7 @@ def test_wrong_words_are_answered(alpha: Shell) -> None:
     for words, code, sentence in (
         (["frob", "x"], 2, "grant ID and dismiss ID"),
         (["grant"], 2, "needs the id"),
-        (["grant", "aaaaaaaa"], 1, "mesh tail"),
+        (["grant", "aaaaaaaa"], 1, "mesh proposals"),
     ):
         alpha("proposals", *words, code=code)
         assert sentence in alpha.err

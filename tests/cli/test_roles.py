@@ -442,6 +442,24 @@ def test_the_doctor_warns_before_a_node_has_opened_all_its_feeds(alpha: Shell) -
     assert "mesh invite --ephemeral" in told.value.next_step
 
 
+def test_a_copy_whose_feed_is_one_too_many_refuses_to_write_once_it_knows(
+    alpha: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Until then it could not know. What it says next is how to join anew, not how to be admitted."""
+    open_feeds(home_of(alpha), 63)
+    copy = Shell(tmp_path / "copy", capsys)
+    shutil.copytree(alpha.home, copy.home)
+    open_feeds(home_of(alpha), 64)
+    open_feeds(home_of(copy), 64)  # later, so it is the one that is left out
+    carry(alpha, copy, tmp_path)
+    assert copy.json("status")["root"] == alpha.json("status")["root"]
+    told = copy("discover", "one more", "--global", code=1)
+    assert told == ""
+    assert "64 feeds, as many as it may" in copy.err
+    assert "mesh invite --ephemeral" in copy.err
+    assert "mesh admit" not in copy.err
+
+
 def open_feeds(home: Home, count: int) -> None:
     """Write into as many feeds as that, one after the other."""
     author = home.author()
@@ -459,3 +477,16 @@ def test_status_and_doctor_say_what_waits_in_clear_words(alpha: Shell, beta: She
     (line,) = [line for line in alpha("status").splitlines() if line.startswith("waiting")]
     assert "it may only read; its node was admitted as a reader, so they count nowhere" in line
     assert "reader" in findings(alpha)
+
+
+def test_an_import_counts_an_erase_that_stands_before_what_it_erases(
+    alpha: Shell, beta: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in every bundle: statements come first. A backup with one in it is taken in without anything left waiting."""
+    alpha("admit", node_of(beta))
+    carry(alpha, beta, tmp_path)
+    tag = beta.json("op", "add", "notes", "a secret")["ids"][0]
+    beta("erase", tag, "--reason", "it was a secret")
+    carry(beta, alpha, tmp_path)
+    newcomer = shell_in(alpha, MEMBER, tmp_path, capsys)
+    assert newcomer.json("status")["root"] == alpha.json("status")["root"]

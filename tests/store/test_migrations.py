@@ -30,7 +30,9 @@ CREATE TABLE moods(op INTEGER PRIMARY KEY, mood TEXT NOT NULL);
 INSERT INTO moods SELECT op, 'calm' FROM ops;
 """
 
-WITHOUT_SHARES = """
+WITHOUT_VOICES = "DROP INDEX elements_by_voice; ALTER TABLE elements DROP COLUMN voice;"
+WITHOUT_SHARES = f"""
+{WITHOUT_VOICES}
 ALTER TABLE members DROP COLUMN revoked;
 ALTER TABLE feeds DROP COLUMN first_hlc;
 ALTER TABLE feeds DROP COLUMN weight;
@@ -168,7 +170,7 @@ def test_each_nodes_word_is_found_among_what_an_older_version_kept(folder: Path)
         author.merge_ranges([other.encoded(), stranger.encoded()])
         author.append([Assignment("key", "field", "first"), Assignment("key", "field", "second")])
         expected = views(author.store)["said"]
-        author.store.database.run("DROP TABLE said; ALTER TABLE invites DROP COLUMN role")
+        author.store.database.run("DROP TABLE said; ALTER TABLE invites DROP COLUMN role;" + WITHOUT_VOICES)
         author.store.database.run("PRAGMA user_version=7")
     with open_store(folder, CLAN, OWN) as store:
         assert views(store)["said"] == expected
@@ -320,7 +322,7 @@ def test_a_newer_version_that_only_the_wal_knows_is_refused_too(folder: Path) ->
 def test_an_invitation_of_an_earlier_version_is_for_a_writer(folder: Path) -> None:
     """That is what whoever made it had in mind."""
     with open_store(folder, CLAN) as store:
-        store.database.run("ALTER TABLE invites DROP COLUMN role")
+        store.database.run("ALTER TABLE invites DROP COLUMN role;" + WITHOUT_VOICES)
         store.database.run("INSERT INTO invites VALUES(?,?,1000,2000,1)", (b"i" * 16, b"s" * 32))
         store.database.run(f"PRAGMA user_version={schema.MIGRATIONS.index(schema._INVITED_ROLES)}")
     with open_store(folder, CLAN) as store:
