@@ -142,7 +142,10 @@ def test_who_takes_more_than_its_share_counts_for_its_share_on_every_node(number
             assert verify_store(store).problems == []
             erases = {item.id for item in store.statements.erases()}
             assert erases == oracle.statement_ids()
-            assert store.feeds.count_of(CLAN.node(2).public) <= 64 + 2 * 5
+            held = [row.feed for row in store.feeds.of_node(CLAN.node(2).public)]
+            ends = [store.trust().cut(feed) for feed in held]
+            # What a revocation leaves nothing of stays where it came before: an admin who is revoked later gives it back.
+            assert sum(1 for cut in ends if cut is None or cut.seq) <= 64 + 2 * 5
         assert stores[0].root() == stores[1].root() == notebook.root()
         assert heads_in(notebook) == {feed: Head(*head) for feed, head in oracle.heads.items()}
 
