@@ -91,6 +91,15 @@ def flavour(environ: Mapping[str, str], tree: tuple[Process, ...] = ()) -> str:
     return there[0] if there else SHELL
 
 
+def require_person(environ: Mapping[str, str], what: str, command: str) -> None:
+    """Raise UsageError inside an agent: it is who could be talked into `command`. As far as an environment tells."""
+    agent = flavour(environ)
+    if agent != SHELL:
+        raise UsageError(
+            f"{agent} runs this command, and only a person can say {what}", f"in a terminal of your own: {command}"
+        )
+
+
 def in_sandbox(environ: Mapping[str, str]) -> bool:
     """Whether an agent says that what it runs here is kept in a sandbox."""
     return any(environ.get(variable) for variable in _SANDBOXES)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from mesh.cli.hints import quoted
 from mesh.cli.main import EXIT_OK
 from mesh.cli.members import chosen
 from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
@@ -250,8 +253,11 @@ def _archive(given: Given) -> int:
 
 def _approve(given: Given) -> int:
     from clan_learnings.curation import draft_approval
+    from clan_learnings.surroundings import require_person
 
     undo = given.has("undo")
+    command = f"mesh pattern approve {quoted(given.words[0])}{' --undo' if undo else ''}"
+    require_person(os.environ, "what is HOT by an admin's word", command)
     make: Callable[[Memory, About, Pen], Made] = lambda memory, *_: draft_approval(memory, given.words[0], undo=undo)  # noqa: E731
     answer = desk_of(given).write(make, is_change=True)
 

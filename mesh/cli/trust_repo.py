@@ -56,6 +56,7 @@ def _trust_repo(given: Given) -> int:
 
 def _trust(path: str) -> dict[str, Any]:
     from clan_learnings.repo_file import NAME
+    from clan_learnings.surroundings import require_person
     from clan_learnings.trusted_repos import trust
 
     found = _checkout(path)
@@ -71,7 +72,9 @@ def _trust(path: str) -> dict[str, Any]:
         by_hand = (repo, folder) in _said()
         why = "it was trusted already" if by_hand else "a git remote of it says so, and nothing has to be trusted"
         return _answer(found, trusted=by_hand, changed=False, says=f"{folder} is {repo}: {why}")
-    _refuse_agents(folder)
+    require_person(
+        os.environ, "whose memory a checkout may read", f"mesh trust-repo {quoted(folder)}"
+    )  # an agent that reads the clone is whom the clone would ask
     if "\n" in folder:
         raise UsageError(f"{folder!r} cannot be noted: it has a line break in it", "rename that folder")
     trust(os.environ, folder, repo)
@@ -125,18 +128,6 @@ def _checkout(path: str) -> Repository:
             "name the checkout: mesh trust-repo PATH",
         )
     return found
-
-
-def _refuse_agents(folder: str) -> None:
-    """An agent that reads the clone is whom the clone would ask."""
-    from clan_learnings.surroundings import SHELL, flavour
-
-    agent = flavour(os.environ)
-    if agent != SHELL:
-        raise UsageError(
-            f"{agent} runs this command, and only a person can say whose memory a checkout may read",
-            f"in a terminal of your own: mesh trust-repo {quoted(folder)}",
-        )
 
 
 def _answer(found: Repository, *, trusted: bool, changed: bool, says: str) -> dict[str, Any]:

@@ -72,6 +72,21 @@ def test_one_machine_still_learns_alone(clan: Clan, meet: Meet) -> None:
     assert "3 sessions of 2 machines" in (alpha("hot", "--all") or alpha.err)
 
 
+def test_an_agent_can_neither_approve_nor_take_it_back(clan: Clan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its admin's home is no leave to speak for the admin: the same refusal as of `mesh trust-repo`. Nothing is written."""
+    alpha, _, _ = clan
+    alpha("correct", "--wrong", "npm install", "--right", "pnpm install", "--pattern", "use-pnpm")
+    before = alpha.json("status")["counts"]["operations"]
+    monkeypatch.setenv("CLAUDECODE", "1")
+    for words in (["use-pnpm"], ["use-pnpm", "--undo"]):
+        alpha("pattern", "approve", *words, code=1)
+        assert "claude-code runs this command, and only a person can say what is HOT by an admin's word" in alpha.err
+        assert f"in a terminal of your own: mesh pattern approve {' '.join(words)}" in alpha.err
+    assert alpha.json("status")["counts"]["operations"] == before
+    monkeypatch.delenv("CLAUDECODE")
+    alpha("pattern", "approve", "use-pnpm")
+
+
 def test_an_admin_approves_it_for_all_and_takes_that_back(clan: Clan, meet: Meet) -> None:
     """In the words that stand for it then. Who is no admin is told who is."""
     alpha, beta, gamma = clan
