@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.cli.main import EXIT_OK
+from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Shape, Wrong, run
 from mesh.cli.output import print_json, tell_proposed, tell_taken_out
 from mesh.cli.place import home_path
@@ -63,5 +63,4 @@ def _edit(given: Given) -> int:
     answer = desk.edit(given.words[0], changes)
     print_json(answer) if given.as_json else print_record(answer)
     tell_taken_out(answer["redacted"])
-    tell_proposed(answer.get("proposed"))
-    return EXIT_OK
+    return EXIT_WAITING if tell_proposed(answer) else EXIT_OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from mesh.cli.main import EXIT_OK
+from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Wrong
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.cli.telling import answered, desk_of, said
@@ -94,8 +94,7 @@ def edit(given: Given) -> int:
     else:
         put(f"{answer['id']}  unchanged, nothing was written")
     tell_taken_out(answer["redacted"])
-    tell_proposed(answer.get("proposed"))
-    return EXIT_OK
+    return EXIT_WAITING if tell_proposed(answer) else EXIT_OK
 
 
 def _changes(given: Given, desk: Desk) -> dict[str, Any]:

@@ -150,10 +150,12 @@ def _plain_bytes(value: Any) -> str:
     return text_id(value) if len(value) == 32 else value.hex()
 
 
-def tell_proposed(identity: str | None) -> None:
-    """That what was written about somebody else's record or pattern does not count yet."""
-    if identity:
-        tell(
-            "mesh: this mesh is guarded, and others wrote that: it counts once its author, an admin or another node says the same",
-            f"  next, on another node: mesh proposals grant {identity}",
-        )
+def tell_proposed(answer: dict[str, Any]) -> bool:
+    """Whether what was written about somebody else's record or pattern does not count yet; then that, and who can change it."""
+    if "proposed" not in answer:
+        return False
+    tell(
+        f"mesh: this mesh is guarded, and others wrote that: it waits for {answer['waits_for']} to say the same",
+        f"  next, on another node: mesh proposals grant {answer['proposed']}",
+    )
+    return True

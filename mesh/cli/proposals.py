@@ -107,7 +107,8 @@ def _grant(given: Given, text: str) -> int:
 
 
 def _print_granted(answer: dict[str, Any]) -> None:
-    put(f"{answer['id']}  granted: {plain(answer['change'], 500)} ({plain(', '.join(answer['granted']), 500)})")
+    done = "noted, and it still waits" if "proposed" in answer else "granted"
+    put(f"{answer['id']}  {done}: {plain(answer['change'], 500)} ({plain(', '.join(answer['granted']), 500)})")
 
 
 def _dismiss(given: Given, text: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.cli.main import EXIT_OK
+from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.cli.telling import desk_of, number_of
@@ -39,5 +39,4 @@ def _retract(given: Given) -> int:
             f"  next: mesh retract {name} --reason REASON, or mesh erase {name} --reason REASON",
         )
     tell_taken_out(answer["redacted"])
-    tell_proposed(answer.get("proposed"))
-    return EXIT_OK
+    return EXIT_WAITING if tell_proposed(answer) else EXIT_OK

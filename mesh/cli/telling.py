@@ -104,7 +104,7 @@ def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any
     else:
         show(answer)
     tell_taken_out(answer.get("redacted", ""))
-    tell_proposed(answer.get("proposed"))
+    is_proposed = tell_proposed(answer)
     if answer.get("kept_here"):
         tell(f"mesh: it stays on this machine, as with --private: {plain(answer['kept_here'])}")
     if answer["state"] == "queued":
@@ -117,7 +117,7 @@ def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any
         )
     if answer.get("new_epoch"):
         tell(f"a new feed was opened, because {answer['new_epoch']}; nothing is lost by that")
-    return EXIT_OK
+    return EXIT_WAITING if is_proposed else EXIT_OK
 
 
 def _taken_in() -> str:

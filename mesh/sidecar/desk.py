@@ -479,27 +479,28 @@ def _append(author: Author, drafts: Sequence[Draft], *, is_bulk: bool = False) -
 
     receipt = author.append(drafts, is_bulk=is_bulk)
     answer = recorded(author, receipt)
-    return answer | {"proposed": answer["id"]} if _is_proposed(author, receipt.tags) else answer
+    waits_for = _waits_for(author, receipt.tags)
+    return answer | {"proposed": answer["id"], "waits_for": waits_for} if waits_for else answer
 
 
-def _is_proposed(author: Author, tags: Sequence[bytes]) -> bool:
-    """Whether what was just written waits for somebody to agree: only in a guarded mesh, about what others wrote."""
+def _waits_for(author: Author, tags: Sequence[bytes]) -> str:
+    """Who has to say the same before what was just written counts. Empty but in a guarded mesh, about what others wrote."""
     from clan_learnings.memory import Memory
     from clan_learnings.settings import KEY, Settings
     from mesh.store.reading import Reader
 
     reader = Reader(author.store.database.connection)
     if not Settings(reader.fields(KEY)).is_guarded:
-        return False
-    from mesh.sidecar.proposals import proposals
+        return ""
+    from mesh.sidecar.proposals import needed
 
     with author.store.database.savepoint():
-        return any(item.tag in tags for item in proposals(Memory(reader), author.store.own or b""))
+        return needed(Memory(reader), tags)
 
 
 def _waits(answer: dict[str, Any]) -> dict[str, Any]:
     """What of an answer says that somebody has to agree."""
-    return {"proposed": answer["proposed"]} if "proposed" in answer else {}
+    return {name: answer[name] for name in ("proposed", "waits_for") if name in answer}
 
 
 def _live(memory: Memory, tag: bytes, text: str) -> Note:

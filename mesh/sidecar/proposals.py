@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from clan_learnings.patterns import KEY
 from clan_learnings.records import SUPERSESSIONS
+from clan_learnings.rights import same
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import display_name, text_id
@@ -19,7 +20,7 @@ from mesh.store.moderation_judge import Judge
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
     from typing import Any
 
     from clan_learnings.memory import Memory
@@ -45,21 +46,43 @@ class Proposal(NamedTuple):
     change: str
     drafts: tuple[Draft, ...]  # which say the same
     sure: frozenset[bytes]  # who may decide alone
+    said: Any  # equal for two that want the same
 
 
 def proposals(memory: Memory, own: bytes) -> list[Proposal]:
     """What waits for somebody to agree, oldest first, but for what was dismissed, here or by somebody who may decide."""
-    rights = memory.patterns.rights
-    if rights is None:
-        return []  # the mesh is open: everything counts
-    judge = Judge(memory.reader.connection, "main")
-    judge.begin()
-    found = [*_removals(memory, judge), *_edits(memory, judge), *_of_patterns(memory, rights), *_ends(memory, rights)]
+    found = _waiting(memory)
     said_no = {
         key: {one.node for one in said if one.value is True} for key, said in memory.reader.said(DISMISSED).items()
     }
     left = [item for item in found if said_no.get(PROPOSAL + text_id(item.tag), set()).isdisjoint({own, *item.sure})]
     return sorted(left, key=lambda item: (item.at_ms, item.tag, item.about))[:_LISTED]
+
+
+def needed(memory: Memory, tags: Container[bytes]) -> str:
+    """Who has to say the same before what some operations say counts; empty if none of them waits."""
+    waiting = _waiting(memory)
+    item = next((item for item in waiting if item.tag in tags), None)
+    return "" if item is None else _needed(memory, item, waiting)
+
+
+def _needed(memory: Memory, item: Proposal, waiting: Iterable[Proposal]) -> str:
+    rights = memory.patterns.rights
+    assert rights is not None  # else nothing waits
+    heard = {other.node for other in waiting if (other.sort, other.said) == (item.sort, item.said)} - rights.passing
+    others = "another node that is" if len(heard) >= WITNESSES - 1 else f"{WITNESSES} other nodes that are"
+    author = "its author, " if item.sure - rights.admins else ""
+    return f"{author}an admin or {others} not throw-away"
+
+
+def _waiting(memory: Memory) -> list[Proposal]:
+    """All that does not count for want of somebody who says the same, dismissed or not."""
+    rights = memory.patterns.rights
+    if rights is None:
+        return []  # the mesh is open: everything counts
+    judge = Judge(memory.reader.connection, "main")
+    judge.begin()
+    return [*_removals(memory, judge), *_edits(memory, judge), *_of_patterns(memory, rights), *_ends(memory, rights)]
 
 
 def told(memory: Memory, own: bytes, item: Proposal) -> dict[str, Any]:
@@ -96,15 +119,16 @@ def named(memory: Memory, own: bytes, text: str) -> list[Proposal]:
 
 
 def draft_grant(memory: Memory, own: bytes, text: str) -> tuple[list[Draft], list[Proposal]]:
-    """Say the same, so that it counts."""
+    """Say the same, so that it counts, or lacks one word less."""
     found = named(memory, own, text)
-    rights = memory.patterns.rights
-    if found[0].node == own and own not in found[0].sure:
+    rights, waiting = memory.patterns.rights, _waiting(memory)
+    own_words = [(item.sort, item.said) for item in waiting if item.node == own]
+    if own not in found[0].sure and all((item.sort, item.said) in own_words for item in found):
         raise UsageError(
-            "this node has said so itself, and one node alone is not enough",
-            f"it takes {WITNESSES} nodes that say the same; on another node: mesh proposals grant {text_id(found[0].tag)[:16]}",
+            f"this node has said so itself, and one node alone is not enough: it waits for {_needed(memory, found[0], waiting)}",
+            f"on another node: mesh proposals grant {text_id(found[0].tag)[:16]}",
         )
-    if rights is not None and own in rights.passing:
+    if rights is not None and own in rights.passing - found[0].sure:
         raise UsageError(
             "the word of a throw-away node makes nothing count", "grant it on another node, or ask an admin"
         )
@@ -132,6 +156,7 @@ def _removals(memory: Memory, judge: Judge) -> Iterator[Proposal]:
                     f"take it back: {item.reason}",
                     (Removal((tag,), item.reason),),
                     sure,
+                    tag,
                 )
 
 
@@ -155,6 +180,7 @@ def _edits(memory: Memory, judge: Judge) -> Iterator[Proposal]:
                     f"{field} = {_short(one.value)}, now {_short(now)}",
                     (Assignment(target, field, one.value),),
                     sure,
+                    (target, field, same(field, one.value)),
                 )
 
 
@@ -162,7 +188,7 @@ def _of_patterns(memory: Memory, rights: Rights) -> Iterator[Proposal]:
     patterns = memory.patterns
     for field in _FIELDS:
         counted = patterns.counted(field)
-        for key, said in memory.reader.said(field).items():
+        for key, words in memory.reader.said(field).items():
             if not isinstance(key, str) or not key.startswith(KEY):
                 continue
             slug = key.removeprefix(KEY)
@@ -173,11 +199,12 @@ def _of_patterns(memory: Memory, rights: Rights) -> Iterator[Proposal]:
             counts = counted.get(slug)
             now = None if counts is None else counts.value
             rule = memory.rule_of(standing)[0]
-            for one in _later(said, sure, None if counts is None else (counts.at, counts.tag)):
-                if one.value != now:
+            for one in _later(words, sure, None if counts is None else (counts.at, counts.tag)):
+                if same(field, one.value) != same(field, now):
                     sort, change = _change_of(field, one.value)
                     drafts = (Assignment(key, field, one.value),)
-                    yield Proposal(one.tag, sort, one.node, one.at >> 16, slug, rule, change, drafts, sure)
+                    said = key, field, same(field, one.value)
+                    yield Proposal(one.tag, sort, one.node, one.at >> 16, slug, rule, change, drafts, sure, said)
 
 
 def _change_of(field: str, value: object) -> tuple[str, str]:
@@ -213,6 +240,7 @@ def _ends(memory: Memory, rights: Rights) -> Iterator[Proposal]:
                 f"end it: {_short(new)} takes its place",
                 (NewRecord(SUPERSESSIONS, {"old": old, "new": new, "repo": ""}),),
                 rights.alone(names),
+                (names, patterns.names(new)),
             )
 
 

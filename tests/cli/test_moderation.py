@@ -144,10 +144,10 @@ def test_a_members_retraction_is_a_proposal_until_another_says_the_same(guarded:
     alpha, beta, gamma = guarded
     record = alpha.json("discover", "the build needs node 18")["id"]
     meet()
-    shown = beta("retract", record, "--reason", "it is 20")
+    shown = beta("retract", record, "--reason", "it is 20", code=3)
     assert "asked to retract" in shown
     assert "mesh proposals grant" in beta.err
-    beta("retract", record, "--reason", "really")
+    beta("retract", record, "--reason", "really", code=3)
     meet()
     assert all(is_live(shell, record) for shell in guarded)
     assert "node 18" in gamma("search", "node 18")
@@ -188,8 +188,8 @@ def test_an_edit_of_anothers_record_waits_and_the_author_can_grant_it(guarded: C
     _, beta, gamma = guarded
     record = beta.json("correct", "--wrong", "npm ci", "--right", "pnpm ci", "--pattern", "use-pnpm")["id"]
     meet()
-    gamma("edit", record, "--right", "evil ci", "--repo", "github.com/evil/evil")
-    gamma("correct", "--move", record, "--pattern", "evil")
+    gamma("edit", record, "--right", "evil ci", "--repo", "github.com/evil/evil", code=3)
+    gamma("correct", "--move", record, "--pattern", "evil", code=3)
     meet()
     shown = beta.json("show", record)
     assert (shown["record"]["right"], shown["pattern"], shown["repo"]) == ("pnpm ci", "use-pnpm", "")
@@ -209,7 +209,7 @@ def test_a_proposal_is_dismissed_here_or_by_who_may_decide_for_all(guarded: Clan
     other = gamma.json("discover", "blue")["id"]
     meet()
     for one in (record, other):
-        beta("retract", one, "--reason", "no")
+        beta("retract", one, "--reason", "no", code=3)
     meet()
     ids = {item["about"]: item["id"] for item in waiting(gamma)}
     assert gamma.json("proposals", "dismiss", ids[record])["for_all"] is False
@@ -234,10 +234,11 @@ def test_patterns_of_others_are_archived_joined_and_ended_by_two(guarded: Clan, 
     meet()
     gamma("pattern", "archive", "mine", "--reason", "over")
     assert gamma.err == ""
-    gamma("pattern", "archive", "one", "--reason", "evil")
-    gamma("pattern", "edit", "one", "--rule", "evil")
-    gamma("pattern", "alias", "two", "one")
-    gamma("pattern", "supersede", "two", "mine")
+    gamma("pattern", "archive", "one", "--reason", "evil", code=3)
+    gamma("pattern", "edit", "one", "--rule", "evil", code=3)
+    gamma("pattern", "alias", "two", "one", code=3)
+    gamma("pattern", "supersede", "two", "mine", code=3)
+    assert "waits for its author, an admin or another node that is not throw-away to say the same" in gamma.err
     assert "mesh proposals grant" in gamma.err
     meet()
     for shell in guarded:
@@ -261,12 +262,53 @@ def test_nobody_becomes_the_owner_of_a_pattern_by_writing_into_it(guarded: Clan,
     beta("correct", "--wrong", "a b c", "--right", "d e f", "--pattern", "theirs")
     meet()
     gamma("correct", "--wrong", "x", "--right", "y", "--pattern", "theirs")
-    gamma("pattern", "archive", "theirs")
+    gamma("pattern", "archive", "theirs", code=3)
     meet()
     assert beta.json("pattern", "show", "theirs")["archived"] is None
     beta("pattern", "archive", "theirs", "--reason", "so be it")
+    assert beta.err == ""
     meet()
     assert gamma.json("pattern", "show", "theirs")["archived"] is not None
+
+
+@pytest.mark.parametrize("change", ["retract", "edit", "archive", "supersede"])
+def test_a_throw_away_nodes_change_waits_for_two_others(
+    guarded: Clan, meet: Meet, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str
+) -> None:
+    """It is told so. Whoever of them grants it first is told that it still waits, for whom, and writes nothing twice; the second makes it count."""
+    alpha, beta, gamma = guarded
+    job = Shell(tmp_path / "job", capsys)
+    job("init", "--name", "job", "--mesh", alpha.json("status")["mesh"])
+    alpha("admit", node(job), "--name", "job", "--ephemeral")
+    fourth = Shell(tmp_path / "fourth", capsys)
+    fourth("init", "--name", "fourth", "--mesh", alpha.json("status")["mesh"])
+    alpha("admit", node(fourth), "--name", "fourth")
+    record = beta.json("correct", "--wrong", "npm ci", "--right", "pnpm ci", "--pattern", "old")["id"]
+    beta("pattern", "add", "the rule of new", "--name", "new")
+    meet()
+    carry(beta, alpha, tmp_path)
+    for shell in (job, fourth):
+        carry(alpha, shell, tmp_path)
+    words = {
+        "retract": ("retract", record, "--reason", "no"),
+        "edit": ("edit", record, "--right", "bun ci"),
+        "archive": ("pattern", "archive", "old", "--reason", "no"),
+        "supersede": ("pattern", "supersede", "old", "new"),
+    }
+    asked = job.json(*words[change], code=3)
+    assert asked["waits_for"] == "its author, an admin or 2 other nodes that are not throw-away"
+    for shell in (gamma, fourth):
+        carry(job, shell, tmp_path)
+    granted = gamma("proposals", "grant", asked["proposed"], code=3)
+    assert "noted, and it still waits: " in granted
+    assert "waits for its author, an admin or another node that is not throw-away to say the same" in gamma.err
+    before = gamma.json("status")["counts"]["operations"]
+    gamma("proposals", "grant", asked["proposed"], code=1)
+    assert "it waits for its author, an admin or another node that is not throw-away" in gamma.err
+    assert gamma.json("status")["counts"]["operations"] == before
+    carry(gamma, fourth, tmp_path)
+    assert "granted: " in fourth("proposals", "grant", asked["proposed"])
+    assert (fourth.err, waiting(fourth)) == ("", [])
 
 
 def test_switching_looks_at_everything_again(clan: Clan, meet: Meet) -> None:
