@@ -227,6 +227,7 @@ _MAKERS: dict[str, Callable[[random.Random], str]] = {
     "swarm": lambda chance: "-".join(
         ("SWMTKN-1", *(_characters(_ALPHABETS["b32l"], length, chance) for length in (50, 25)))
     ),
+    "phrase": lambda chance: " ".join(chance.sample(_WORDS, 4)),
     "seed": lambda chance: " ".join(chance.sample(_SEED_WORDS, 12)),
     "card": _card,
     "card4": lambda chance: _in_fours(_card(chance)),

@@ -25,6 +25,8 @@ _HEADER = (
     r"(?:(?:bearer|basic|token|digest|apikey|api-key|bot|negotiate|key|splunk|genie)[ \t]{1,4})([^\s\"'`<>\\,;\0]{6,})"
 )
 _BEARER = r"(?i)\bbearer[ \t]{1,4}[\"'`]?([\w.~+/=-]{12,})"
+# Without a header's name: what it is has to be shown by what is in it.
+_BASIC = r"(?i)\bbasic[ \t]{1,4}[\"'`]?([A-Za-z0-9+/]{8,400}={0,2})(?![\w+/=-])"
 _NETRC = r"login\s{1,8}[^\s\0]{1,100}\s{1,8}password\s{1,4}([^\s\0]{3,})"
 _ELEMENT = (
     r"(?i)<(?:[a-z]{1,20}[:_-]?)?(?:password|passwd|passphrase|secret|token|api-?key)>([^<>\s\0]{4,})</|"
@@ -57,9 +59,9 @@ _PAIR = (
     r"(?::|[ \t]?/[ \t]?|[ \t]+(?:and|with)[ \t]+(?:the[ \t]+)?(?:password[ \t]+)?)[\"'`]?(?!\d+:)([^\s\"'`,;()<>\0]{5,80})"
 )
 _PIN = (
-    r"(?:(?<![A-Za-z])(?-i:PIN|OTP)\b|passcode\b|(?:(?<=pin )|(?<=verification )|(?<=security )|(?<=2fa )|(?<=mfa )|(?<=otp )|(?<=access )|(?<=door ))code\b)"
-    r"(?:[ \t]+(?:for|of|on|to)(?:[ \t]+[\w.-]{1,20}){1,3}?)?(?:[ \t]+(?:is|was|are)|[ \t]?[:=])[ \t]{1,2}[\"'`]?"
-    r"(\d{4,10}(?:-\d{3,6})?)(?![\w.:%-]|[ \t](?:digits|chars|bytes|bits))"
+    r"(?:(?<![A-Za-z])(?-i:PIN|OTP)\b(?:[ \t](?:code|number))?|(?:(?<=my )|(?<=our )|(?<=her )|(?<=his )|(?<=card )|(?<=door )|(?<=bank )|(?<=sim ))pin\b|passcode\b|(?:(?<=pin )|(?<=verification )|(?<=security )|(?<=2fa )|(?<=mfa )|(?<=otp )|(?<=access )|(?<=door ))code\b)"
+    r"(?:[ \t]+(?:for|of|on|to)(?:[ \t]+[\w.-]{1,20}){1,4}?)?(?:[ \t]+(?:(?:is|was|are|be)(?:[ \t]+(?:now|still|set[ \t]+to|changed[ \t]+to))?|now)|[ \t]?[:=])[ \t]{1,2}[\"'`]?"
+    r"(\d{4,10}(?:-\d{3,6})?)(?![\w:%-]|\.\w|[ \t](?:digits|chars|bytes|bits|ms|seconds|times))"
 )
 _SEED = (
     r"(?:mnemonic|phrase|seed)(?:[ _-](?:phrase|words?|is|was|mnemonic)){0,3}[\"'`]?(?:[ \t]?[:=][ \t\n]{0,4}|[ \t]{1,2})[\"'`\[]?"
@@ -183,9 +185,25 @@ def find(text: str, lower: str) -> "list[Span]":
         spans += [
             (*match.span(1), HEADER) for match in compiled(_BEARER).finditer(text) if is_random(match[1][:256], 12)
         ]
+    if "basic" in lower:
+        spans += [(*match.span(1), HEADER) for match in compiled(_BASIC).finditer(text) if _is_pair(match[1])]
     if "<<<" in text:
         spans += [(*match.span(1), ARGUMENT) for match in compiled(_HERE).finditer(text) if _is_for_sink(text, match)]
     return spans + _of_sources(text)
+
+
+def _is_pair(encoded: str) -> bool:
+    """Whether base 64 holds somebody's name and password."""
+    from binascii import a2b_base64
+
+    bare = encoded.rstrip("=")
+    if len(bare) % 4 == 1:
+        return False
+    user, colon, password = a2b_base64(bare + "=" * (-len(bare) % 4)).partition(b":")
+    if not user or not colon or len(password) < 3 or not (user + password).isascii():
+        return False
+    text = (user + password).decode()
+    return text.isprintable() and not is_stand_in(password.decode())
 
 
 def _is_for_sink(text: str, here: "Match[str]") -> bool:

@@ -7,7 +7,9 @@ A name is a word like password, secret, token or API key at the end of an identi
 from clan_learnings.redaction.cookies import has_cookie
 from clan_learnings.redaction.patterns import BLANK, compiled, places
 from clan_learnings.redaction.values import (
+    is_bare_pass,
     is_hex,
+    is_hex_key,
     is_made_up,
     is_mixed,
     is_one_time,
@@ -71,6 +73,8 @@ _SENTENCE = (
 _SAYS = r"(?i:[ \t](?:is|was|be|to|as|=|equals|ist|war|lautet|hei(?:ß|ss)t|est|es|it's|from)(?=[ \t:=\"'`])|[:=][ \t])"
 # Before a key that can only be a secret one.
 _TELLING_BEFORE = r"(?i)(?:\b(?:api|access|client|auth|bearer|secret)[ _-]?|api|\b(?:use|using|with|my|our)[ \t]+(?:the[ \t]+|this[ \t]+)?)$"
+# Before `key is 9f8b2c7d11`: of any other key that is a hash, or an id.
+_API_BEFORE = r"(?i)\b(?:api|access|secret)[ _-]?$"
 # Who logs in, some words before `password Yell0wPazz`.
 _LOGIN = r"(?i:\b(?:authenticat\w{2,4}|ssh|s?ftp|vnc|rdp|sudo|user(?:name)?|login|log(?:ged)? ?in|sign(?:ed)? ?in|account|benutzer|credentials)\b)"
 _LOGIN_CHARS = 60
@@ -140,14 +144,20 @@ def is_secret_of(name: str, value: str) -> str:
 def _assigned(text: str, place: int, before: str) -> "Span | None":
     match = compiled(_ASSIGNMENT).match(text, place)
     sort = match and _sort(match[1], before)
+    if match and not sort and match[1].lower() == "pass":
+        return _bare_pass(text, match, before)
     if not match or not sort:
         return None
     word, closers, separator, opener = match.groups()
     quote = opener[-1:] if opener[-1:] in ("'", '"', "`") else ""
     value = _value(text, match.end(), quote, is_escaped="\\" in opener)
+    sign = separator.strip()
     if not value:
         return _passphrase(text, match.end(), quote, word) if sort == PASSWORD and quote else None
-    sign = separator.strip()
+    if not quote and word.lower() == "passphrase" and sign in (":", "="):
+        words = compiled(_WORDS).match(text, match.end())
+        if words and is_phrase(words[1].lower()):
+            return (*words.span(1), PASSWORD)
     if sign.endswith("=") and "value" in sign and not compiled(_NAMED).search(text, max(0, place - _LINK_CHARS), place):
         return None
     if sign in (",", "|") or len(opener) > _OPENER_CHARS:
@@ -167,6 +177,21 @@ def _assigned(text: str, place: int, before: str) -> "Span | None":
         return None
     return (match.end(), _end(text, match.end(), quote, is_escaped="\\" in opener), sort)
 
+
+def _bare_pass(text: str, match: "Match[str]", before: str) -> "Span | None":
+    """`pass: ...` and `pass=...`, where nothing before says that it is a name."""
+    _, _, separator, opener = match.groups()
+    if before[-1:].isalnum() or separator.strip() not in (":", "=") or len(opener) > _OPENER_CHARS:
+        return None
+    quote = opener[-1:]
+    value = _value(text, match.end(), quote, is_escaped="\\" in opener)
+    if not is_bare_pass(value, is_quoted=bool(quote), is_given=separator == "="):
+        return None
+    return (match.end(), _end(text, match.end(), quote, is_escaped="\\" in opener), PASSWORD)
+
+
+# Several words without quotes, and nothing else up to the end of the line.
+_WORDS = r"([A-Za-z]{4,10}(?: [A-Za-z]{4,10}){3,7})[.;,]?[ \t]*(?=\n|\r|\\[nr]|[\"'`]|$)"
 
 # A file of settings: the name, the value and nothing else on the line; where code could stand, who logs in has to be beside it.
 _LINE_BEGINS = r"(?:^|\n)[ \t]{0,20}(?:- )?[\w.-]{0,40}$"
@@ -208,6 +233,8 @@ def _said(text: str, place: int, before: str) -> "list[Span]":
         )
         if value and sort and _is_secret(sort, argument[1], before, value, is_literal=is_literal):
             return [(argument.end(), _end(text, argument.end(), argument[2], is_escaped=False), sort)]
+        if not value and sort == PASSWORD and argument[2] and argument[1].lower() != "pass":
+            return _worded(text, argument.end(), argument[2])
         return []
     match = compiled(_SENTENCE).match(text, place)
     is_setting = match is not None and (_is_setting(text, place, match) or before.lower().endswith("api"))
@@ -233,11 +260,19 @@ def _said(text: str, place: int, before: str) -> "list[Span]":
         is_wanted = (is_wanted and is_secret(value, is_literal=True)) or (
             match[1].lower() == "secret" and is_one_time(value)
         )
+        if compiled(_API_BEFORE).search(before) and compiled(_SAYS).search(match[0]):
+            is_wanted = is_wanted or is_hex_key(value)
     if is_wanted:
         end = _end(text, match.end(), quote, is_escaped=False)
         end = max(match.end() + len(value), end if end - match.end() > _JUDGED_CHARS else 0)
         return [(match.end(), end, sort), *_changed(text, end, match)]
     return _said_before(text, place, sort)
+
+
+def _worded(text: str, start: int, quote: str) -> "list[Span]":
+    """Several words that an option is given in quotes."""
+    value = compiled(rf"[^{quote}\n\0]{{4,{_JUDGED_CHARS}}}(?={quote})").match(text, start)
+    return [(*value.span(), PASSWORD)] if value and not is_stand_in(value[0]) else []
 
 
 def _is_alone(text: str, place: int, end: int) -> bool:

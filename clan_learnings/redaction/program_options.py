@@ -60,6 +60,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "",
     ),
     ("-N -P", r"ssh-keygen", _APART, ""),
+    ("--passphrase", r"gpg2?|gpgsm|gpg-preset-passphrase|duplicity|steghide|borg|mkpasswd|aescrypt", _APART, ""),
     ("-b --body", r"gh\s+secret\s+set\b.*", _APART, ""),
     ("-t --access-token", r"doctl\b.*", _APART, ""),
 )
@@ -76,6 +77,10 @@ _STARTS = tuple(sign + r"(-{1,2}[A-Za-z][A-Za-z-]*)" for sign in (" ", '"', "'",
 _BACK_CHARS = 200
 _JUDGED_CHARS = 256
 _LEAST_CHARS = 3
+# What is said of an option instead of being given to it.
+_SPOKEN = frozenset(
+    ("option", "flag", "argument", "parameter", "switch", "setting", "and", "but", "with", "for", "was")
+)
 _UNQUOTED = r"(?:[^\s\"'`|;&<>\\\0]+|\\[^\snrt\"'`\\\0])+"
 
 
@@ -147,6 +152,6 @@ def _value(text: str, start: int, between: str, before: str) -> "tuple[int, int]
 
 
 def _is_secret(value: str) -> bool:
-    if len(value) < _LEAST_CHARS or value[0] == "-" or is_stand_in(value):
+    if len(value) < _LEAST_CHARS or value[0] == "-" or value in _SPOKEN or is_stand_in(value):
         return False
     return not (value.isdigit() and len(value) <= 5)  # a port

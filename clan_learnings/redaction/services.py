@@ -88,7 +88,20 @@ TABLE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("fly token", ("fm1", "fm2_", "fo1_"), EDGE + r"(?:fm1[ar]_|fm2_|fo1_)[\w+/=-]{40,}"),
     ("atlassian token", ("ATATT3", "ATCTT3", "ATBB"), EDGE + r"(?:AT[AC]TT3[\w=+/-]{32,}|ATBB[A-Za-z0-9]{24,})"),
     ("doppler token", ("dp.",), EDGE + r"dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{40,}"),
-    ("1password token", ("ops_eyJ", "A3-"), EDGE + r"(?:ops_eyJ[\w+/=-]{40,}|A3-[A-Z0-9]{6}(?:-[A-Z0-9]{5,6}){4,6})"),
+    ("1password token", ("ops_eyJ", "A3-"), EDGE + r"(?:ops_eyJ[\w+/=-]{40,}|A3-[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,6})"),
+    (
+        "settlemint token",
+        ("sm_pat_", "sm_aat_", "sm_sat_"),
+        EDGE + r"sm_[aps]at_(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{16,}",
+    ),
+    ("intra42 secret", ("s-s4t2ud-", "s-s4t2af-"), EDGE + r"s-s4t2(?:ud|af)-[a-f0-9]{32,}"),
+    ("maxmind key", ("_mmk",), EDGE + r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![A-Za-z0-9])"),
+    (
+        "harness token",
+        ("pat.", "sat."),
+        EDGE + r"[ps]at\.[\w-]{20,24}\.[A-Za-z0-9]{20,28}\.[A-Za-z0-9]{18,24}(?![\w.])",
+    ),
+    ("cloudflare key", ("v1.0-",), EDGE + r"v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}"),
     (
         "teams webhook",
         ("/incomingwebhook/", "/IncomingWebhook/"),
@@ -149,8 +162,9 @@ _PREFIXED = """
     pulumi token: pul-
     ci token: bkua_ bkpt_ CCIPAT_ CCIPRJ_
     supabase key: sbp_
+    adafruit key: aio_
     api key: gsk_ pplx- xai- r8_ lsv2_pt_ lsv2_sk_ csk- pcsk_ tvly- tvly-dev- fc- jina_ fw_ e2b_ napi_ rnd_ nfp_ vcp_ rdme_ ico- pnu_ fio-u-
-        duffel_live_ duffel_test_ dnkey- p8e- shippo_live_ shippo_test_ sgp_ sqp_ squ_ sqa_ xkeysib- xsmtpsib- sm_pat_ sm_aat_ sm_sat_ tk-us- tfp_
+        duffel_live_ duffel_test_ dnkey- p8e- shippo_live_ shippo_test_ sgp_ sqp_ squ_ sqa_ xkeysib- xsmtpsib- tk-us- tfp_
         phx_ phs_ CFPAT- hcaik_ hcbik_ dbtc_ dbtu_ rzp_live_ rzp_test_ live_ NRII- NRRA- FLWSECK- FLWSECK_TEST- CLOJARS_ API- sk_ apify_api_
         ghv_ sk-ant-oat01- sk-ant-sid01- ak_live_ wandb_v1_ gr_ bt_ key_live_ mongodb_atlas_ cloudsmith_ ops_ nt_ pt_live_ pscale_tkn_ tok_live_
 """

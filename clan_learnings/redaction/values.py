@@ -32,10 +32,13 @@ _DOTTED = r"[A-Za-z_]\w*(?:(?:\.|::|->)\w+)+$"
 _FILE = r"(?:~|\.{0,2})/|[A-Za-z]:\\|(?:[\w.-]{1,60}/){1,9}[\w.-]{1,60}\.[a-z]{1,5}$|[\w-]{1,80}\.(?:pem|key|json|ya?ml|txt|env|crt|py|ts|js|toml|md)$"
 _TEMPLATE = r"\$?\{[^{}]{0,80}\}|\$\w{1,40}|%\(\w{1,40}\)s"
 
-# Names of algorithms and encodings have digits, too.
+# Names of algorithms and encodings have digits, too. Which numbers they have is known, and so is what may follow them: `rs99yncX` is no `rs256`.
+_NUMBER = r"(?:[1-9]|1[0-9]|32|36|45|58|6[24]|85|91|1[26]0|128|192|224|256|320|384|448|509|512|521|1024|2048|3072|4096|125[0-9]|8601|8859|25519)"
+_AFTER_NUMBER = r"(?:[bcdksv]|id|[lb]e|url|mb[34]|crypt|check|sum|gcm|cbc|ctr|ecb|prng|with\w{2,8})?(?:[-_.:/](?:[0-9]{1,4}|[a-z]{1,8}[0-9]{0,3})){0,4}"
 _ALGORITHM = (
-    r"(?i)(?:(?:sha|md|base|utf|aes|rsa|hs|rs|es|ps|ed|x|blake|argon|pbkdf|oauth|http|ipv|bcrypt|scrypt|ascii|iso|rfc|tls|win|"
-    r"latin|hmac|crc|ripemd|pkcs)[-_]?[0-9][\w.:/-]{0,12}|v[0-9]{1,3}(?:[._-]?[0-9]{1,4}){0,3}(?:[._-]?(?:alpha|beta|rc|preview|dev|pre|stable|latest)[0-9.]{0,4})?|s3|k8s|p(?:256|384|521)|(?:hmac|pbkdf2|ecdsa|aes|rsa|scram|sasl|chacha20)[-_][\w-]{1,16})$"
+    r"(?i)(?:(?:sha|md|base|utf|aes|rsa|hs|rs|es|ps|ed|x|blake|argon|pbkdf|oauth|http|ipv|bcrypt|scrypt|ascii|tls|win|"
+    rf"latin|hmac|crc|ripemd|pkcs)[-_]?{_NUMBER}{_AFTER_NUMBER}|(?:iso|rfc)[-_]?[0-9]{{3,5}}{_AFTER_NUMBER}|"
+    r"v[0-9]{1,3}(?:[._-]?[0-9]{1,4}){0,3}(?:[._-]?(?:alpha|beta|rc|preview|dev|pre|stable|latest)[0-9.]{0,4})?|s3|k8s|p(?:256|384|521)|(?:hmac|pbkdf2|ecdsa|aes|rsa|scram|sasl|chacha20)[-_][\w-]{1,16})$"
 )
 # Names of models have, too. Every part is one of a few words, a short number or a date: whatever else is in it, it is no such name.
 _MODEL_DATE = r"(?:20[23]\d-?(?:0[1-9]|1[0-2])-?[0-3]\d|(?:0[1-9]|1[0-2])(?:-20[23]\d|[0-3]\d))"
@@ -72,6 +75,8 @@ _IN_SENTENCES = """
     which while character characters letter letters number numbers digit digits field required match does into only also more less some
     password passwords username login user users account minimum maximum length long contain contains include used using need needs invalid
     incorrect wrong empty blank missing provided reset change changed update failed error value token secret here there after before between
+    prompt prompts prompted asked again always never once every each unless until because about over like just still stored saved kept keep
+    known none optional default file files keys agent manager vault none read reads entered typed taken comes works both same
 """
 _SENTENCE_WORDS = frozenset(_IN_SENTENCES.split())
 _NOT_KEYS = r"(?i)(?:sha\d{1,3}|md5|blake\w{1,3}|git|commit|rev|npm|pkg|urn|data|ssh)[-:]|AAAA[A-E]\w|[0-9-]+T[0-9:.]+Z?$|i?VBORw|R0lGOD|/9j/"
@@ -197,6 +202,24 @@ def is_phrase(value: str) -> bool:
         4 <= len(word) <= 10 and word.isascii() and word.islower() and word.isalpha() and word not in _SENTENCE_WORDS
         for word in words
     )
+
+
+def is_hex_key(value: str) -> bool:
+    """Whether it is ten hexadecimal digits or more with letters among them: a key, where somebody says that it is one."""
+    return len(value) >= 10 and is_hex(value) and not value.isdigit() and not value.isalpha()
+
+
+def is_bare_pass(value: str, *, is_quoted: bool, is_given: bool) -> bool:
+    """Whether what stands after `pass:` or `pass=` is a password: tests pass, too, and so do steps and versions.
+
+    `is_given`: after a `=` without blanks.
+    """
+    if len(value) < 6 or not _has_digit(value) or value.isdigit() or not is_password(value, is_literal=False):
+        return False
+    if compiled(r"[\[\](){}<>|/\\]|::").search(value):
+        return False
+    has_sign = compiled(r"[!$^&*?~]" if not is_mixed(value) else r"[!$^&*?~@#%+=]").search(value) is not None
+    return has_sign or is_quoted or (is_given and len(value) >= 8 and is_mixed(value))
 
 
 def is_one_time(value: str) -> bool:

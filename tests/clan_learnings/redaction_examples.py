@@ -76,6 +76,7 @@ def secrets() -> list[Secret]:
         *_of_mail(),
         *_held_out(),
         *_made_up(),
+        *_reported(),
     ]
 
 
@@ -425,6 +426,46 @@ def _held_out() -> Iterator[Secret]:
     ]
     for text, secret in places:
         yield Secret(f"held out: {text.strip()[:30]}", text.replace("{}", secret), secret)
+
+
+def _reported() -> Iterator[Secret]:
+    """Forms that a check of the rules found missing, and what is beside them."""
+    basic = base64.b64encode(b"ada:hunter2").decode()
+    places = [
+        ("pass: {}", "Qwerty!23"),
+        ("pass={}", "Qwerty!23"),
+        ("{'user': 'ada', 'pass': '{}'}", "hunter2"),
+        ("PASS={}", "Hunter23x"),
+        ("gpg --batch --passphrase '{}' -c a.tar", "open sesame 9"),
+        ("gpg --passphrase {} -d a.gpg", "swordfish"),
+        ('borg init --passphrase "{}"', "one two three"),
+        ("Basic {}", basic),
+        ("it sends basic {} each time", basic.rstrip("=")),
+        ("my PIN is {}.", "4821"),
+        ("her PIN code was {}, she says", "48213"),
+        ("my pin is {}", "4821"),
+        ("PIN for the door is now {}", "9912"),
+        ("passphrase: {}", "correct horse battery staple"),
+        ("Passphrase: {}.", "Otter Canyon Maple Falcon Winter"),
+        ("my API key is {}", fake("ten", 10, HEX[2:8] + "ab")),
+        ("the access key is {}, ask Bob", fake("twelve", 12, HEX[2:8] + "ab")),
+        ("DB_PASSWORD={}", "rs99yncX"),
+        ("password: '{}'", "es2Kq9wv"),
+        ("DB_PASSWORD={}", "md5sun99"),
+        ("APP_PASSWORD={}", "x9tQbf2w"),
+        (
+            "the vault opens with {}",
+            "A3-" + "-".join(fake(f"a3{n}", n, UPPER + DIGITS) for n in (6, 11)) + "-23DC2-86TVM-H43EB",
+        ),
+        ("settle with {}", "sm_pat_" + fake("sm1", 15) + "7"),
+        ("log in to the intra with {}", "s-s4t2ud-" + fake("in", 64, HEX)),
+        ("geo lookups use {} here", fake("mm", 6) + "_" + fake("mm2", 29) + "_mmk"),
+        ("the pipeline has {}", "pat." + fake("h1", 22) + "." + fake("h2", 24, HEX) + "." + fake("h3", 20)),
+        ("origin certificates by {}", "v1.0-" + fake("cf1", 24, HEX) + "-" + fake("cf2", 146, HEX)),
+        ("the feed is read with {}", "aio_" + fake("aio", 28)),
+    ]
+    for text, secret in places:
+        yield Secret(f"reported: {text[:30]}", text.replace("{}", secret), secret)
 
 
 # The groups that the requirement names: here not one false alarm is accepted.
@@ -807,6 +848,31 @@ def harmless() -> list[Harmless]:
             The secret sauce: use WAL mode with synchronous=FULL
             Set the cookie to HttpOnly; Secure
             key points: a) fast b) small
+            pass: 3/4
+            pass: 100%
+            PASS=12 FAIL=0
+            PASS: TestFoo2Bar (0.01s)
+            pass: foo@1.2.3
+            pass=second2
+            compass=North!23
+            Basic functionality works
+            basic learning: Basic dGhpcyBpcyB0ZXh0
+            Basic dXNlcjpwYXNzd29yZA== is what the manual shows
+            the pin is 4000 ohm
+            pin 4821 of the header
+            my PIN is 4821ms late
+            passphrase: leave it empty for none
+            passphrase: stored inside team vault
+            use the gpg --passphrase option
+            parser.add_argument("--passphrase", help="what opens the key")
+            the key is 9f8b2c7d11
+            the API key is a1b2c3
+            password=RS256
+            password: sha512crypt
+            password: aes-256-gcm
+            password=utf8mb4_general_ci
+            password = argon2id
+            password: pbkdf2_sha256
         """,
         "data": f"""
             2024-10-12T09:30:00Z
@@ -829,6 +895,11 @@ def harmless() -> list[Harmless]:
             risk-assessment-and-mitigation-of-2024-projects
             {fake("ids", 24, DIGITS)}
             ISBN 978-3-16-148410-0
+            sm_pat_handler and aio_read_callback_function_pointer
+            s-s4t2ud- is what the ids of the intranet begin with
+            release v1.0-9f8b2c7d1102
+            see compat.{fake("cp", 22)} for more
+            {fake("nm", 6)}_nommk
             -----BEGIN PUBLIC KEY----- {fake("pub", 64, BASE64)} -----END PUBLIC KEY-----
             ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQ{fake("ssh", 60, BASE64)} bob@laptop
             npm_config_registry=https://registry.example
