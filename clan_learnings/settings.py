@@ -59,6 +59,12 @@ def require_admin(members: Sequence[MemberRow], own: bytes, command: str) -> Non
     )
 
 
+def machines(members: Sequence[MemberRow]) -> int:
+    """How many there are whose sessions can make a pattern HOT now. All throw-away nodes are one."""
+    heard = [row for row in members if not row.is_revoked and not row.only_reads]
+    return sum(not row.is_throw_away for row in heard) + any(row.is_throw_away for row in heard)
+
+
 def is_category(name: str) -> bool:
     """Whether a text may name a category: small letters, digits and hyphens."""
     return 0 < len(name) <= WORD_CHARS and name.isascii() and name == name.lower() and name.replace("-", "").isalnum()

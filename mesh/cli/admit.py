@@ -6,6 +6,7 @@ from mesh.cli.output import print_json, put, say
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.limits import TEXT_CHARS
+from mesh.core.quantities import number_of
 from mesh.core.statement import INVITED, Member, sign
 from mesh.store.home import open_home
 
@@ -42,7 +43,7 @@ def main(argv: list[str]) -> int:
         put(f"{name} is a member already, as {a_role(role)}; that stays as it is")
     else:
         say(
-            f"admitted {name} as {a_role(role)}; {counting} operations of it count now",
+            f"admitted {name} as {a_role(role)}; {number_of(counting, 'operation')} of it {'counts' if counting == 1 else 'count'} now",
             "next: mesh export FILE, and import FILE on that node",
         )
     return 0

@@ -11,9 +11,9 @@ from mesh.cli.bar import Bar
 from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
 from mesh.cli.output import plain, print_json, put, tell
-from mesh.cli.telling import number_of
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.moment import span
+from mesh.core.quantities import number_of
 from mesh.sidecar.capturing.capture import Capture
 from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
 from mesh.sidecar.capturing.report import Report

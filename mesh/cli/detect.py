@@ -5,7 +5,8 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, run
 from mesh.cli.output import Progress, plain, print_json, put, tell
-from mesh.cli.telling import number_of, place_name
+from mesh.cli.telling import place_name
+from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from mesh.cli.arguments import parser
 from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import plain, print_json, put, say, tell
-from mesh.cli.telling import number_of
 from mesh.core.draft import NewRecord
 from mesh.core.errors import MeshError, UsageError
 from mesh.core.ids import text_id
 from mesh.core.operation import KIND_NAMES, LASTING, PAGE
+from mesh.core.quantities import number_of
 from mesh.sidecar.erasing import Erased, erase
 from mesh.sidecar.harvesting.erased import forget_erased
 from mesh.sidecar.history import locate
@@ -113,7 +113,7 @@ def _tell_owed(home: Home, tag: bytes, done: Erased, sessions: list[str], damage
         )
     if done.left:
         tell(
-            f"mesh: {done.left} bodies were written by others, and only their authors, an admin or the root key may erase them;"
+            f"mesh: {_of_others(done.left)};"
             f"{' they are asked to (mesh doctor), and the record stays as it is until then' if tag not in done.mine else ''}",
             f"  next: on another node, by one of them: mesh erase {text_id(tag)[:16]} --reason REASON",
         )
@@ -178,3 +178,9 @@ def _require_erasable(store: Store, tag: bytes, text: str) -> None:
             f"{text} is a {KIND_NAMES[rows[0].kind]}: without it no state could be computed, so it cannot be erased",
             "erase the records it is about instead",
         )
+
+
+def _of_others(count: int) -> str:
+    if count == 1:
+        return "1 body was written by another, and only its author, an admin or the root key may erase it"
+    return f"{count:,} bodies were written by others, and only their authors, an admin or the root key may erase them"

@@ -12,6 +12,7 @@ from mesh.cli.output import print_json, say, tell
 from mesh.core.errors import HomePermissions, RemoteError, UsageError
 from mesh.core.feed import decode_feed, require_hash, require_seq
 from mesh.core.ids import parse_id
+from mesh.core.quantities import number_of
 from mesh.core.vector import Head, Vector
 from mesh.store.bundles import export_bundle
 from mesh.store.home import open_home
@@ -36,14 +37,14 @@ def main(argv: list[str]) -> int:
             operations = export_bundle(store, draft, since, private=given.private)
             draft.seek(0)
             shutil.copyfileobj(draft, sys.stdout.buffer)
-        tell(f"exported {operations} operations")
+        tell(f"exported {number_of(operations, 'operation')}")
         return 0
     operations, size = _to_file(store, given.file, since, private=given.private)
     if given.json:
         print_json({"file": given.file, "operations": operations, "bytes": size})
     else:
         say(
-            f"exported {operations} operations to {given.file} ({size:,} bytes)",
+            f"exported {number_of(operations, 'operation')} to {given.file} ({size:,} bytes)",
             f"next, on another node: mesh import {given.file}",
         )
     return 0

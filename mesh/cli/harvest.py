@@ -10,9 +10,10 @@ from mesh.cli.arguments import any_text, parser
 from mesh.cli.bar import Bar
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_WAITING
 from mesh.cli.output import Progress, plain, print_json, put, say, tell
-from mesh.cli.telling import number_of, place_name
+from mesh.cli.telling import place_name
 from mesh.core.errors import UsageError
 from mesh.core.moment import span
+from mesh.core.quantities import number_of
 from mesh.sidecar.capturing.capture import Capture
 from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
 from mesh.sidecar.capturing.report import Report

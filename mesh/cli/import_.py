@@ -11,6 +11,7 @@ from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
 from mesh.cli.output import Progress, plain, print_json, put, tell
 from mesh.core.errors import MeshError, RemoteError, UsageError
+from mesh.core.quantities import number_of
 from mesh.sidecar.erasing import wipe_erased
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, import_bundle
@@ -50,7 +51,7 @@ def main(argv: list[str]) -> int:
         if problem is None:
             put(f"{file}: {_counts(report)}")
         for reason, times in report.reasons.items():
-            tell(f"  {times} times: {plain(reason)}")
+            tell(f"  {number_of(times, 'time')}: {plain(reason)}")
     if not given.private:
         wipe_erased(home)
     author.store.close()
@@ -87,7 +88,7 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 
 def _counts(report: ImportReport) -> str:
     return (
-        f"{report.operations} operations and {report.statements} statements merged, {report.known} known,"
+        f"{number_of(report.operations, 'operation')} and {number_of(report.statements, 'statement')} merged, {report.known} known,"
         f" {report.waiting} waiting, {report.clipped} clipped, {report.refused} refused"
     )
 

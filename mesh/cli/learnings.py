@@ -8,7 +8,8 @@ from mesh.cli.main import EXIT_OK
 from mesh.cli.members import chosen
 from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, put, put_ours, tell, tell_inexact
-from mesh.cli.telling import ABOUT, PRIVATE, desk_of, number_of, place_name
+from mesh.cli.telling import ABOUT, PRIVATE, desk_of, place_name
+from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import os
 from mesh.cli.main import EXIT_OK, EXIT_REFUSED, EXIT_WAITING
 from mesh.cli.options import Given
 from mesh.cli.output import Progress, plain, print_json, put, tell
-from mesh.cli.telling import number_of
 from mesh.core.errors import UsageError
+from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from mesh.cli.main import EXIT_OK
 from mesh.cli.members import chosen
 from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, put, say, tell
-from mesh.cli.telling import ABOUT, answered, desk_of, from_stdin, missing, number_of, occurrences, place_name, said
+from mesh.cli.telling import ABOUT, answered, desk_of, from_stdin, missing, occurrences, place_name, said
+from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def _show(given: Given) -> int:
     if len(answer["names"]) > 1:
         put(f"  names     {plain(', '.join(answer['names']), 1000)}")
     put(f"  holds     in {place_name(answer['scope'])}")
-    put(f"  so far    {occurrences(answer)}; logged {answer['logged']} times, last {answer['last']}")
+    put(f"  so far    {occurrences(answer)}; logged {number_of(answer['logged'], 'time')}, last {answer['last']}")
     if missing(answer):
         say(f"  not HOT   {missing(answer)}")
     if answer["archived"]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, put, say, tell
-from mesh.cli.telling import answered, desk_of, number_of
+from mesh.cli.telling import answered, desk_of
+from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

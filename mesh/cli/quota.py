@@ -10,6 +10,7 @@ from mesh.cli.output import plain, print_json, put, say, tell, when
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.core.limits import QUOTA_MOST
+from mesh.core.quantities import SIZES, shown_size
 from mesh.core.statement import READERS, ROLE_NAMES, Quota, sign
 from mesh.sidecar.member_shares import member_shares
 from mesh.store.home import open_home
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mesh.store.home import Home
     from mesh.store.store import Store
 
-_UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+_DIGITS = 15  # more of them are too much of any unit
 _COLUMNS = ("name", "role", "written", "may write", "of that free", "quota", "feeds")
 _EXAMPLE = "mesh quota builder 128MB"
 
@@ -125,16 +126,11 @@ def _signer(home: Home, store: Store) -> Identity:
 
 def parse_size(text: str) -> int:
     """A size as people write it. A megabyte has 1024 times 1024 bytes."""
-    match = re.fullmatch(r"([0-9]{1,6})(KB|MB|GB|TB)", text)
-    size = 0 if match is None else int(match[1]) * _UNITS[match[2]]
-    if not 0 < size <= QUOTA_MOST:
+    match = re.fullmatch(r"([0-9]+)(KB|MB|GB|TB)", text)
+    digits = match[1].lstrip("0") if match else ""
+    if match is None or not digits:
         raise UsageError(f"{text[:40]!r} is not a size", "write it like 500KB, 128MB or 2GB")
+    size = int(digits[:_DIGITS]) * SIZES[match[2]]
+    if len(digits) > _DIGITS or size > QUOTA_MOST:
+        raise UsageError(f"{text[:40]} is too large", f"at most {shown_size(QUOTA_MOST).replace(' ', '')}")
     return size
-
-
-def shown_size(size: int) -> str:
-    """A number of bytes, short."""
-    for unit in ("TB", "GB", "MB", "KB"):
-        if size >= _UNITS[unit]:
-            return f"{size / _UNITS[unit]:.1f} {unit}".replace(".0 ", " ")
-    return f"{size} bytes"

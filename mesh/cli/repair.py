@@ -4,7 +4,7 @@ import os
 
 from mesh.cli.arguments import parser
 from mesh.cli.output import Progress, print_json, put, say
-from mesh.cli.telling import number_of
+from mesh.core.quantities import number_of
 from mesh.sidecar.lock import only_sidecar
 from mesh.store.home import Home, open_home
 from mesh.store.repair import repair
@@ -64,7 +64,9 @@ def _repair(home: Home, *, as_json: bool) -> int:
             if salvage.finished_only:
                 put(f"{word}: finished a repair that had been cut short")
             else:
-                put(f"{word}: saved {salvage.operations} operations and {salvage.statements} statements")
+                put(
+                    f"{word}: saved {number_of(salvage.operations, 'operation')} and {number_of(salvage.statements, 'statement')}"
+                )
             if salvage.kept_as:
                 put(f"  the old file is kept as {salvage.kept_as}; delete it once you no longer need it")
             if salvage.lost_ranges:

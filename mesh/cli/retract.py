@@ -5,7 +5,8 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
-from mesh.cli.telling import desk_of, number_of
+from mesh.cli.telling import desk_of
+from mesh.core.quantities import number_of
 
 SHAPE = Shape(
     "retract",

@@ -9,6 +9,7 @@ from mesh.core.errors import UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
 from mesh.core.limits import HEADS_PER_REVOKE, STATEMENTS_PER_REVOKE, TEXT_CHARS
+from mesh.core.quantities import number_of
 from mesh.core.statement import Member, Quota, Revoke, sign
 from mesh.store.home import Home, open_home
 from mesh.store.store import Store
@@ -70,13 +71,17 @@ def main(argv: list[str]) -> int:
         )
     elif not new:
         say(
-            f"{name} was revoked before; {after.own} operations of it count",
+            f"{name} was revoked before; {number_of(after.own, 'operation')} of it {'counts' if after.own == 1 else 'count'}",
             f"next: to keep less of it: mesh revoke {text_id(node)[:16]} --keep-until TIME",
         )
     else:
-        put(f"revoked {name}: {stopped} operations of it stop counting, {after.own} are kept")
+        put(
+            f"revoked {name}: {number_of(stopped, 'operation')} of it {'stops' if stopped == 1 else 'stop'} counting, {number_of(after.own, 'operation')} kept"
+        )
         if others:
-            say(f"{others} operations of nodes that it had admitted wait; admit those nodes anew: mesh status")
+            say(
+                f"{number_of(others, 'operation')} of nodes that it had admitted {'waits' if others == 1 else 'wait'}; admit those nodes anew: mesh status"
+            )
         say("next: mesh peers; a running sidecar tells the others (without one: mesh export FILE, and import it there)")
     return 0
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
-from mesh.cli.output import print_json, put
+from mesh.cli.output import print_json, put, tell
 from mesh.cli.telling import answered, desk_of
+from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _settings(given: Given) -> int:
             draft_moderation,
             draft_recall_weight,
         )
-        from clan_learnings.settings import require_admin
+        from clan_learnings.settings import machines, require_admin
         from mesh.store.home import open_home
 
         command = f"mesh settings {name} {value}{' --remove' if given.has('remove') else ''}"
@@ -66,7 +67,7 @@ def _settings(given: Given) -> int:
         if name == "hot-at":
             return draft_hot_at(value), {"hot_at": int(value)}
         if name == "hot-nodes":
-            return draft_hot_nodes(value), {"hot_nodes": int(value)}
+            return draft_hot_nodes(value), {"hot_nodes": int(value), "machines": machines(memory.reader.members())}
         if name == "recall-weight":
             return draft_recall_weight(value), {"recall_weight": float(value)}
         if name == "moderation":
@@ -84,11 +85,19 @@ def _settings(given: Given) -> int:
 
 
 def _print(answer: dict[str, Any]) -> None:
+    from clan_learnings.settings import USUAL_NODES
+
     if "hot_at" in answer:
         put(f"{answer['id']}  HOT at {answer['hot_at']} sessions, on every node")
     elif "hot_nodes" in answer:
-        machines = "1 machine" if answer["hot_nodes"] == 1 else f"{answer['hot_nodes']} machines"
-        put(f"{answer['id']}  HOT by sessions of {machines}, on every node of a mesh of three or more")
+        needed = number_of(answer["hot_nodes"], "machine")
+        put(f"{answer['id']}  HOT by sessions of {needed}, on every node of a mesh of three or more")
+        if answer["hot_nodes"] > answer["machines"]:
+            tell(
+                f"mesh: of this mesh {number_of(answer['machines'], 'machine')} can be heard, so only what an admin approves is HOT"
+                " once it has three members or more",
+                f"  next: mesh settings hot-nodes {min(USUAL_NODES, answer['machines'])}",
+            )
     elif "moderation" in answer:
         put(f"{answer['id']}  the mesh is {answer['moderation']} from now on, on every node")
     elif "setting" in answer:

@@ -8,6 +8,7 @@ from mesh.cli.index import state_of
 from mesh.cli.main import trust_step
 from mesh.cli.output import plain, print_json, say, when
 from mesh.core.errors import MeshError
+from mesh.core.quantities import number_of
 from mesh.core.statement import MEMBER, ROLE_NAMES
 from mesh.sidecar.doctor import (
     clock_sentence,
@@ -88,7 +89,7 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
         f"mesh      {status['mesh']}  ({counts['members']} members)",
         f"root      {status['root']}  (fold {status['fold_version']})",
         f"records   {records}",
-        f"counting  {counts['operations']} operations in {len(status['feeds'])} feeds, {counts['statements']} statements",
+        f"counting  {number_of(counts['operations'], 'operation')} in {number_of(len(status['feeds']), 'feed')}, {number_of(counts['statements'], 'statement')}",
         f"disk      {status['db_bytes']:,} bytes in {status['home']}",
         f"sidecar   {'process ' + str(status['sidecar']) if status['sidecar'] else 'not running; start it with: mesh up'}",
     ]
@@ -110,7 +111,7 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
         for peer in status["other_protocol"]
     ]
     lines += [
-        f"{'clipped' if item['clipped'] else 'waiting':<9} {item['operations']} operations of {item['feed']}: {_why(item, status['node'])}"
+        f"{'clipped' if item['clipped'] else 'waiting':<9} {number_of(item['operations'], 'operation')} of {item['feed']}: {_why(item, status['node'])}"
         for item in status["waiting"]
     ]
     for word, text in (

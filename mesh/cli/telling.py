@@ -12,6 +12,7 @@ from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Wrong
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.core.errors import UsageError
+from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -132,11 +133,6 @@ def _taken_in() -> str:
 def place_name(repo: str) -> str:
     """A repository as people read it."""
     return plain(repo, 120) or "every repo"
-
-
-def number_of(count: int, noun: str) -> str:
-    """`1 session`, `2 sessions`."""
-    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def missing(answer: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_FAILED
 from mesh.cli.output import Progress, print_json, put, tell
+from mesh.core.quantities import number_of
 from mesh.sidecar.pages.open import open_pages
 from mesh.sidecar.pages.verifying import verify_pages
 from mesh.store.home import open_home
@@ -29,7 +30,7 @@ def main(argv: list[str]) -> int:
             print_json({"private": private, "clean": verdict.clean, "root": store.root().hex(), **asdict(verdict)})
         else:
             put(
-                f"{'private' if private else 'shared'}: {verdict.feeds} feeds, {verdict.operations} operations,"
+                f"{'private' if private else 'shared'}: {number_of(verdict.feeds, 'feed')}, {number_of(verdict.operations, 'operation')},"
                 f" {verdict.points} signatures, {verdict.statements} statements: {'clean' if verdict.clean else 'NOT CLEAN'}"
             )
             put(f"  root  {store.root().hex()}", f"  views {verdict.views}")

@@ -6,6 +6,7 @@ from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Shape, run
 from mesh.cli.output import plain, print_json, put, say
 from mesh.cli.telling import desk_of, missing, occurrences
+from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _print(story: dict[str, Any]) -> None:
     if counted is not None:
         sure = f", sureness {counted['sureness']:.2f}" if counted["sureness"] is not None else ""
         put(f"  pattern   {plain(counted['pattern'], 100)}{sure}: {plain(counted['rule'])}")
-        put(f"  so far    {occurrences(counted)}; logged {counted['logged']} times")
+        put(f"  so far    {occurrences(counted)}; logged {number_of(counted['logged'], 'time')}")
         if missing(counted):
             say(f"  not HOT   {missing(counted)}")
         if counted["superseded_by"]:

@@ -75,9 +75,9 @@ class QuotaReached(WriteRefused):
 class TooManyFeeds(WriteRefused):
     """Our node would need one feed more than may count: its home was copied or put back too often."""
 
-    def __init__(self, opened: int) -> None:
+    def __init__(self, most: int) -> None:
         super().__init__(
-            f"this node has opened {opened} feeds, as many as it may by now: its home is copied, or put back from a"
+            f"this node has opened the {most} feeds that may count of it by now: its home is copied, or put back from a"
             " backup, again and again, and what it wrote in one more would count nowhere",
             "join anew, with a home of its own for each copy; on an admin's node: mesh invite --ephemeral;"
             " then here: mesh join TOKEN --home DIR",

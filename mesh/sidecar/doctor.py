@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mesh.core.limits import PROTOCOL_VERSION
+from mesh.core.quantities import number_of, shown_size
 from mesh.core.statement import ADMIN
 from mesh.sidecar.answers import iso
 from mesh.store.acceptance import MAY_ONLY_READ, OVER_QUOTA, TOO_MANY_FEEDS
@@ -174,15 +175,21 @@ def _waiting(status: dict[str, Any]) -> Iterator[Finding]:
             "give each copy of that home a home of its own, on an admin's node: mesh invite --ephemeral --uses N",
         ),
     }
+    left_out: list[dict[str, Any]] = []
     for item in status["waiting"]:
         if item.get("written_again"):
             continue  # its clock had been ahead: that is in order again
         if item["why"] == TOO_MANY_FEEDS and item["node"] == status["node"]:
-            yield _left_out(item)
+            left_out.append(item)
             continue
         sort, step = steps.get(item["why"], ("waiting", "mesh status"))
-        verb = "do not count" if item["clipped"] else "wait"
-        yield Finding(sort, f"{item['operations']} operations of {item['feed']} {verb}: {item['why']}", step)
+        is_one = item["operations"] == 1
+        verb = ("does" if is_one else "do") + " not count" if item["clipped"] else "waits" if is_one else "wait"
+        yield Finding(
+            sort, f"{number_of(item['operations'], 'operation')} of {item['feed']} {verb}: {item['why']}", step
+        )
+    if left_out:
+        yield _left_out(left_out)
     counts = status["counts"]
     if counts["strays"]:
         yield Finding(
@@ -204,11 +211,17 @@ def _waiting(status: dict[str, Any]) -> Iterator[Finding]:
         )
 
 
-def _left_out(item: dict[str, Any]) -> Finding:
+def _left_out(items: Sequence[dict[str, Any]]) -> Finding:
+    count = sum(item["operations"] for item in items)
+    lost = (
+        "1 operation of this node counts nowhere, and is"
+        if count == 1
+        else f"{count:,} operations of this node count nowhere, and are"
+    )
+    which = "is one feed" if len(items) == 1 else f"and {number_of(len(items) - 1, 'other')} are {len(items)} feeds"
     return Finding(
         "feeds left out",
-        f"{item['operations']} operations of this node count nowhere, and are only here: {item['feed']} is one feed too many,"
-        " because copies of this home have opened others",
+        f"{lost} only here: {items[0]['feed']} {which} too many, because copies of this home have opened others",
         "keep a copy of them (mesh export FILE), join anew with a home of its own (mesh join TOKEN --home DIR), and record there"
         " what is missing",
     )
@@ -237,7 +250,7 @@ def _own_share(share: dict[str, Any]) -> Iterator[Finding]:
     if share["quota"] and left * 4 <= share["quota"]:
         yield Finding(
             "quota",
-            f"this node may write {max(0, left) / 2**20:.1f} MB more until its quota of {share['quota'] / 2**20:g} MB is added again,"
+            f"this node may write {shown_size(max(0, left))} more until its quota of {shown_size(share['quota'])} is added again,"
             f" at {iso(share['grows_ms'])}",
             f"nothing, if that is enough; else have it raised on an admin's node: mesh quota {share['node'][:16]} SIZE",
         )
@@ -250,8 +263,8 @@ def _other_share(share: dict[str, Any]) -> Iterator[Finding]:
     if share["waiting"]:
         yield Finding(
             "member over quota",
-            f"{share['name']} has written {share['written'] / 2**20:.1f} MB, more than the {share['allowance'] / 2**20:.1f} MB it may by"
-            " now: the rest waits",
+            f"{share['name']} has written {shown_size(share['written'])}, more than the {shown_size(share['allowance'])} it may by now:"
+            " the rest waits",
             f"if it is to write so much: mesh quota {node} SIZE; if it was taken over: mesh revoke {node}",
         )
     if share["feeds"] >= share["feed_limit"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.core import shares
 from mesh.core.ids import display_name, text_id
-from mesh.store.acceptance import OVER_QUOTA
+from mesh.store.acceptance import OVER_QUOTA, TOO_MANY_FEEDS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -20,7 +20,10 @@ def member_shares(store: Store) -> list[dict[str, Any]]:
         trust, acceptance = store.trust(), store.acceptance()
         found = [_share(store, trust, node) for node in trust.members]
         for share, node in zip(found, trust.members, strict=True):
-            held = [row for row in store.feeds.of_node(node) if row.held.seq > row.accepted.seq]
+            rows = store.feeds.of_node(node)
+            left_out = sum(bool(row.held.seq) and acceptance.allowed(row)[1] == TOO_MANY_FEEDS for row in rows)
+            share |= {"feeds": share["feeds"] - left_out, "feeds_left_out": left_out}
+            held = [row for row in rows if row.held.seq > row.accepted.seq]
             is_over = bool(held) and not acceptance.fits_quota(node, 0)
             share["waiting"] = OVER_QUOTA if is_over else None
     return sorted(found, key=lambda share: (-share["written"], share["node"]))

@@ -289,13 +289,15 @@ class Author:
     def _require_room(self, row: FeedRow) -> None:
         """Refuse to write on in a feed that is beyond what its node may have: copies of this home have opened earlier ones."""
         if self.store.acceptance().allowed(row)[1] == TOO_MANY_FEEDS:
-            raise TooManyFeeds(self.store.feeds.count_of(row.feed.node) - 1)
+            raise TooManyFeeds(self._feed_limit())
+
+    def _feed_limit(self) -> int:
+        return feed_limit(self.store.clock(), self.store.trust().certified_ms(self._identity.public))
 
     def _open_feed(self) -> FeedRow:
         trust, node = self.store.trust(), self._identity.public
-        opened = self.store.feeds.count_of(node)
-        if trust.is_limited and opened >= feed_limit(self.store.clock(), trust.certified_ms(node)):
-            raise TooManyFeeds(opened)
+        if trust.is_limited and self.store.feeds.count_of(node) >= (most := self._feed_limit()):
+            raise TooManyFeeds(most)
         upcoming, self._upcoming = self._upcoming, None
         feed = Feed(self._identity.public, new_epoch(os.urandom(32)) if upcoming is None else upcoming)
         self._put("epoch", feed.epoch.to_bytes(8, "big"))

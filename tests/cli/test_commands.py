@@ -362,7 +362,7 @@ def test_who_may_erase_an_edit_only_is_not_told_that_the_record_is_erased(
     beta("op", "set", record, "text", "hunter3")
     said = beta("erase", record, "--reason", "please", code=3)
     assert said == f"erased 1 edit of {record[:8]}; the record itself stays until somebody else erases it"
-    assert "written by others" in beta.err
+    assert "written by another" in beta.err
 
 
 def test_why_tells_author_time_signature_and_place(alpha: Shell) -> None:

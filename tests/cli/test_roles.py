@@ -11,9 +11,10 @@ import pytest
 from clan_learnings import spool
 from clan_learnings.agents.skill import CALLS
 from mesh.cli import invite
-from mesh.cli.quota import parse_size, shown_size
+from mesh.cli.quota import parse_size
 from mesh.core.draft import NewRecord
 from mesh.core.errors import TooManyFeeds, UsageError
+from mesh.core.quantities import shown_size
 from mesh.core.statement import ADMIN, EPHEMERAL, EPHEMERAL_READER, MEMBER, READER
 from mesh.sidecar.desk import Desk
 from mesh.store.acceptance import OVER_QUOTA
@@ -229,14 +230,20 @@ def test_an_admin_lets_a_member_write_more(alpha: Shell, job: Shell, tmp_path: P
     assert alpha.json("quota", node_of(job)[:12], "1GB")["quota"] == 2**30
 
 
-@pytest.mark.parametrize(
-    "size", ["", "128", "128M", "128mb", "1.5GB", "-1MB", "0MB", "1_0MB", "٣MB", "9999999MB", "99999TB", " 1MB"]
-)
+@pytest.mark.parametrize("size", ["", "128", "128M", "128mb", "1.5GB", "-1MB", "0MB", "1_0MB", "٣MB", " 1MB", "00MB"])
 def test_a_size_is_taken_strictly(alpha: Shell, size: str) -> None:
     """A quota is signed, and can't be taken back: nothing is guessed."""
     with pytest.raises(UsageError, match="is not a size"):
         parse_size(size)
     alpha("quota", "alpha", size, code=1 if size and size[0] != "-" else 2)
+
+
+@pytest.mark.parametrize("size", ["99999TB", "99999999999999999999GB", "9" * 5000 + "KB"])
+def test_a_size_that_is_too_large_is_told_the_largest(alpha: Shell, size: str) -> None:
+    """It is a size all the same."""
+    alpha("quota", "alpha", size, code=1)
+    assert "is too large" in alpha.err
+    assert "at most 8192TB" in alpha.err
 
 
 @pytest.mark.parametrize(
@@ -399,7 +406,7 @@ def test_the_doctor_warns_when_a_quarter_of_the_quota_is_left(job: Shell) -> Non
     assert "quota" not in findings(job)
     fill(home_of(job), MB - 100)
     found = findings(job)["quota"]
-    assert "1.0 MB more until its quota of 4 MB is added again" in found["sentence"]
+    assert "1023.9 KB more until its quota of 4 MB is added again" in found["sentence"]
     assert f"mesh quota {node_of(job)[:16]} SIZE" in found["next_step"]
 
 
@@ -436,7 +443,7 @@ def test_the_doctor_warns_before_a_node_has_opened_all_its_feeds(alpha: Shell) -
     open_feeds(home_of(alpha), 64)
     author = home_of(alpha).author()
     author.leave(author.place()[0].epoch)
-    with pytest.raises(TooManyFeeds, match="64 feeds, as many as it may") as told:
+    with pytest.raises(TooManyFeeds, match="the 64 feeds that may count of it") as told:
         author.append([NewRecord("notes", {"text": "one more"})])
     author.store.close()
     assert "mesh invite --ephemeral" in told.value.next_step
@@ -455,9 +462,19 @@ def test_a_copy_whose_feed_is_one_too_many_refuses_to_write_once_it_knows(
     assert copy.json("status")["root"] == alpha.json("status")["root"]
     told = copy("discover", "one more", "--global", code=1)
     assert told == ""
-    assert "64 feeds, as many as it may" in copy.err
+    assert "the 64 feeds that may count of it" in copy.err
     assert "mesh invite --ephemeral" in copy.err
     assert "mesh admit" not in copy.err
+    (share,) = copy.json("quota")
+    assert (share["feeds"], share["feeds_left_out"]) == (64, 1)
+    found = [item for item in copy.json("doctor", code=3) if item["sort"] in ("feeds left out", "many feeds")]
+    assert [
+        ("64 of the 64" in item["sentence"], "1 operation of this node counts nowhere" in item["sentence"])
+        for item in found
+    ] == [
+        (False, True),
+        (True, False),
+    ]
 
 
 def open_feeds(home: Home, count: int) -> None:

@@ -129,7 +129,7 @@ def test_a_revoked_node_writes_in_vain_and_keeps_what_it_wrote(alpha: Shell, bet
     beta("op", "add", "notes", "before")
     carry(beta, alpha, tmp_path)
     beta("op", "add", "notes", "unheard of")
-    assert "0 operations of it stop counting, 1 are kept" in alpha("revoke", "beta", "--reason", "sold")
+    assert "0 operations of it stop counting, 1 operation kept" in alpha("revoke", "beta", "--reason", "sold")
     carry(beta, alpha, tmp_path, code=3)
     assert [line.split("  ")[2] for line in alpha("op", "list", "notes").splitlines()] == ["before"]
     carry(alpha, beta, tmp_path)

@@ -129,6 +129,12 @@ def test_the_mesh_sets_how_many_machines_it_takes(clan: Clan, meet: Meet) -> Non
     alpha, beta, _ = clan
     corrected(beta, "s1", "s2", "s3")
     assert "HOT by sessions of 1 machine" in alpha("settings", "hot-nodes", "1")
+    assert alpha.err == ""
+    assert alpha.json("settings", "hot-nodes", "4")["machines"] == 3
+    alpha("settings", "hot-nodes", "100")
+    assert "of this mesh 3 machines can be heard, so only what an admin approves is HOT" in alpha.err
+    assert "mesh settings hot-nodes 2" in alpha.err
+    alpha("settings", "hot-nodes", "1")
     meet()
     assert slugs(beta) == ["use-pnpm"]
     assert beta.json("settings")["hot_nodes"] == 1

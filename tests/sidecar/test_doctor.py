@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mesh.core.quantities import shown_size
 from mesh.sidecar.doctor import examine
 from mesh.store.acceptance import MAY_ONLY_READ, OVER_QUOTA, TOO_MANY_FEEDS
 
@@ -221,7 +222,11 @@ def test_a_feed_of_ours_that_is_one_too_many_is_told_with_what_to_do() -> None:
     item = {"feed": "aaaaa/1", "operations": 7, "why": TOO_MANY_FEEDS, "clipped": False, "written_again": False}
     (own,) = of_shares(waiting=(item | {"node": "a" * 52},))
     assert own.sort == "feeds left out"
-    assert "7 operations of this node count nowhere, and are only here" in own.sentence
+    assert "7 operations of this node count nowhere, and are only here: aaaaa/1 is one feed too many" in own.sentence
+    more = [item | {"node": "a" * 52, "feed": f"aaaaa/{number}", "operations": 1} for number in range(5)]
+    (all_five,) = of_shares(waiting=more)
+    assert "5 operations of this node count nowhere" in all_five.sentence
+    assert "aaaaa/0 and 4 others are 5 feeds too many" in all_five.sentence
     assert "mesh export FILE" in own.next_step
     assert "mesh join TOKEN --home DIR" in own.next_step
 
@@ -234,6 +239,7 @@ def test_a_node_near_its_quota_is_told_when_it_grows(written: int, allowance: in
     """From three quarters of the first day's on; later, when as little is left."""
     found = of_shares(SHARE | {"written": written, "allowance": allowance}, role="member")
     assert [item.sort for item in found] == ["quota"] * warnings
+    assert all(f"may write {shown_size(max(0, allowance - written))} more" in item.sentence for item in found)
     assert all("at 2027-01-15T08:00" in item.sentence and "mesh quota" in item.next_step for item in found)
 
 
@@ -246,7 +252,7 @@ def test_admins_hear_of_members_that_go_beyond_their_share() -> None:
     ]
     found = of_shares(*shares)
     assert [item.sort for item in found] == ["member over quota", "feeds of a member", "forked too often"]
-    assert "builder·bbbbb has written 90.0 MB, more than the 64.0 MB" in found[0].sentence
+    assert "builder·bbbbb has written 90 MB, more than the 64 MB" in found[0].sentence
     assert "mesh quota bbbbbbbbbbbbbbbb SIZE" in found[0].next_step
     assert all("mesh revoke bbbbbbbbbbbbbbbb" in item.next_step for item in found)
     assert of_shares(*shares, role="member") == []
