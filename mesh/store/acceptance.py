@@ -68,8 +68,10 @@ class Acceptance:
         No honest author's feed does that: its feeds begin one after the other.
         """
         node = feed.node
-        if not self._trust.is_limited or self._feeds.count_of(node) < FEEDS:
+        if not self._trust.is_limited or (count := self._feeds.count_of(node)) < FEEDS:
             return True, False
+        if count >= 2 * FEEDS and not self._trust.may_write(node):
+            return False, False  # of a reader or a stranger none is ever dropped, as none counts
         cut = self._trust.cut(feed)
         if cut is not None and not cut.seq and self._trust.may_write(node):
             return (

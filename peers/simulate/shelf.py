@@ -497,6 +497,8 @@ class Shelf:
     def _may_begin(self, feed: Feed, first_hlc: int) -> bool:
         if len(self._of_node(feed.node)) < FEEDS:
             return True
+        if len(self._of_node(feed.node)) >= 2 * FEEDS and not self.trust.may_write(feed.node):
+            return False
         cut = self.trust.cut(feed)
         if cut is not None and not cut.seq and self.trust.may_write(feed.node):
             return False

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from mesh.core.clock import pack
 from mesh.core.identity import Identity
+from mesh.core.limits import OPERATION_BYTES
 from mesh.core.operation import Add
-from mesh.core.shares import DAY_MS
+from mesh.core.shares import DAY_MS, share_weight
 from mesh.core.statement import EPHEMERAL, MEMBER, READER, Erase, Fork, Member, Statement, fork_between, read_statement
 from mesh.core.trust import Founders
 from mesh.core.vector import Head
@@ -30,6 +31,7 @@ from tests.worlds import NOW_MS, Chain, Clan, open_store, views
 CLAN = Clan(3)
 FOUNDERS = Founders(CLAN.root.public, CLAN.recovery.public)
 EXAMPLES = 400 if settings.get_current_profile_name() == "soak" else 8
+UPHEAVALS = 400 if settings.get_current_profile_name() == "soak" else 4  # a second each, of two real stores
 
 
 class Crowd:
@@ -103,6 +105,46 @@ class Crowd:
         return found
 
 
+class Upheaval(Crowd):
+    """The same with everything at once: forks, another root, quotas by every signer, revoked authors, a certificate that comes late."""
+
+    def __init__(self, rng: random.Random) -> None:
+        super().__init__(rng)
+        honest, crowding, heavy, late = (CLAN.node(index) for index in (1, 2, 3, 5))
+        for epoch in range(1, rng.randint(2, 5)):
+            self._write(late, rng.randint(1, 4), epoch, size=500)
+        for author, most in ((crowding, 3), (heavy, 1), (late, 2)):
+            theirs = [chain for chain in self.chains if chain.author == author]
+            for chain in rng.sample(theirs, min(len(theirs), rng.randint(0, most))):
+                self._fork(chain)
+        roots = [CLAN.root, CLAN.node(80)]
+        signers = [*roots, self.admin, heavy]
+        self.statements += [
+            CLAN.member(late, signer=rng.choice(signers[:3]), at=NOW_MS - rng.randint(0, 2 * DAY_MS)),
+            *(CLAN.quota(heavy, rng.randint(1, 8) * 2**20, rng.choice(signers)) for _ in range(rng.randint(1, 3))),
+        ]
+        for author in rng.sample((honest, crowding, heavy, late), rng.randint(0, 2)):
+            heads = [
+                (one.feed.epoch, seq := rng.randint(1, len(one.links)), one.hash_at(seq))
+                for one in {chain.feed: chain for chain in self.chains if chain.author == author}.values()
+                if rng.random() < 0.8
+            ]
+            self.statements.append(CLAN.revoke(author, heads, (), rng.choice(signers[:3])))
+        self.statements += [CLAN.admin(self.admin, roots[1]) for _ in range(rng.randint(0, 1))]
+        self.statements += [CLAN.member(node, signer=roots[1]) for node in (heavy, late) if rng.random() < 0.3]
+        kept = [item for item in self.statements if rng.random() < 0.8]
+        self.statements.append(CLAN.recover(roots[1], kept))
+
+    def _fork(self, chain: Chain) -> None:
+        start = self.rng.randint(0, len(chain.links) - 1)
+        other = chain.fork(start)
+        stamp = chain.links[start].hlc
+        for _ in range(self.rng.randint(1, 2)):
+            stamp += 1
+            other.add(Add(1, "notes", {"text": "another story", "n": self.rng.random()}), stamp)
+        self.chains.append(other)
+
+
 def heads_of(store: Store) -> dict[object, tuple[int, bytes]]:
     return {row.feed: (row.accepted.seq, row.accepted.hash) for row in store.feeds.all() if row.accepted.seq}
 
@@ -145,9 +187,34 @@ def test_who_takes_more_than_its_share_counts_for_its_share_on_every_node(number
             held = [row.feed for row in store.feeds.of_node(CLAN.node(2).public)]
             ends = [store.trust().cut(feed) for feed in held]
             # What a revocation leaves nothing of stays where it came before: an admin who is revoked later gives it back.
-            assert sum(1 for cut in ends if cut is None or cut.seq) <= 64 + 2 * 5
+            may_write = store.trust().may_write(CLAN.node(2).public)
+            assert sum(1 for cut in ends if cut is None or cut.seq) <= (64 + 2 * 5 if may_write else 2 * 64)
         assert stores[0].root() == stores[1].root() == notebook.root()
         assert heads_in(notebook) == {feed: Head(*head) for feed, head in oracle.heads.items()}
+
+
+@pytest.mark.timeout(60 * EXAMPLES)
+@given(st.integers(0, 2**32))
+@settings(max_examples=UPHEAVALS)
+def test_whatever_happens_at_once_ends_in_one_root_and_in_what_the_oracle_says(number: int) -> None:
+    """Forks, recovery, raised quotas, revoked authors, many feeds of one author and late certificates in one world, in any order."""
+    world = Upheaval(random.Random(number))
+    oracle = Oracle(CLAN, world.chains, world.statements)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        stores = [stack.enter_context(open_store(Path(folder) / str(index), CLAN)) for index in range(2)]
+        for _ in range(4):
+            for store in stores:
+                deliver(store, world.parcels())
+                store.settle()
+            proofs = [item.encode() for store in stores for item in store.all_statements()]
+            for store in stores:  # of several proofs of one fork, all keep the same
+                store.merge_statements(proofs)
+        for store in stores:
+            assert heads_of(store) == oracle.heads
+            assert views(store) == oracle.views()
+            assert {item.id for item in store.statements.erases()} == oracle.statement_ids()
+            assert verify_store(store).problems == []
+        assert stores[0].root() == stores[1].root()
 
 
 def test_what_is_beyond_the_quota_counts_when_its_day_has_come(tmp_path: Path) -> None:
@@ -251,6 +318,53 @@ def test_of_whom_nothing_counts_no_more_feeds_are_kept_than_of_others(tmp_path: 
         assert store.feeds.count_of(liar.public) == 64
         assert heads_of(store) == {}
         assert verify_store(store).problems == []
+
+
+@pytest.mark.parametrize("role", [READER, None])
+def test_of_whom_nothing_counts_yet_a_bounded_number_of_feeds_is_kept(tmp_path: Path, role: str | None) -> None:
+    """Of a reader and of a stranger, also if each feed begins before all others. Once it may write, the earliest count."""
+    quiet = CLAN.node(2)
+    chains = [Chain(CLAN, quiet, epoch) for epoch in range(1, 301)]
+    for number, chain in enumerate(chains):
+        chain.add(Add(1, "notes", {"text": "nobody asked"}), pack(NOW_MS - number))
+    with open_store(tmp_path, CLAN) as store:
+        if role is not None:
+            store.merge_statements([CLAN.member(quiet, role=role, at=NOW_MS).encode()])
+        for chain in chains:
+            store.merge(chain.encoded())
+        assert 64 <= store.feeds.count_of(quiet.public) <= 128
+        assert heads_of(store) == {}
+        store.merge_statements([CLAN.member(quiet, at=NOW_MS + 1).encode()])
+        for chain in chains:  # what there was no room for is offered again
+            store.merge(chain.encoded())
+        assert heads_of(store).keys() == {chain.feed for chain in chains[-64:]}
+        assert store.feeds.count_of(quiet.public) == 64
+        assert verify_store(store).problems == []
+
+
+def test_a_full_member_adds_64_mib_a_day(tmp_path: Path) -> None:
+    """In a real store and to the last operation that fits, through many feeds as through one; the next day as much again."""
+    heavy = CLAN.node(1)
+    size = OPERATION_BYTES - 1_000
+    chains = [Chain(CLAN, heavy, epoch) for epoch in (1, 2)]
+    day, stamp = 64 * 2**20, pack(NOW_MS)
+    with open_store(tmp_path, CLAN) as store:
+        now = NOW_MS
+        store.clock = lambda: now
+        store.merge_statements([CLAN.member(heavy, at=NOW_MS).encode()])
+        weight = 0
+        while weight <= day + 2**20:
+            chain = chains[len(chains[0].links) > len(chains[1].links)]
+            stamp += 1
+            chain.add(Add(1, "notes", {"text": "x" * size}), stamp)
+            weight += share_weight(chain.links[-1].body)
+            store.merge(chain.encoded(len(chain.links)))
+            chain.links[-1] = chain.links[-1]._replace(body=b"")  # what was signed need not be kept in memory
+        assert day - OPERATION_BYTES < sum(row.weight for row in store.feeds.all()) <= day
+        assert store.feeds.held_weight(heavy.public) > day
+        now += DAY_MS
+        store.settle()
+        assert all(row.accepted.seq == row.held.seq for row in store.feeds.all())
 
 
 def test_erases_that_name_nothing_are_kept_within_a_bound_and_out_of_the_root(tmp_path: Path) -> None:
