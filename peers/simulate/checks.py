@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mesh.core.ids import Feed, short
-from mesh.core.shares import feed_limit, share_weight
+from mesh.core.shares import feed_limit, share_weight, usual_quota
 from peers.proto.config import ANSWER_BYTES, FRAME_BYTES
 from peers.proto.replica import Changes, FeedState
 from peers.simulate.node import START_MS, SimNode
@@ -143,12 +143,15 @@ class Checker:
             feeds = feed_limit(now, trust.certified_ms(author))
             weighs = sum(share_weight(link.body) for chain in theirs for link in chain.links[: chain.accepted])
             idle, waiting = notebook.waiting_bytes(author)
+            is_hostile = author in self._hostile()
+            usual = usual_quota(is_throw_away=trust.is_throw_away(author))
             for what, found, most in (
                 ("feeds count", sum(chain.accepted > 0 for chain in theirs), feeds),
                 # Beside them those that were forked, which end their author's word if they are too many.
                 ("feeds are held", sum(chain.held > 0 for chain in theirs), 2 * feeds + 1),
                 ("feeds are not begun", sum(not chain.held for chain in theirs), room.unbegun),
-                ("bytes count", weighs, trust.allowance(author, now)),
+                ("bytes count", weighs, trust.allowance(author, now) if trust.may_write(author) else 0),
+                ("bytes are its quota", trust.quota(author) if is_hostile else 0, usual),
                 ("bytes of erases name nothing", idle, room.aside),
                 ("bytes wait", waiting, room.author),
                 ("fork proofs are kept", sum(feed.node == author for feed in trust.forks), feeds + 1),
@@ -159,9 +162,12 @@ class Checker:
                         f"of {short(author)} {found} {what} on {_name(node)}, and {most} may",
                     )
 
+    def _hostile(self) -> set[bytes]:
+        return {node.identity.public for node in self.world.nodes if node.twist is not None}
+
     def _suspects(self, changes: Changes) -> set[bytes]:
         """Who breaks the rules and may have just got more. Others write far too little to be looked at each time."""
-        hostile = {node.identity.public for node in self.world.nodes if node.twist is not None}
+        hostile = self._hostile()
         if not hostile or changes.statements:
             return hostile
         return hostile.intersection(state.feed.node for state in changes.feeds)

@@ -1,6 +1,6 @@
-"""A certified member that takes more than its share: of feeds, bytes, erases, forks, and of everyone's patience.
+"""A certified member that takes more than its share: of feeds, bytes, erases, forks, of everyone's patience, and of rights it was not given.
 
-Everything it signs is authentic and keeps to the protocol; there is only too much of it. Each deed makes the frames for one link.
+Everything it signs is authentic and keeps to the protocol; there is only too much of it, or it is not its to say. Each deed makes the frames for one link.
 """
 
 from collections.abc import Callable
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from mesh.core import clock
 from mesh.core.feed import Link, Range, chain, encode_range, sign_range
 from mesh.core.ids import Feed, digest, first_prev, tag_of
-from mesh.core.limits import FEEDS, THROW_AWAY_BYTES
+from mesh.core.limits import FEEDS, QUOTA_MOST, THROW_AWAY_BYTES
 from mesh.core.operation import ADD, Add
 from mesh.core.operation import encode as encode_body
-from mesh.core.statement import Erase, fork_between, sign
+from mesh.core.statement import Erase, Quota, fork_between, sign
 from mesh.core.vector import Head
 from peers.proto.codec import decode, encode
 from peers.proto.messages import FEEDS as FEED_SET
@@ -35,7 +35,16 @@ _BODY_BYTES, _BODIES = 60_000, 4  # of one range
 class Greedy:
     """The deeds by name, and what it has made so far."""
 
-    KINDS = ("many_feeds", "many_bytes", "junk_erases", "many_forks", "phantom_feeds", "late_starts")
+    KINDS = (
+        "many_feeds",
+        "many_bytes",
+        "junk_erases",
+        "many_forks",
+        "phantom_feeds",
+        "late_starts",
+        "own_quota",
+        "reader_writes",
+    )
 
     def __init__(self, world: "World", node: SimNode, random: Random, amount: int) -> None:
         """`amount`: about so much in one deed."""
@@ -45,6 +54,7 @@ class Greedy:
         self._random = random
         self._amount = amount
         self._opened: list[bytes] = []
+        self._said: list[bytes] = []
         self._forked: list[tuple[list[bytes], list[bytes]]] = []  # frames for either half of the neighbours
         self._erases: list[bytes] = []
         self._late: dict[Feed, bytes] = {}
@@ -55,7 +65,16 @@ class Greedy:
 
     def deeds(self) -> dict[str, Callable[[int], list[bytes]]]:
         """One for each kind."""
-        made = (self._feeds, self._bytes, self._erase, self._forks, self._phantoms, self._late_starts)
+        made = (
+            self._feeds,
+            self._bytes,
+            self._erase,
+            self._forks,
+            self._phantoms,
+            self._late_starts,
+            self._own_quota,
+            self._reader_writes,
+        )
         return dict(zip(self.KINDS, made, strict=True))
 
     def _feeds(self, _position: int) -> list[bytes]:
@@ -78,6 +97,21 @@ class Greedy:
             self._heavy_head = Head(item.last, item.head)
             self._heavy_bytes += _BODIES * _BODY_BYTES
         return [self._claims([FeedEntry(self._heavy, self._heavy_head, self._heavy_head)])]
+
+    def _own_quota(self, position: int) -> list[bytes]:
+        """A quota that only root or an admin may raise, signed by itself, and what would need it."""
+        public = self._identity.public
+        fact = Quota(public, START_MS, public, QUOTA_MOST)
+        return [
+            encode(Give(STATEMENTS, [sign(self._world.mesh, self._identity, fact).encode()])),
+            *self._bytes(position),
+        ]
+
+    def _reader_writes(self, _position: int) -> list[bytes]:
+        """Operations, though it may only read; of one with other habits too, which is no reader, some feeds more."""
+        if len(self._said) < _MOST_FEEDS:
+            self._said.append(self._first(self._new_feed(), clock.pack(START_MS), "what a reader says"))
+        return [encode(Push([data])) for data in self._random.choices(self._said, k=3)]
 
     def _erase(self, _position: int) -> list[bytes]:
         """Of what never was, and again and again of one operation of our own: each says that it came before all others."""

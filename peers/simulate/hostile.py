@@ -15,7 +15,7 @@ from mesh.core.feed import Link, encode_range, sign_range
 from mesh.core.ids import Feed, digest, first_prev
 from mesh.core.operation import ADD, Add
 from mesh.core.operation import encode as encode_body
-from mesh.core.statement import EPHEMERAL
+from mesh.core.statement import EPHEMERAL, READER
 from mesh.core.vector import Head
 from mesh.core.wire import pack
 from peers.proto.codec import decode, encode
@@ -60,7 +60,8 @@ class Hostile:
     ) -> None:
         """`habits`: only these. `flood`: so many messages to one link at once.
 
-        Make it before the world starts: one that writes more bytes than it may is certified as a throw-away node.
+        Make it before the world starts: one that writes more bytes than it may is certified as a throw-away node, one that
+        does nothing but write though it must not, as a reader.
         """
         self._world = world
         self._node = node
@@ -96,7 +97,9 @@ class Hostile:
         self._deeds: dict[str, Callable[[int], list[bytes]]] = {
             name: deed for name, deed in deeds.items() if habits is None or name in habits
         }
-        if "many_bytes" in self._deeds:
+        if self._deeds.keys() == {"reader_writes"}:
+            node.role = READER
+        elif not self._deeds.keys().isdisjoint(("many_bytes", "own_quota")):
             node.role = EPHEMERAL
         self._active = False
 

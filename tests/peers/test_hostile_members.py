@@ -15,9 +15,11 @@ import pytest
 from mesh.core.clock import pack
 from mesh.core.feed import encode_range
 from mesh.core.ids import Feed
-from mesh.core.limits import FEEDS, THROW_AWAY_BYTES
-from mesh.core.operation import Add
-from mesh.core.statement import EPHEMERAL, MEMBER, fork_between
+from mesh.core.limits import FEEDS, QUOTA_MOST, THROW_AWAY_BYTES
+from mesh.core.moderation import GUARDED, MODERATION, SETTINGS
+from mesh.core.operation import Add, Set
+from mesh.core.shares import usual_quota
+from mesh.core.statement import EPHEMERAL, MEMBER, READER, READERS, fork_between
 from mesh.core.vector import Head
 from mesh.store.feeds import SHARE_WEIGHT
 from mesh.store.quarantine import ASIDE_BYTES, AUTHOR_BYTES, KEEPING_BYTES, UNBEGUN
@@ -129,6 +131,38 @@ def late_starts(intruder: Intruder, count: int) -> Waves:
         yield [encode(Push([data])), encode(claim)]
 
 
+def reader_writes(intruder: Intruder, count: int) -> Waves:
+    """Operations of a node that may only read: given, and announced as if they counted."""
+    for n in range(count):
+        chain = first_of(intruder, 1 + n, pack(NOW_MS - 1 - n), "what a reader says")
+        head = Head(1, chain.head)
+        claim = Have(FEED_SET, b"", answer=False, entries=[FeedEntry(chain.feed, head, head)])
+        yield [encode(Push([chain.encoded()])), encode(claim)]
+
+
+def own_quota(intruder: Intruder, count: int) -> Waves:
+    """A quota that it signs for itself, over and over, and so many megabytes that need one."""
+    own = CLAN.quota(intruder.identity, QUOTA_MOST, intruder.identity).encode()
+    for wave in many_bytes(intruder, count):
+        yield [encode(Give(STATEMENTS, [own])), *wave]
+
+
+def own_settings(intruder: Intruder, count: int) -> Waves:
+    """Settings of the whole mesh by a member that is no admin, each later than those before."""
+    chain = Chain(CLAN, intruder.identity, 1)
+    said: dict[str, object] = {
+        MODERATION: GUARDED,
+        "hot_at": 2,
+        "hot_nodes": 1,
+        "recall_weight": 0,
+        "category:evil": True,
+    }
+    for n in range(count):
+        field, value = [*said.items()][n % len(said)]
+        chain.add(Set(pack(NOW_MS) + n, SETTINGS, field, value), pack(NOW_MS) + n)
+        yield [encode(Push([chain.encoded(n + 1)]))]
+
+
 ATTACKS = {
     "many feeds": Attack(many_feeds, 300, 66_500),
     "junk erases": Attack(junk_erases, 3_000, 19_000),
@@ -137,6 +171,9 @@ ATTACKS = {
     "many forks": Attack(many_forks, 100, 5_000),
     "phantom feeds": Attack(phantom_feeds, 20_000, 500_000),
     "late starts": Attack(late_starts, 300, 10_000),
+    "reader writes": Attack(reader_writes, 300, 5_000, READER),
+    "own quota": Attack(own_quota, 14, 200, EPHEMERAL),
+    "own settings": Attack(own_settings, 100, 5_000),
 }
 
 
@@ -150,6 +187,9 @@ def assert_within_share(node: StoreNode, author: bytes) -> None:
     trust = node.store.trust()
     counted = node.count(f"SELECT sum({SHARE_WEIGHT}) {ops} AND ops.seq<=feeds.seq", author)
     assert counted <= trust.allowance(author, node.store.clock())
+    assert trust.quota(author) == usual_quota(is_throw_away=trust.is_throw_away(author))
+    assert counted == 0 or trust.role(author) not in READERS
+    assert node.count("SELECT count(*) FROM registers WHERE target=?", SETTINGS) == 0
     assert node.count(f"SELECT sum(length(body)) {ops} AND ops.seq>feeds.seq", author) <= AUTHOR_BYTES
     assert node.store.quarantine.bytes_of(author) <= AUTHOR_BYTES
     held = "FROM held_statements WHERE signer=?"
@@ -174,6 +214,9 @@ def arrived(node: StoreNode, author: bytes) -> dict[str, int]:
         "many forks": len(node.store.trust().forks) // (FEEDS + 1),
         "phantom feeds": 0 if node.engine is None else 1,  # nothing of it is kept
         "late starts": node.count(f"SELECT count(*) {feeds} AND held_seq=0", author),
+        "reader writes": node.count(f"SELECT count(*) {feeds} AND held_seq>0", author),
+        "own quota": node.count(f"SELECT sum(weight) {feeds}", author) // (THROW_AWAY_BYTES - 70_000),
+        "own settings": node.count("SELECT count(*) FROM said WHERE target=? AND node=?", SETTINGS, author),
     }
 
 

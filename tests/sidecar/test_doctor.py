@@ -224,7 +224,7 @@ def test_a_feed_of_ours_that_is_one_too_many_is_told_with_what_to_do() -> None:
     assert own.sort == "feeds left out"
     assert "7 operations of this node count nowhere, and are only here: aaaaa/1 is one feed too many" in own.sentence
     more = [item | {"node": "a" * 52, "feed": f"aaaaa/{number}", "operations": 1} for number in range(5)]
-    (all_five,) = of_shares(waiting=more)
+    (all_five,) = of_shares(waiting=tuple(more))
     assert "5 operations of this node count nowhere" in all_five.sentence
     assert "aaaaa/0 and 4 others are 5 feeds too many" in all_five.sentence
     assert "mesh export FILE" in own.next_step

@@ -326,11 +326,27 @@ def test_a_member_that_forks_without_end_is_believed_in_nothing() -> None:
         assert not any(chain.accepted for chain in node.notebook.chains() if chain.feed.node == enemy.identity.public)
 
 
-def test_of_a_throw_away_node_that_writes_too_much_its_share_counts() -> None:
-    """The rest waits, within the room for what waits."""
+def test_of_a_reader_that_writes_nothing_counts() -> None:
+    """Its operations come to every node that listens to it, and are nowhere."""
     world = World(3, 12, conditions=LINKS)
     enemy = world.nodes[0]
-    enemy.twist = Hostile(world, enemy, Random(1), ["many_bytes"])
+    enemy.twist = Hostile(world, enemy, Random(1), ["reader_writes"])
+    world.start_connected()
+    world.run(3.0)
+    enemy.twist.begin()
+    world.run(20.0)
+    find_peace(world, 60.0)
+    assert enemy.twist.done["reader_writes"] > 10
+    for node in world.honest():
+        assert not any(chain.accepted for chain in node.notebook.chains() if chain.feed.node == enemy.identity.public)
+
+
+@pytest.mark.parametrize("habit", ["many_bytes", "own_quota"])
+def test_of_a_throw_away_node_that_writes_too_much_its_share_counts(habit: str) -> None:
+    """The rest waits, within the room for what waits; also of one that says itself that it may write more."""
+    world = World(3, 12, conditions=LINKS)
+    enemy = world.nodes[0]
+    enemy.twist = Hostile(world, enemy, Random(1), [habit])
     world.start_connected()
     world.run(3.0)
     enemy.twist.begin()
