@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from peers.simulate.world import World
 
 _HUGE = 2**39
+_BY_NAME = frozenset(("own_quota", "reader_writes"))
 _KIND = "hostile"
 
 
@@ -58,7 +59,7 @@ class Hostile:
     def __init__(
         self, world: "World", node: SimNode, random: Random, habits: Sequence[str] | None = None, flood: int = 20
     ) -> None:
-        """`habits`: only these. `flood`: so many messages to one link at once.
+        """`habits`: only these; else all but those that have to be asked for. `flood`: so many messages to one link at once.
 
         Make it before the world starts: one that writes more bytes than it may is certified as a throw-away node, one that
         does nothing but write though it must not, as a reader.
@@ -95,7 +96,7 @@ class Hostile:
             name: bend for name, bend in bending.items() if habits is None or name in habits
         }
         self._deeds: dict[str, Callable[[int], list[bytes]]] = {
-            name: deed for name, deed in deeds.items() if habits is None or name in habits
+            name: deed for name, deed in deeds.items() if (name not in _BY_NAME if habits is None else name in habits)
         }
         if self._deeds.keys() == {"reader_writes"}:
             node.role = READER
@@ -103,6 +104,7 @@ class Hostile:
             node.role = EPHEMERAL
         self._active = False
 
+    # The last two only by name: the worlds that seeds were kept for stay as they were, and a reader does nothing else.
     HABITS = (
         "mutate", "truncate", "replay", "lie_ending", "lie_clock", "forge", "equivocate", "flood_push", "flood_ask",
         "unknown", "lie_have", "lie_ranges", "huge_seq", "noise", *Greedy.KINDS,
