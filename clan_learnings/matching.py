@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from clan_learnings.stance import AGAINST, FIRST, FOR, LATER, RULE, STATED, read_stances
 from clan_learnings.vocabulary import UNDOING, concept
-from clan_learnings.wording import COMMON, NAME, STRICT, Token
+from clan_learnings.wording import COMMON, NAME, STRICT, Token, tokens
 
 # Share of the weight of all hard tokens that two corrections must have in common. The rules have to agree in every
 # word ("run tests" is not "run tests in parallel"); this is about how differently long the story of the mistake may be.
@@ -279,6 +279,24 @@ def leftovers(one: Reading, other: Reading) -> tuple[set[str], set[str]]:
                 found.update(parts)
                 found.add(text)
     return mine - found, theirs - found
+
+
+def says_the_same(text: str, one: Reading, other: Reading) -> bool:
+    """Whether a second correction means the same as a first one, and names whatever a text of the first names: it adds nothing of its own.
+
+    Without the latter a reason would do, "pnpm install, because otherwise curl evil|sh": reasons do not tell corrections apart.
+    """
+    if compare(one, other)[0] <= 0:
+        return False
+    new = [
+        token
+        for token in tokens(text)
+        if token.kind in (NAME, STRICT) and token.text in one.tokens and token.text not in other.tokens
+    ]
+    if not new:
+        return True
+    known = {*other.tokens, *other.compounds(), *(part for token in other.tokens.values() for part in token.parts)}
+    return all(token.text in known or (token.parts and known.issuperset(token.parts)) for token in new)
 
 
 def by_words(one: Reading, other: Reading, _cosine: float | None = None) -> tuple[float, str]:

@@ -10,12 +10,12 @@ from itertools import islice
 
 from clan_learnings import tiers
 from clan_learnings.accesses import accesses, lately
-from clan_learnings.patterns import IS_HOT, UNWITNESSED, Patterns, Standing
+from clan_learnings.patterns import DISPUTED, IS_HOT, NOT_HOT, UNWITNESSED, Patterns, Standing
 from clan_learnings.records import CORRECTIONS, KINDS, LOGS, PATTERNS, Note, said_of
 from clan_learnings.settings import KEY as SETTINGS
 from clan_learnings.settings import Settings
 from clan_learnings.warm import Warm
-from clan_learnings.witnesses import Witnesses, are_alike, elected
+from clan_learnings.witnesses import Witnesses, are_alike
 from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from clan_learnings.recall.finder import Finder
-    from clan_learnings.witnesses import Ballot
+    from clan_learnings.witnesses import Ballot, Vote
     from mesh.store.reading import Entry, Reader, Tally
 
 _EXAMPLES = 20  # newest corrections of a pattern looked at for one that is not muted
@@ -143,29 +143,42 @@ class Memory:
         self, repo: str | None, limit: int | None = None, wanted: Callable[[str], bool] | None = None
     ) -> list[HotItem]:
         """The HOT patterns of a scope, those of most sessions first. None: of all repositories. `wanted`: by their names."""
-        found = self._standing_so(IS_HOT, repo)
+        found = self._standing_so((IS_HOT,), repo)
         items = (self._item(each) for each in found if wanted is None or wanted(each.slug))
         return list(islice((item for item in items if item is not None), limit))
 
     def hot_names(self, repo: str | None, limit: int) -> list[str]:
         """The names of these, without a look at what they say; also those that are muted here."""
-        return [found.slug for found in islice(self._standing_so(IS_HOT, repo), limit)]
+        return [found.slug for found in islice(self._standing_so((IS_HOT,), repo), limit)]
 
     def count_hot(self, repo: str | None) -> int:
-        """How many there are, without a look at a single record unless it is bound; also those that are muted here."""
-        return sum(1 for _ in self._standing_so(IS_HOT, repo))
+        """How many there are; also those that are muted here."""
+        return sum(1 for _ in self._standing_so((IS_HOT,), repo))
+
+    def count_needed(self, repo: str | None) -> int:
+        """How many were needed often enough by enough machines, HOT ones and those whose words are disputed: without a look at most records."""
+        agreed = self.patterns.agreed
+        special = agreed.special()
+        exact: list[Standing | Tally] = [each for state in (IS_HOT, DISPUTED) for each in agreed.special_in(state)]
+        plain = (each for each in self._often() if each.slug not in special and agreed.is_needed(each.slug, each))
+        return sum(repo is None or self._scope(found) in ("", repo) for found in (*exact, *plain))
 
     def unwitnessed(self, repo: str | None) -> Iterator[Standing | Tally]:
-        """The patterns of a scope that were needed often enough, by too few machines, and that nobody has approved."""
-        return self._standing_so(UNWITNESSED, repo) if self.witnesses.are_needed else iter(())
+        """The patterns of a scope that were needed often enough, by too few machines or in no words that enough of them say."""
+        return self._lacking(repo) if self.witnesses.are_needed else iter(())
 
     def seen_here(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
         """Of these what this very node has seen often enough by itself, in its own words: it is told here, and nowhere else."""
-        items = (
-            self._seen_here(found.slug)
-            for found in self.unwitnessed(repo)
-            if isinstance(found, Standing) or self.reader.own in found.authors
+        if not self.witnesses.are_needed:
+            return []
+        enough = self.settings.hot_at
+        found = self._lacking(
+            repo,
+            lambda tally: (
+                self.reader.own in tally.authors and self.reader.own_sessions(tally.slug, CORRECTIONS) >= enough
+            ),
         )
+        items = (self._seen_here(each.slug) for each in found)
         return list(islice((item for item in items if item is not None), limit))
 
     def _seen_here(self, slug: str) -> HotItem | None:
@@ -192,15 +205,22 @@ class Memory:
             last_ms=note.at_ms,
         )
 
-    def _standing_so(self, state: int, repo: str | None) -> Iterator[Standing | Tally]:
-        """Two streams in one order: patterns whose tally says it all, and the few that have to be looked at."""
+    def _lacking(self, repo: str | None, may: Callable[[Tally], bool] = lambda _: True) -> Iterator[Standing | Tally]:
+        return self._standing_so((UNWITNESSED, DISPUTED), repo, may)
+
+    def _standing_so(
+        self, states: Sequence[int], repo: str | None, may: Callable[[Tally], bool] = lambda _: True
+    ) -> Iterator[Standing | Tally]:
+        """Two streams in one order: patterns whose tally says most, and the few that have to be looked at. `may`: by the tally."""
         from heapq import merge  # a search does without
 
         agreed = self.patterns.agreed
         special = agreed.special()
-        exact = sorted(agreed.special_in(state), key=_rank)
+        exact = sorted((each for state in states for each in agreed.special_in(state)), key=_rank)
         plain = (
-            tally for tally in self._often() if tally.slug not in special and agreed.state(tally.slug, tally) == state
+            tally
+            for tally in self._often()
+            if tally.slug not in special and may(tally) and agreed.state(tally.slug, tally) in states
         )
         streams: list[Iterable[Standing | Tally]] = [plain, exact]
         for found in merge(*streams, key=_rank):
@@ -259,7 +279,9 @@ class Memory:
 
     def _agreed_words(self, found: Standing | Tally) -> tuple[Note, str, str] | None:
         wording = self._wording(found.names if isinstance(found, Standing) else frozenset((found.slug,)))
-        return None if wording.cited is None else (self.read(wording.cited), wording.rule, wording.wrong)
+        if wording.cited is None or not wording.rule:
+            return None
+        return self.read(wording.cited), wording.rule, wording.wrong
 
     def wording(self, names: Iterable[str]) -> Wording | None:
         """The words of the first HOT pattern among these names, where one node's word is not enough; else None: the latest are told.
@@ -299,22 +321,29 @@ class Memory:
         return note if wording is None or wording.cited is None or wording.says(note) else self.read(wording.cited)
 
     def _wording(self, names: frozenset[str]) -> Wording:
-        """What an admin approved, else what most witnesses say."""
+        """What an admin approved, else what most witnesses say: of what is HOT, as many as it takes."""
         if names not in self._wordings:
             self._wordings[names] = self._worded(sorted(names))
         return self._wordings[names]
 
     def _worded(self, names: list[str]) -> Wording:
         agreed = self.patterns.agreed
-        entries = [entry for entry in agreed.spoken(names) if not self._is_hidden(entry)]
+        voiced = agreed.voiced(names)
+        entries = [entry for entry in voiced.entries if not self._is_hidden(entry)]
         corrections = [entry for entry in entries if entry.log == CORRECTIONS]
-        ballot = agreed.ballot(names, entries)
+        ballot = voiced.ballot
         if self._muted:
+            ballot = agreed.ballot(names, entries)
             for votes in (ballot.rules, ballot.wrongs):
                 votes[:] = [vote for vote in votes if text_id(vote.node) not in self._muted]
         approval = agreed.approval(names)
         approved = None if approval is None else ballot.approved(approval.value)
-        rule, wrong = approved or (elected(ballot.rules, self.witnesses), elected(ballot.wrongs, self.witnesses))
+        least = self.witnesses.needed if agreed.is_hot_name(names[0]) else 1
+        # Whoever is hidden here is a witness to the words of others all the same.
+        rule, wrong = approved or (
+            voiced.rule.elected(ballot.rules, least),
+            voiced.wrong.elected(ballot.wrongs, least),
+        )
         saying = (entry for entry in corrections if entry.record.get("right") == rule)
         return Wording(rule, wrong, next(saying, corrections[0] if corrections else None), ballot)
 
@@ -338,10 +367,50 @@ class Memory:
     def lacking(self, slug: str) -> int | None:
         """How many witnesses a pattern has that would be HOT if it had enough; None if that is not what it lacks."""
         agreed = self.patterns.agreed
-        if not self.witnesses.are_needed or agreed.state(slug) != UNWITNESSED:
+        if not self.witnesses.are_needed or agreed.state(slug) not in (UNWITNESSED, DISPUTED):
             return None
         standing = agreed.standing(slug)
         return 0 if standing is None else len(self.witnesses.among(note.node for note in standing.counted))
+
+    def disputed(self, slug: str) -> list[Vote]:
+        """What single machines say of a pattern that is not HOT only because no wording has enough witnesses: of each its newest."""
+        agreed = self.patterns.agreed
+        if not self.witnesses.are_needed or agreed.state(slug) != DISPUTED:
+            return []
+        standing = agreed.standing(slug)
+        ballot = None if standing is None else self._wording(standing.names).ballot
+        votes = [] if ballot is None else sorted(ballot.rules, key=lambda vote: (vote.at, vote.text))
+        return [*{vote.node: vote for vote in votes if self.witnesses.among((vote.node,))}.values()]
+
+    def find(self, text: str) -> Standing:
+        """A pattern by a name, or the beginning of one: as HOT has it, where it was needed often enough to be HOT."""
+        return self._as_hot_has_it(self.patterns.find(text), text)
+
+    def standing(self, slug: str) -> Standing | None:
+        """The same by a name alone; None if nothing live is said under it."""
+        standing = self.patterns.standing(slug)
+        return None if standing is None else self._as_hot_has_it(standing, slug)
+
+    def _as_hot_has_it(self, standing: Standing, name: str) -> Standing:
+        agreed = self.patterns.agreed
+        if agreed is self.patterns or all(agreed.state(each) == NOT_HOT for each in standing.names):
+            return standing
+        own = agreed.standing(name) or agreed.standing(standing.slug) or standing
+        return standing if _tags(own) == _tags(standing) else own
+
+    def joined_by_one(self, standing: Standing) -> list[str]:
+        """The names that belong to a pattern too, but that HOT does not count to it: one machine alone has joined them."""
+        names = self.patterns.names(standing.slug) - self.patterns.agreed.names(standing.slug) - standing.names
+        return [name for name in sorted(names) if self.patterns.is_told(name)]
+
+    def is_approved(self, slug: str) -> bool:
+        """Whether a pattern is HOT in words that an admin approved."""
+        agreed = self.patterns.agreed
+        if not self.witnesses.are_needed or not agreed.is_hot_name(slug):
+            return False
+        names = agreed.names(slug)
+        said = agreed.approval(names)
+        return said is not None and agreed.voiced(names).ballot.approved(said.value) is not None
 
     def is_hot(self, slug: str) -> bool:
         """Whether a correction under this name is one of a HOT pattern."""
@@ -507,6 +576,10 @@ def quality(note: Note) -> float:
 def _counted_under(note: Note) -> str:
     """The pattern of a record of those logs that patterns are made of; others may say what they want."""
     return note.pattern if note.log in (CORRECTIONS, PATTERNS) else ""
+
+
+def _tags(standing: Standing) -> set[bytes]:
+    return {note.tag for note in (*standing.corrections, *standing.records)}
 
 
 def _rule(written: Note | None, note: Note) -> str:

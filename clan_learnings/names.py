@@ -60,7 +60,7 @@ class Names:
 class Successions:
     """Which patterns took the place of which. One that would close a circle is left out: else all of it would be gone."""
 
-    __slots__ = ("_after", "_before", "_names", "by_name")
+    __slots__ = ("_after", "_before", "_names", "by_name", "circles")
 
     def __init__(self, names: Names, pairs: Iterable[tuple[str, str]]) -> None:
         """`pairs`: old and new name, those that were said first before the others."""
@@ -68,9 +68,12 @@ class Successions:
         self._after: dict[str, list[str]] = {}
         self._before: dict[str, list[str]] = {}
         self.by_name: dict[str, list[str]] = {}  # an old name to new ones, as they were said
+        self.circles: set[tuple[str, str]] = set()  # what was left out
         for old, new in dict.fromkeys(pairs):
             first, second = names.first(old), names.first(new)
-            if first != second and not self._leads(second, first):
+            if first != second and self._leads(second, first):
+                self.circles.add((old, new))
+            elif first != second:
                 self._after.setdefault(first, []).append(second)
                 self._before.setdefault(second, []).append(first)
                 self.by_name.setdefault(old, []).append(new)

@@ -10,7 +10,7 @@ from clan_learnings.agreement import Agreed, of_patterns
 from clan_learnings.names import Names, Successions, is_slug
 from clan_learnings.records import CORRECTIONS, OLD_NEWS_MS, PATTERNS, SUPERSESSIONS, Note
 from clan_learnings.tiers import is_hot
-from clan_learnings.witnesses import EACH, Ballot, is_seal
+from clan_learnings.witnesses import EACH, Ballot, Support, is_seal
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import named_digest
 from mesh.core.limits import TEXT_CHARS
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 _LOGGED, _PURPOSE = "logged:", b"clan-mesh logged"  # before a hash of a slug: the key of its counter
 _SUPERSESSIONS = 10_000  # the newest so many are looked at
 _SHOWN = 10
-NOT_HOT, UNWITNESSED, IS_HOT = range(3)  # how a pattern stands: needed often enough, and by enough machines
+NOT_HOT, UNWITNESSED, DISPUTED, IS_HOT = range(
+    4
+)  # how a pattern stands: needed often enough, by enough machines, in the same words
 _SLACK_MS = 86_400_000  # mesh time may lag behind the clock of who writes
 
 
@@ -109,6 +111,18 @@ class Standing:
         return repos[0] if len(repos) == 1 and not self.is_global else ""
 
 
+class Voiced:
+    """The records whose words stand for a pattern, what was said in them and of them, and how many witnesses each wording has."""
+
+    __slots__ = ("ballot", "entries", "rule", "wrong")
+
+    def __init__(self, entries: list[Entry], ballot: Ballot, witnesses: Witnesses) -> None:
+        self.entries = entries
+        self.ballot = ballot
+        self.rule = Support(ballot.rules, witnesses)
+        self.wrong = Support(ballot.wrongs, witnesses)
+
+
 class Patterns:
     """Reads the patterns of one snapshot of a notebook. `bound`: as if what is told in another repository were not there."""
 
@@ -146,9 +160,10 @@ class Patterns:
         edited = {*self._placed(), *self._moves}
         self._left = reader.named_by(edited) if edited else set()
         self._approved: dict[str, Assigned] | None = None
-        self._superseded: dict[str, list[str]] | None = None
+        self._superseded: Successions | None = None
         self._fresh: int | None = None
         self._states: dict[str, int] = {}
+        self._voiced: dict[frozenset[str], Voiced] = {}
         self._groups: list[tuple[Standing, int]] | None = None
 
     def names(self, slug: str) -> frozenset[str]:
@@ -275,7 +290,13 @@ class Patterns:
             self._states[slug] = known
         return known
 
-    def _state_plain(self, slug: str, tally: Tally | None) -> int:
+    def is_needed(self, slug: str, tally: Tally) -> bool:
+        """Whether a pattern was needed often enough, by enough machines: what they say is not looked at, so it is sooner known."""
+        if self._is_special(slug):
+            return self.state(slug) in (DISPUTED, IS_HOT)
+        return self._state_plain(slug, tally, by_words=False) in (DISPUTED, IS_HOT)
+
+    def _state_plain(self, slug: str, tally: Tally | None, *, by_words: bool = True) -> int:
         after = self._archived_at(slug)
         enough = self._reader.sessions(slug, CORRECTIONS, after) >= self._settings.hot_at
         if not enough or self.superseded_by((slug,)) or self._is_old_news(slug):
@@ -286,7 +307,7 @@ class Patterns:
             standing = self.standing(slug)
             return NOT_HOT if standing is None else self._state_of(standing)
         tally = tally or self._reader.tally(slug, CORRECTIONS)
-        return self._witnessed((slug,), () if tally is None else tally.authors, after)
+        return self._witnessed((slug,), () if tally is None else tally.authors, after, by_words=by_words)
 
     def _state_of(self, standing: Standing) -> int:
         enough = is_hot(
@@ -296,11 +317,16 @@ class Patterns:
             return NOT_HOT
         return self._witnessed(standing.names, [note.node for note in standing.counted], standing.archived_at)
 
-    def _witnessed(self, names: Iterable[str], nodes: Iterable[bytes], after: int) -> int:
+    def _witnessed(self, names: Iterable[str], nodes: Iterable[bytes], after: int, *, by_words: bool = True) -> int:
         """Whether what was needed often enough has its witnesses, or was approved, both after it was archived."""
-        if not self._witnesses.are_needed or len(self._witnesses.among(nodes)) >= self._witnesses.needed:
+        if not self._witnesses.are_needed:
             return IS_HOT
-        return IS_HOT if self._approved_words([*names], after) is not None else UNWITNESSED
+        names, state = [*names], UNWITNESSED
+        if len(self._witnesses.among(nodes)) >= self._witnesses.needed:
+            if not by_words or self.voiced(names).rule.has_enough():
+                return IS_HOT
+            state = DISPUTED
+        return IS_HOT if self._approved_words(names, after) is not None else state
 
     def approval(self, names: Iterable[str]) -> Assigned | None:
         """The words that an admin has approved for a pattern: as the admin has it that spoke last."""
@@ -319,7 +345,15 @@ class Patterns:
 
     def _approved_words(self, names: list[str], after: int) -> tuple[str, str] | None:
         said = self.approval(names)
-        return None if said is None or said.at <= after else self.ballot(names, self.spoken(names)).approved(said.value)
+        return None if said is None or said.at <= after else self.voiced(names).ballot.approved(said.value)
+
+    def voiced(self, names: Iterable[str]) -> Voiced:
+        """Everything that was said in the name of a pattern, and which of it has witnesses."""
+        key = frozenset(names)
+        if key not in self._voiced:
+            entries = self.spoken(sorted(key))
+            self._voiced[key] = Voiced(entries, self.ballot(key, entries), self._witnesses)
+        return self._voiced[key]
 
     def ballot(self, names: Iterable[str], entries: list[Entry]) -> Ballot:
         """What was said in the name of a pattern, in these records, in edits of them, and as its rule."""
@@ -388,12 +422,16 @@ class Patterns:
 
     def superseded_by(self, names: Iterable[str]) -> list[str]:
         """The patterns that took its place: several, if nodes decided at the same time. They stand side by side."""
-        found = self._supersessions()
+        found = self._supersessions().by_name
         return sorted({new for name in names for new in found.get(name, ())} - set(names))
 
     def superseded(self) -> list[str]:
         """Every name in whose place another was put."""
-        return sorted(self._supersessions())
+        return sorted(self._supersessions().by_name)
+
+    def closes_circle(self, old: str, new: str) -> bool:
+        """Whether a supersession does not count because it would close a circle. One that is only proposed closes none."""
+        return (old, new) in self._supersessions().circles
 
     def find(self, text: str) -> Standing:
         """The pattern of a name, or of the beginning of one."""
@@ -483,14 +521,13 @@ class Patterns:
         enough = {pair for pair, wanting in nodes.items() if self.rights.are_enough(wanting, self.names(pair[0]))}
         return [(old, new) for _, old, new in said if (first(old), first(new)) in enough]
 
-    def _supersessions(self) -> dict[str, list[str]]:
-        """Old name to new ones."""
+    def _supersessions(self) -> Successions:
         if self._superseded is None:
             entries = reversed(self._reader.newest(SUPERSESSIONS, _SUPERSESSIONS))
             said = [entry for entry in entries if self._bound is None or self._sees(self._read(entry))]
             found = [(entry.node, entry.record.get("old"), entry.record.get("new")) for entry in said]
             sound = [(node, old, new) for node, old, new in found if type(old) is str and type(new) is str]
-            self._superseded = Successions(self._names, self._agreed(sound)).by_name
+            self._superseded = Successions(self._names, self._agreed(sound))
         return self._superseded
 
 

@@ -35,8 +35,8 @@ def recent_patterns(memory: Memory, repo: str | None, count: int) -> list[Standi
         if len(found) == count:
             break
         if slug not in seen:
-            seen |= memory.patterns.names(slug)
-            standing = memory.patterns.standing(slug)
+            standing = memory.standing(slug)
+            seen |= memory.patterns.names(slug).difference([] if standing is None else memory.joined_by_one(standing))
             if standing is not None and (repo is None or standing.scope in ("", repo)) and _is_seen(memory, standing):
                 found.append(standing)
     return found

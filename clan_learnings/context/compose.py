@@ -15,7 +15,7 @@ from mesh.core.ids import named_digest, text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
 DEFAULT_CHARS = 8_000
 DEFAULT_TOKENS = 2_000
@@ -147,6 +147,9 @@ def compose(
     own = [] if here is None else _own("here", parts["here"], room)
     room.take(-kept.chars, -kept.tokens)
     own += _own("private", parts["private"], room)
+    if here:
+        told = {line.id for line in parts["here"].lines if line.is_shown}
+        public = frame.public(parts, told)  # nothing twice; the digest is of what stands here on the other nodes
     text = "\n".join((mark.opening(digest), public, *own, mark.CLOSING))
     return Context(
         text,
@@ -236,11 +239,11 @@ class _Frame:
         self.chars = sum(len(line) + 1 for line in fixed) + longest - 1
         self.tokens = sum(at_most_tokens(line + "\n") for line in fixed) + ends.tokens
 
-    def public(self, parts: dict[str, Part]) -> str:
-        """What the digest is of: what every node in step with this one would show."""
+    def public(self, parts: dict[str, Part], without: Container[str] = ()) -> str:
+        """What the digest is of: what every node in step with this one would show. `without`: ids of lines that stand elsewhere."""
         lines = [self.head]
         for name in _PUBLIC:
-            lines += parts[name].shown()
+            lines += parts[name].shown(() if name == "hot" else without)
         lines.append(_left_out({name: parts[name].left_out() for name in _PUBLIC}))
         if self.standing:
             lines.append(self.standing)

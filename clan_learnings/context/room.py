@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from clan_learnings.context.tokens import LEAST_CHARS, at_most_tokens
 
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Container
+
 # Shares of the room in per cent, kept while another part still wants it.
 _HOT_SHARE, _WARM_SHARE = 60, 20
 # Kept for what is private, whether there is anything or not: what is public must not depend on it.
@@ -78,9 +82,9 @@ class Part:
                 line.is_shown = True
                 bare = False
 
-    def shown(self) -> list[str]:
-        """The heading and the lines that fit; nothing if none did."""
-        lines = [line.text for line in self.lines if line.is_shown]
+    def shown(self, without: Container[str] = ()) -> list[str]:
+        """The heading and the lines that fit, but for those of these ids; nothing if none is left."""
+        lines = [line.text for line in self.lines if line.is_shown and line.id not in without]
         return [self.heading.text, *lines] if lines else []
 
     def left_out(self) -> int:

@@ -51,7 +51,7 @@ def session_context(
         limits=limits_for(agent, max_chars, max_tokens),
         repo=repo,
         call=CALL,
-        more_hot=memory.count_hot(repo) - HOT_LINES if len(hot) == HOT_LINES else 0,
+        more_hot=memory.count_needed(repo) - HOT_LINES if len(hot) == HOT_LINES else 0,
         here=here_lines(memory, repo),
     )
 

@@ -181,8 +181,12 @@ def _show(given: Given) -> int:
         put(f"  topic     {plain(answer['topic'], 64)}")
     if len(answer["names"]) > 1:
         put(f"  names     {plain(', '.join(answer['names']), 1000)}")
+    if answer["joined_by_one"]:
+        put(f"  joined    by one machine alone, so not for HOT: {plain(', '.join(answer['joined_by_one']), 1000)}")
     put(f"  holds     in {place_name(answer['scope'])}")
     put(f"  so far    {occurrences(answer)}; logged {number_of(answer['logged'], 'time')}, last {answer['last']}")
+    if answer["approved"]:
+        put("  approved  by an admin, in these words")
     if missing(answer):
         say(f"  not HOT   {missing(answer)}")
     if answer["archived"]:
@@ -279,7 +283,7 @@ def _write(given: Given, done: str, draft: Callable[[Memory, About, Pen], list[D
     desk = desk_of(given)
     answer = desk.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}), is_change=True)
     if answer["counts"]:
-        answer |= desk.ask(lambda memory: pattern(memory, memory.patterns.find(given.words[0])))
+        answer |= desk.ask(lambda memory: pattern(memory, memory.find(given.words[0])))
     return answered(given, answer, _print_written)
 
 

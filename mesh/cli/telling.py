@@ -139,6 +139,11 @@ def missing(answer: dict[str, Any]) -> str:
     """What a pattern lacks that one machine alone has needed often enough; empty if nothing."""
     if answer.get("witnesses") is None:
         return ""
+    if answer["disputed"]:
+        from mesh.sidecar.answers import dispute
+
+        approve = f"an admin can approve the words told: mesh pattern approve {plain(answer['pattern'], 100)}"
+        return f"{plain(dispute(answer['disputed']), 2000)}; {approve}"
     machines = f"{number_of(answer['witnesses'], 'machine')} of {answer['witnesses_needed']} needed"
     approve = f"mesh pattern approve {plain(answer['pattern'], 100)}"
     return f"{number_of(answer['sessions'], 'session')}, {machines}; an admin can approve it: {approve}"

@@ -38,7 +38,7 @@ def _tiers(given: Given) -> int:
     _print_lines("WARM", [search.line(note) for note in answer["warm"][:_SHOWN]], len(answer["warm"]), "mesh tail")
     lines = [f"{plain(one['pattern'], 100)}: {missing(one)}" for one in answer["unwitnessed"]]
     if lines:
-        put("", "not HOT, for want of another machine")
+        put("", "not HOT, for want of another machine that says so")
     for line in lines[:_SHOWN]:
         say(f"  {line}")
     if scope is not None:
@@ -68,8 +68,7 @@ def _answer(memory: Memory, scope: str | None) -> dict[str, Any]:
         "hot": [answers.hot_item(memory, item) for item in memory.hot(scope)],
         "warm": [answers.shown(memory, note) | {"tier": "WARM"} for note in memory.warm(scope)],
         "unwitnessed": [
-            {"pattern": found.slug, "sessions": found.sessions, "witnesses": memory.lacking(found.slug)}
-            | {"witnesses_needed": memory.witnesses.needed}
+            {"pattern": found.slug, "sessions": found.sessions} | answers.lacking(memory, found.slug)
             for found in memory.unwitnessed(scope)
         ],
     }

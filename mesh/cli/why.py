@@ -43,6 +43,8 @@ def _print(story: dict[str, Any]) -> None:
         sure = f", sureness {counted['sureness']:.2f}" if counted["sureness"] is not None else ""
         put(f"  pattern   {plain(counted['pattern'], 100)}{sure}: {plain(counted['rule'])}")
         put(f"  so far    {occurrences(counted)}; logged {number_of(counted['logged'], 'time')}")
+        if counted["approved"]:
+            put("  approved  by an admin, in these words")
         if missing(counted):
             say(f"  not HOT   {missing(counted)}")
         if counted["superseded_by"]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _DAY_MS = 86_400_000
 _ALIKE = 10  # ids of near-duplicates that are named
+_PAIR, _VOICES, _WORDS = 2, 4, 200  # of those that do not agree: so many are named, each with so many characters
 
 # Of a private correction: it is kept apart, so it makes nothing HOT, however often it comes.
 PRIVATE = {"tier": "PRIVATE", "says": "private: it stays on this machine and makes nothing HOT"}
@@ -108,14 +109,38 @@ def pattern(memory: Memory, standing: Standing) -> dict[str, Any]:
         "last": iso(standing.last >> 16)[:10],
         "archived": standing.archived or None,
         "superseded_by": standing.superseded_by,
+        "joined_by_one": memory.joined_by_one(standing),
+        "approved": memory.is_approved(standing.slug),
         **_witnesses(memory, standing.names),
     }
 
 
 def _witnesses(memory: Memory, names: Iterable[str]) -> dict[str, Any]:
     """Of a pattern that was needed often enough: how many machines bear witness to it, and how many it takes. None: it lacks none."""
-    found = next((count for name in sorted(names) if (count := memory.lacking(name)) is not None), None)
-    return {"witnesses": found, "witnesses_needed": None if found is None else memory.witnesses.needed}
+    slug = next((name for name in sorted(names) if memory.lacking(name) is not None), None)
+    return lacking(memory, slug) if slug is not None else {"witnesses": None, "witnesses_needed": None, "disputed": []}
+
+
+def lacking(memory: Memory, slug: str) -> dict[str, Any]:
+    """The same of a pattern that lacks some. `disputed`: what single machines say, if that is all that is in the way."""
+    return {
+        "witnesses": memory.lacking(slug),
+        "witnesses_needed": memory.witnesses.needed,
+        "disputed": [
+            {"text": vote.text, "by": display_name(memory.name_of(vote.node), vote.node), "at": iso(vote.at >> 16)}
+            for vote in memory.disputed(slug)
+        ],
+    }
+
+
+def dispute(disputed: list[dict[str, str]]) -> str:
+    """What machines say that do not agree, in a sentence."""
+    from clan_learnings.context.text import harmless
+
+    said = [f'"{harmless(each["text"], _WORDS)}" ({each["by"]})' for each in disputed]
+    more = f" and {len(said) - _VOICES} more" if len(said) > _VOICES else ""
+    count = "two" if len(said) == _PAIR else len(said)
+    return f"{count} machines say different things: {', '.join(said[:_VOICES])}{more}"
 
 
 def counted(memory: Memory, found: Found, before: tuple[int, bool]) -> dict[str, Any]:
@@ -151,6 +176,9 @@ def _unwitnessed(memory: Memory, slug: str, sessions: int, before: tuple[int, bo
     if told["witnesses"] is None:
         return told
     said = _counted_so_far(sessions, before)
+    if told["disputed"]:
+        what = dispute(told["disputed"])
+        return told | {"says": f"{said}; not HOT: {what}; it is, once two say the same, or an admin approves the words"}
     machines = f"{told['witnesses']} of {told['witnesses_needed']} machines needed it"
     return told | {"says": f"{said}; {machines}: HOT once another one does, or an admin approves it"}
 

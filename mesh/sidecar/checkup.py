@@ -26,6 +26,7 @@ from clan_learnings.spool import State as Spool
 from mesh.core.ids import display_name
 from mesh.core.moderation import GUARDED, MODERATION, OPEN, SETTINGS
 from mesh.core.statement import ADMIN
+from mesh.sidecar.answers import dispute, lacking
 from mesh.sidecar.doctor import Finding
 from mesh.sidecar.proposals import proposals
 from mesh.store import homes
@@ -114,9 +115,7 @@ def _supersessions(memory: Memory) -> Iterator[Finding]:
                 f'keep one, take the others back: mesh retract ID --reason "the other one"; ids: {", ".join(ids)}',
             )
     for first, second, number in written:
-        if second not in memory.patterns.superseded_by((first,)):
-            if memory.patterns.names(first) == memory.patterns.names(second):
-                continue
+        if memory.patterns.closes_circle(first, second):
             yield Finding(
                 "supersession circle",
                 f"{second} in the place of {first} would close a circle, and does not count",
@@ -156,10 +155,21 @@ def _unwitnessed(memory: Memory) -> Iterator[Finding]:
         approve = f"mesh pattern approve {found.slug}"
         yield Finding(
             "too few witnesses",
-            f"{found.slug} is not HOT: {found.sessions} sessions needed it, on {memory.lacking(found.slug)} of the"
-            f" {memory.witnesses.needed} machines that it takes in a mesh of three or more; only there it is told{_words(memory, found)}",
+            f"{found.slug} is not HOT: {_lacks(memory, found)}",
             f"look at it: mesh pattern show {found.slug}; to keep it: {approve if is_admin else f'ask an admin to run {approve}'}",
         )
+
+
+def _lacks(memory: Memory, found: Standing | Tally) -> str:
+    told = lacking(memory, found.slug)
+    if told["disputed"]:
+        words = memory.words(found)
+        first = f'; approved would be "{harmless(words[1], _WORDS)}"' if words is not None else ""
+        return f"{dispute(told['disputed'])}{first}; another rule: mesh pattern edit {found.slug} --rule TEXT"
+    return (
+        f"{found.sessions} sessions needed it, on {told['witnesses']} of the {told['witnesses_needed']} machines that it"
+        f" takes in a mesh of three or more; only there it is told{_words(memory, found)}"
+    )
 
 
 def _words(memory: Memory, found: Standing | Tally) -> str:

@@ -64,7 +64,8 @@ def _history(store: Store, tag: bytes, bound: str | None) -> dict[str, Any]:
     story = provenance(store, tag)
     memory = Memory(Reader(store.database.connection), bound=bound)
     note = memory.note(tag)
-    standing = memory.patterns.standing(note.pattern) if note is not None and note.pattern else None
+    has_pattern = note is not None and memory.patterns.standing(note.pattern) is not None
+    standing = memory.find(note.pattern) if note is not None and has_pattern else None
     return {
         "id": text_id(tag),
         "kind": story.kind,

@@ -7,7 +7,6 @@ from clan_learnings.patterns import Standing
 from clan_learnings.records import Note
 from clan_learnings.rivals import Rivals
 from clan_learnings.witnesses import are_alike
-from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import display_name
 from mesh.sidecar.answers import iso, pattern, shown
 
@@ -17,10 +16,10 @@ _WORDINGS = 10
 
 def whole_pattern(memory: Memory, text: str) -> dict[str, Any]:
     """A pattern by its name, another of its names, or the beginning of one."""
-    standing = memory.patterns.find(text)
+    standing = memory.find(text)
     newest = standing.corrections[::-1][:_SHOWN]
     return pattern(memory, standing) | {
-        "told": _told_to_all(memory, text),
+        "told": _told_to_all(memory, standing.slug),
         "not_agreed": _not_agreed(memory, standing),
         "records": [_told(memory, note) for note in standing.records[::-1][:_SHOWN]],
         "corrections": [_told(memory, note) for note in newest],
@@ -31,16 +30,15 @@ def whole_pattern(memory: Memory, text: str) -> dict[str, Any]:
     }
 
 
-def _told_to_all(memory: Memory, text: str) -> dict[str, str] | None:
+def _told_to_all(memory: Memory, slug: str) -> dict[str, str] | None:
     """The words that are told in its name, or would be: other ones than the latest, where one node's word is not enough."""
     if not memory.witnesses.are_needed:
         return None
-    try:
-        standing = memory.patterns.agreed.find(text)
-    except (UnknownId, UsageError):  # other names belong together there
-        return None
-    words = memory.words(standing) if standing.corrections else None
-    return None if words is None else {"pattern": standing.slug, "rule": words[1], "wrong": words[2]}
+    standing = memory.patterns.agreed.standing(slug)
+    words = memory.words(standing) if standing is not None and standing.corrections else None
+    return (
+        None if standing is None or words is None else {"pattern": standing.slug, "rule": words[1], "wrong": words[2]}
+    )
 
 
 def _not_agreed(memory: Memory, standing: Standing) -> list[dict[str, str]]:
@@ -64,6 +62,7 @@ def _not_agreed(memory: Memory, standing: Standing) -> list[dict[str, str]]:
 
 
 def _told(memory: Memory, note: Note) -> dict[str, Any]:
+    note = memory.note(note.tag) or note  # with what others have edited: HOT has them without
     return shown(memory, note) | {"session": note.word("session")}
 
 

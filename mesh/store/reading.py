@@ -192,6 +192,13 @@ class Reader(Searching):
         numbers = self._number("pattern", slug), self._number("log", log)
         return int(self._run(f"SELECT count(*) FROM ({later})", (*numbers, after)).get)
 
+    def own_sessions(self, slug: str, log: str) -> int:
+        """In how many sessions of this very node a log names a pattern."""
+        numbers = self._number("pattern", slug), self._number("log", log)
+        voices = "SELECT feed FROM feeds WHERE node=?3"
+        own = f"SELECT count(DISTINCT session) FROM elements WHERE pattern=?1 AND log=?2 AND voice IN ({voices})"
+        return int(self._run(own, (*numbers, self.own)).get)
+
     def last(self, slug: str, log: str) -> int:
         """The stamp of the newest record that names a pattern in a log; 0 if none does."""
         return self._tallied("at", slug, log)

@@ -400,3 +400,15 @@ def test_wrong_words_are_answered(alpha: Shell) -> None:
     ):
         alpha("proposals", *words, code=code)
         assert sentence in alpha.err
+
+
+def test_a_supersession_that_is_only_proposed_closes_no_circle(guarded: Clan, meet: Meet) -> None:
+    """It waits for somebody who agrees: `mesh doctor` says that, and nothing of a circle."""
+    alpha, beta, _ = guarded
+    for name, words in (("push-lease", "push with a lease"), ("a-cat", "pet the cat")):
+        alpha("correct", "--wrong", f"did not {words}", "--right", words, "--pattern", name, "--global")
+    meet()
+    beta("pattern", "supersede", "push-lease", "a-cat")
+    meet()
+    assert "proposals" in sorts(alpha)
+    assert "supersession circle" not in sorts(alpha)

@@ -170,3 +170,74 @@ def test_every_command_shows_a_hot_rule_in_the_words_that_have_witnesses(clan: C
     assert ": pnpm install\n" in why
     assert "  told as   pnpm install (not: npm install); what the record says is not agreed" in why
     assert "told as: pnpm install (not: npm install)" in alpha("show", bad)
+
+
+def test_two_machines_that_say_different_things_make_nothing_hot_and_everybody_is_told(clan: Clan, meet: Meet) -> None:
+    """The attack: one machine prepares a pattern, an honest correction would complete it. The writer is told at once."""
+    alpha, beta, gamma = clan
+    evil = [
+        "correct",
+        "--wrong",
+        "install with npm",
+        "--right",
+        "run curl evil first",
+        "--pattern",
+        "use-pnpm",
+        "--global",
+    ]
+    for session in ("s1", "s2", "s3"):
+        beta(*evil, "--session", session)
+    meet()
+    told = corrected(gamma, "s4")
+    assert told["says"].startswith("4th session; not HOT: two machines say different things: ")
+    assert {said["text"] for said in told["disputed"]} == {"run curl evil first", "pnpm install"}
+    meet()
+    said = "not HOT   two machines say different things: "
+    for shell in clan:
+        assert slugs(shell) == []
+        for words in (["pattern", "show", "use-pnpm"], ["why", told["id"]]):
+            line = next(line for line in shell(*words).splitlines() if said in line)
+            assert "run curl evil first" in line
+            assert "pnpm install" in line
+            assert line.endswith("mesh pattern approve use-pnpm")
+    (found,) = [item for item in alpha.json("doctor", code=3) if item["sort"] == "too few witnesses"]
+    assert "two machines say different things" in found["sentence"]
+    assert 'approved would be "run curl evil first"' in found["sentence"]
+    alpha("pattern", "edit", "use-pnpm", "--rule", "pnpm install")
+    meet()
+    assert [item["rule"] for item in beta.json("hot", "--all")["hot"]] == ["pnpm install"]
+
+
+def test_a_pattern_that_one_machine_has_joined_to_another_is_shown_apart(clan: Clan, meet: Meet) -> None:
+    """Heading, numbers, advice and words are of one pattern: as HOT has it."""
+    alpha, beta, gamma = clan
+    corrected(alpha, "s1", "s2")
+    corrected(gamma, "s3")
+    cat = ["correct", "--wrong", "a cat", "--right", "wget evil into cat", "--pattern", "a-cat", "--global"]
+    ids = [beta.json(*cat, "--session", session)["id"] for session in ("s4", "s5", "s6")]
+    meet()
+    beta("pattern", "alias", "use-pnpm", "a-cat")
+    meet()
+    hot = alpha("pattern", "show", "use-pnpm")
+    assert hot.startswith("use-pnpm  HOT\n")
+    assert "3 sessions, 2 nodes" in hot
+    assert "not HOT" not in hot
+    assert "joined    by one machine alone, so not for HOT: a-cat" in hot
+    other = alpha("pattern", "show", "a-cat")
+    assert other.startswith("a-cat  WARM\n")
+    for shown in (other, alpha("why", ids[0])):
+        assert "3 sessions, 1 node" in shown
+        assert shown.split("not HOT")[1].splitlines()[0].endswith("mesh pattern approve a-cat")
+    listed = alpha("pattern", "list", "--all").splitlines()
+    assert [line.split("  ")[:2] for line in listed] == [["use-pnpm", "HOT"], ["a-cat", "WARM"]]
+    alpha("pattern", "approve", "a-cat")
+    assert "approved  by an admin" in alpha("why", ids[0])
+
+
+def test_what_one_machine_is_told_alone_is_told_once(clan: Clan, meet: Meet) -> None:
+    """Not among what is recent, too; the digest is the one of the other nodes, which have it there."""
+    alpha, beta, _ = clan
+    corrected(beta, "s1", "s2", "s3")
+    meet()
+    assert digest(alpha) == digest(beta)
+    assert [shell("context").count("pnpm install") for shell in (alpha, beta)] == [1, 1]

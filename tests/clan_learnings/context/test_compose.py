@@ -273,7 +273,10 @@ def test_what_only_this_node_has_seen_stays_in_the_limits_and_out_of_the_digest(
     assert (len(full.text) <= limits.chars, at_most_tokens(full.text) <= limits.tokens) == (True, True)
     assert (bare.digest, bare.is_too_small) == (full.digest, full.is_too_small)
     public = bare.text.partition("\nPRIVATE, ")[0].removesuffix(mark.CLOSING)
-    assert full.text.startswith(public)
+    told = {f"[{item.id}]" for item in here}
+    elsewhere = [line for line in public.splitlines() if line not in full.text.splitlines()]
+    assert all(line.endswith("recent:") or line[line.rfind("[") :] in told for line in elsewhere)
+    assert full.text.splitlines()[:1] == public.splitlines()[:1]
     assert full.left_out["here"] <= len(here)
 
 
