@@ -83,13 +83,18 @@ class Known:
 
 def normal(hand: str) -> str:
     """A text as the upper half shows it: empty lines around it are nobody's edit."""
-    inner = hand.strip("\n")
+    inner = _inner(hand)
     return inner + "\n" if inner else ""
+
+
+def _inner(text: str) -> str:
+    """Without what is around it. A carriage return at its end would be half a line end in the file."""
+    return text.lstrip("\n").rstrip("\r\n")
 
 
 def digest(text: str) -> str:
     """A few characters that stand for a half."""
-    return whole_digest(text.strip("\n").encode(errors="replace"))[:6].hex()
+    return whole_digest(_inner(text).encode(errors="replace"))[:6].hex()
 
 
 def compose(hand: str, generated: str) -> str:

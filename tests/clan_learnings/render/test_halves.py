@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING, is_ours, without_ours
@@ -53,6 +53,8 @@ def put(book: Notebook, folder: Path | Files, hand: str | None) -> Rendering:
 
 
 @given(TEXTS)
+@example("\r")
+@example("a\n\r\n\r")
 def test_a_text_comes_back_as_it_was_and_forges_nothing(hand: str) -> None:
     """Whatever a peer has put into the page: the file has one line of ours, and is ours from its first line to its last."""
     hand = hand.replace("\r\n", "\n")
