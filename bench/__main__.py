@@ -29,6 +29,7 @@ from bench import (
     session_start,
     start,
     tail,
+    walk,
     wire,
 )
 from bench.table import Report
@@ -90,6 +91,10 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
     "capture": (
         lambda work, given: capture.run(work, given.sessions, given.sampler, given.scale),
         "`mesh sample`, `mesh capture` and `mesh harvest` over 20,000 sessions, killed on the way, beside a sampler that guesses",
+    ),
+    "walk": (
+        lambda work, _: walk.run(work),
+        "modules, names and folders of the code, and how many one command crosses",
     ),
     "recall_vectors": (
         lambda work, given: _recall_vectors(work, _with_small(given.records)),

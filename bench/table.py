@@ -67,6 +67,8 @@ class Report:
     notes: list[str] = field(default_factory=list)
     second: str = ""  # another peer
     third: str = ""  # and one more
+    parts: "list[Report]" = field(default_factory=list)  # further tables, printed below
+    details: dict[str, Any] = field(default_factory=dict)  # too long for a table: only in the JSON
 
     def add(
         self,
@@ -90,12 +92,20 @@ class Report:
         widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
         lines = ["  ".join(_aligned(row[at], widths, at) for at in kept).rstrip() for row in (head, *rows)]
         lines.insert(1, "  ".join("-" * widths[at] for at in kept).rstrip())
-        return "\n".join([f"== {self.name} ==", *lines, *(f"  * {note}" for note in self.notes)])
+        table = "\n".join([f"== {self.name} ==", *lines, *(f"  * {note}" for note in self.notes)])
+        return "\n\n".join([table, *(part.render() for part in self.parts)])
 
     def save(self, facts: dict[str, Any]) -> str:
         """Write the JSON; returns where."""
         os.makedirs(RESULTS, exist_ok=True)
         path = os.path.join(RESULTS, f"{self.name}.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.value({"machine": facts}), file, indent=2)
+            file.write("\n")
+        return path
+
+    def value(self, more: dict[str, Any]) -> dict[str, Any]:
+        """As JSON, with what is known besides."""
         figures = [
             asdict(item)
             | {"ratio": item.ratio, "second_ratio": item.second_ratio, "third_ratio": item.third_ratio}
@@ -103,11 +113,12 @@ class Report:
             for item in self.figures
         ]
         value: dict[str, Any] = {"name": self.name, "peer": self.peer, "second": self.second, "third": self.third}
-        value |= {"machine": facts, "figures": figures, "notes": self.notes}
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(value, file, indent=2)
-            file.write("\n")
-        return path
+        value |= more | {"figures": figures, "notes": self.notes}
+        if self.details:
+            value["details"] = self.details
+        if self.parts:
+            value["parts"] = [part.value({}) for part in self.parts]
+        return value
 
 
 def say(text: str) -> None:
