@@ -156,8 +156,8 @@ def _assigned(text: str, place: int, before: str) -> "Span | None":
         return _passphrase(text, match.end(), quote, word) if sort == PASSWORD and quote else None
     if not quote and word.lower() == "passphrase" and sign in (":", "="):
         words = compiled(_WORDS).match(text, match.end())
-        if words and is_phrase(words[1].lower()):
-            return (*words.span(1), PASSWORD)
+        if words and (phrase := _leading_phrase(words[0])):
+            return (match.end(), match.end() + len(phrase), PASSWORD)
     if sign.endswith("=") and "value" in sign and not compiled(_NAMED).search(text, max(0, place - _LINK_CHARS), place):
         return None
     if sign in (",", "|") or len(opener) > _OPENER_CHARS:
@@ -190,8 +190,16 @@ def _bare_pass(text: str, match: "Match[str]", before: str) -> "Span | None":
     return (match.end(), _end(text, match.end(), quote, is_escaped="\\" in opener), PASSWORD)
 
 
-# Several words without quotes, and nothing else up to the end of the line.
-_WORDS = r"([A-Za-z]{4,10}(?: [A-Za-z]{4,10}){3,7})[.;,]?[ \t]*(?=\n|\r|\\[nr]|[\"'`]|$)"
+_WORDS = r"[A-Za-z]{4,10}(?: [A-Za-z]{4,10}){3,7}"  # without quotes
+
+
+def _leading_phrase(text: str) -> str:
+    """As many of these words as no sentence has one after the other; empty if they are too few."""
+    words = text.split(" ")
+    return next(
+        (phrase for count in range(len(words), 3, -1) if is_phrase((phrase := " ".join(words[:count])).lower())), ""
+    )
+
 
 # A file of settings: the name, the value and nothing else on the line; where code could stand, who logs in has to be beside it.
 _LINE_BEGINS = r"(?:^|\n)[ \t]{0,20}(?:- )?[\w.-]{0,40}$"

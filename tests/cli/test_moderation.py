@@ -408,7 +408,7 @@ def test_a_supersession_that_is_only_proposed_closes_no_circle(guarded: Clan, me
     for name, words in (("push-lease", "push with a lease"), ("a-cat", "pet the cat")):
         alpha("correct", "--wrong", f"did not {words}", "--right", words, "--pattern", name, "--global")
     meet()
-    beta("pattern", "supersede", "push-lease", "a-cat")
+    beta("pattern", "supersede", "push-lease", "a-cat", code=3)
     meet()
     assert "proposals" in sorts(alpha)
     assert "supersession circle" not in sorts(alpha)
