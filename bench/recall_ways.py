@@ -22,7 +22,7 @@ from clan_learnings.recall.search import search
 from clan_learnings.recall.within import Within
 from clan_learnings.wording import split_words
 from mesh.sidecar.indexes import EMBEDDER
-from mesh.sidecar.recall import Recall
+from mesh.sidecar.recall.recall import Recall
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.reading import Entry
 

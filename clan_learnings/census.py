@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from clan_learnings import tiers
 from clan_learnings.records import LOGS
+from clan_learnings.tiers import ARCHIVE, BANK, HOT, WARM
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Census:
     """Records by tier. `is_whole`: nothing older was left uncounted."""
 
     def __init__(self, memory: Memory, repo: str | None, most: int = MOST) -> None:
-        self.counts = dict.fromkeys((tiers.HOT, tiers.WARM, tiers.BANK, tiers.ARCHIVE), 0)
+        self.counts = dict.fromkeys((HOT, WARM, BANK, ARCHIVE), 0)
         self.is_whole = True
         for log in LOGS:
             notes = memory.newest(log, repo, _PAGE)

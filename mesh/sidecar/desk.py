@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mesh.core.draft import Draft
     from mesh.core.errors import HomeError
     from mesh.core.request import Request
-    from mesh.sidecar.recall import Recall
+    from mesh.sidecar.recall.recall import Recall
     from mesh.store.author import Author
     from mesh.store.receipts import Receipt
 

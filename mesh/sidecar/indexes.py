@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from mesh.sidecar.recall import Recall
+    from mesh.sidecar.recall.recall import Recall
     from mesh.store.reading import Reader
 
 FOLDER = "recall"  # in the home

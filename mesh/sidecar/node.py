@@ -31,7 +31,7 @@ from mesh.sidecar.pages.keeper import Keeper
 from mesh.sidecar.pages.study import open_study
 from mesh.sidecar.patience import patience
 from mesh.sidecar.peers import peers_report
-from mesh.sidecar.recall import Recall
+from mesh.sidecar.recall.recall import Recall
 from mesh.sidecar.renderer import Renderer
 from mesh.sidecar.routes import routes
 from mesh.sidecar.settings import Settings, advertised

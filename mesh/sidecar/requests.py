@@ -8,7 +8,7 @@ from mesh.core.errors import UsageError
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.openapi import BOUND, CALLS, Call, Field
 from mesh.sidecar.place import named_repo
-from mesh.sidecar.recall import Recall
+from mesh.sidecar.recall.recall import Recall
 
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]
 _TEXT_CHARS = 16_000

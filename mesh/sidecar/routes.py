@@ -10,7 +10,7 @@ from mesh.core.ids import text_id
 from mesh.core.statement import INVITED
 from mesh.sidecar.door import FrontDoor
 from mesh.sidecar.openapi import document
-from mesh.sidecar.recall import Recall
+from mesh.sidecar.recall.recall import Recall
 from mesh.sidecar.requests import record_routes
 from mesh.store.home import Home
 from peers.proto.engine import Engine

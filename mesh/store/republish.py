@@ -46,17 +46,17 @@ class Losses:
         """Everything of ours behind a fork that counts nowhere yet. Nothing if we are revoked. `only`: of these feeds."""
         if node in trust.revoked:
             return []
-        from mesh.store import restamping  # only here: most homes never lose anything
+        from mesh.store.restamping import ended_feeds, is_of_a_clock, replacements
 
-        replaced = restamping.replacements(self._connection, node)
-        told = restamping.ended_feeds(self._connection, node)
+        replaced = replacements(self._connection, node)
+        told = ended_feeds(self._connection, node)
         self.is_waiting = False
         drafts: dict[bytes, Republished] = {}
         for feed, fork in trust.forks.items():
             row = self._feeds.find(feed)
             if feed.node != node or row is None or (only is not None and feed not in only):
                 continue
-            if only is None and restamping.is_of_a_clock(fork) and feed.encode().hex() not in told:
+            if only is None and is_of_a_clock(fork) and feed.encode().hex() not in told:
                 self.is_waiting = True  # another copy of us has ended it, and what it has written again is on its way
             else:
                 for draft in self._lost(row, fork):

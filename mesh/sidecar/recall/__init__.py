@@ -1,5 +1,1 @@
 """The sidecar's own indexes: words in tantivy, meaning in vectors. Disposable: whatever is here can be made again from the database."""
-
-from mesh.sidecar.recall.recall import Recall
-
-__all__ = ["Recall"]

@@ -13,9 +13,9 @@ from clan_learnings.recall.within import Within
 from clan_learnings.records import LOGS
 from mesh.core.draft import NewRecord
 from mesh.sidecar.erasing import erase
-from mesh.sidecar.recall import Recall
 from mesh.sidecar.recall.finder import Indexed
 from mesh.sidecar.recall.fresh import Fresh, look
+from mesh.sidecar.recall.recall import Recall
 from mesh.sidecar.recall.sink import Kept
 from mesh.store.followed import Followed
 from mesh.store.reading import Reader, open_reading

@@ -7,8 +7,8 @@ import pytest
 
 from clan_learnings.recall.within import Within
 from mesh.sidecar.desk import Desk
-from mesh.sidecar.recall import Recall
 from mesh.sidecar.recall.finder import Indexed
+from mesh.sidecar.recall.recall import Recall
 from mesh.store.database import Database
 from mesh.store.reading import Entry
 from tests.clan_learnings.embedding.servers import Asked, Server, serving, status, well

@@ -11,8 +11,9 @@ from mesh.cli.index import _sidecar
 from mesh.core.errors import MeshError
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.erasing import wipe_erased
-from mesh.sidecar.recall import Recall, finder, meaning, recall
+from mesh.sidecar.recall import finder, meaning, recall
 from mesh.sidecar.recall.finder import Indexed
+from mesh.sidecar.recall.recall import Recall
 from mesh.sidecar.recall.wiping import wipe_rows
 from mesh.store.provenance import edits_of
 from tests.clan_learnings.embedding.servers import Asked, Server, raw, serving, status, well
