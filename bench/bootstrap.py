@@ -14,7 +14,7 @@ from bench.processes import Measures, side
 from bench.table import Goal, Report, say
 from mesh.core.feed import encode_range
 from mesh.store.home import create_home, open_home
-from mesh.store.outcome import Merged
+from mesh.store.merge_outcome import Merged
 from mesh.store.reading import open_reading
 from peers.proto.config import ANSWER_BYTES
 

@@ -23,7 +23,7 @@ from mesh.core.ids import Feed, digest, first_prev
 from mesh.core.operation import Add, Body, Count, encode, kind_of
 from mesh.core.statement import Member, sign
 from mesh.store.home import create_home
-from mesh.store.outcome import Merged
+from mesh.store.merge_outcome import Merged
 from mesh.store.schema import view_tables
 from mesh.store.store import wall_clock
 

@@ -33,8 +33,8 @@ from mesh.core.statement import EPHEMERAL, Erase, Member, sign
 from mesh.core.vector import Head
 from mesh.sidecar.client import ask
 from mesh.sidecar.notary import Notary
-from mesh.store.cards import Cards
 from mesh.store.home import Home, open_home
+from mesh.store.join_table import Cards
 from mesh.store.reading import open_reading
 from mesh.store.store import wall_clock
 from peers.proto.cards import Card, Contact, write_contact

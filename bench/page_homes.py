@@ -20,7 +20,7 @@ from mesh.core.operation import Add, Body, Page, encode, kind_of
 from mesh.core.statement import Member, sign
 from mesh.store.author import Author
 from mesh.store.home import create_home
-from mesh.store.outcome import Merged
+from mesh.store.merge_outcome import Merged
 from mesh.store.page_news import LOG
 from mesh.store.schema import VERSION
 from mesh.store.store import wall_clock

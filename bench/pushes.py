@@ -11,7 +11,7 @@ from mesh.core.feed import Link, encode_range, sign_range
 from mesh.core.ids import Feed, digest, first_prev
 from mesh.core.operation import ADD, Add, encode
 from mesh.store.home import open_home
-from mesh.store.outcome import Merged
+from mesh.store.merge_outcome import Merged
 from mesh.store.store import wall_clock
 
 

@@ -18,8 +18,8 @@ from bench.processes import Measures
 from clan_learnings.embedding.embedder import Embedder, available, open_embedder
 from clan_learnings.records import LOGS, Note
 from mesh.sidecar.recall.meaning import repo_number, text_of, version_of
+from mesh.store.changes import Touches
 from mesh.store.reading import open_reading
-from mesh.store.touched import Touches
 
 if TYPE_CHECKING:
     from mesh.sidecar.recall.vectors import Vectors

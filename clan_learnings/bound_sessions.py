@@ -10,7 +10,7 @@ import os
 from clan_learnings.git_config import read_text
 
 FILE = "bound-sessions"
-_BYTES = 16 * 1024 * 1024  # some hundred thousand sessions
+_LIST_BYTES = 16 * 1024 * 1024  # some hundred thousand sessions
 
 
 def bind(home: str, session: str, repo: str) -> None:
@@ -21,8 +21,8 @@ def bind(home: str, session: str, repo: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         line = f"{session}\t{repo}\n".encode("utf-8", "surrogateescape")
-        if os.fstat(descriptor).st_size + len(line) > _BYTES:
-            raise OSError(f"{path} has its {_BYTES} bytes: the session is not bound for the harvester")
+        if os.fstat(descriptor).st_size + len(line) > _LIST_BYTES:
+            raise OSError(f"{path} has its {_LIST_BYTES} bytes: the session is not bound for the harvester")
         os.write(descriptor, line)  # in one piece: other hooks append at the same time
     finally:
         os.close(descriptor)
@@ -30,7 +30,7 @@ def bind(home: str, session: str, repo: str) -> None:
 
 def bound_sessions(home: str) -> dict[str, str]:
     """The repository of every session that was bound."""
-    text = read_text(os.path.join(home, FILE), _BYTES) or ""
+    text = read_text(os.path.join(home, FILE), _LIST_BYTES) or ""
     found = {}
     for line in text.split("\n")[:-1]:  # the last may be cut by a full disk
         session, tab, repo = line.partition("\t")

@@ -12,12 +12,12 @@ _MISUSED = re.compile(
     r"\bis a directory\b|\beisdir\b|\bstdin (?:is )?(?:closed|not a)|\bnot a (?:tty|terminal)\b|\brequires? (?:an? )?(?:tty|terminal|interactive)\b|\binput device is not a\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_RAISED = re.compile(r"^\w{1,60}(?:Error|Exception)\b: ")  # of a language: what was called there is no program
+_LANGUAGE_ERROR = re.compile(r"^\w{1,60}(?:Error|Exception)\b: ")  # of a language: what was called there is no program
 
 
 def is_misuse(error: str) -> bool:
     """Whether an error is about options, arguments or patterns of a program or tool."""
-    return bool(_MISUSED.search(error[:_CHARS])) and not _RAISED.match(error.lstrip()[:_CHARS])
+    return bool(_MISUSED.search(error[:_CHARS])) and not _LANGUAGE_ERROR.match(error.lstrip()[:_CHARS])
 
 
 def says_only_that(output: str, programs: frozenset[str]) -> bool:

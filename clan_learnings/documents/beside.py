@@ -27,7 +27,7 @@ def documents_beside(memory: Memory, tag: bytes, record: Mapping[str, Any] | Non
     words = [
         plain
         for field in ("text", "wrong", "right")
-        if isinstance(text := said.get(field), str) and len(plain := _plain(text)) >= _TELLING
+        if isinstance(text := said.get(field), str) and len(plain := _without_case(text)) >= _TELLING
     ]
     return [
         note
@@ -40,9 +40,9 @@ def documents_beside(memory: Memory, tag: bytes, record: Mapping[str, Any] | Non
 
 def _quotes(note: Note, words: list[str]) -> bool:
     document = learning_of(note)
-    whole = _plain(" ".join((document.title, *document.sections().values())))
+    whole = _without_case(" ".join((document.title, *document.sections().values())))
     return any(text in whole for text in words)
 
 
-def _plain(text: str) -> str:
+def _without_case(text: str) -> str:
     return " ".join(text.casefold().split())

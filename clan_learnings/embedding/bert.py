@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clan_learnings.embedding.safetensors import Weights
 
 BUILD = 2  # counts up when the same weights would give another graph: names the cached file and the vectors
-_FLOAT = 1  # ONNX's number for 32-bit floats
+_FLOAT_TYPE = 1  # ONNX's number for 32-bit floats
 _ZERO = 128  # what stands for it. With a sign, two products could overflow 16 bits on processors without VNNI.
 
 
@@ -97,7 +97,7 @@ class _Builder:
         scales = _scales(words)
         words /= scales  # in place: it is by far the largest
         table = graph.tensor("words", np.rint(words, out=words).astype(np.int8))
-        word = graph.add("Cast", graph.add("Gather", table, "ids"), to=_FLOAT)
+        word = graph.add("Cast", graph.add("Gather", table, "ids"), to=_FLOAT_TYPE)
         word = graph.add("Mul", word, graph.add("Gather", graph.tensor("scales", scales), "ids"))
         places = self._read("embeddings.position_embeddings.weight", shape.positions, shape.width)[:pieces]
         kinds = self._read("embeddings.token_type_embeddings.weight", shape.kinds, shape.width)

@@ -10,7 +10,7 @@ from clan_learnings.harvest.deeds import command, deed, swap
 from clan_learnings.harvest.items import CORRECTION, Item
 from clan_learnings.harvest.statements import is_statement
 
-_TEXT, _WORDS, _WRONG, _QUOTE, _DONE = 300, 190, 200, 300, 300
+_OBJECTION_TEXT, _WORDS, _WRONG, _QUOTE, _DONE = 300, 190, 200, 300, 300
 _VERBS = {Manner.REFUSED: "A person refused", Manner.STOPPED: "A person stopped"}
 
 
@@ -30,7 +30,7 @@ def _item(found: Correction, worked: set[int]) -> Item:
     )
     return Item(
         CORRECTION,
-        excerpt(sentence, _TEXT),
+        excerpt(sentence, _OBJECTION_TEXT),
         found.line,
         found.sureness,
         fix_line=found.fix.line if found.fix else None,

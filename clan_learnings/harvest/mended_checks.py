@@ -13,10 +13,10 @@ _TEXT, _ERROR, _SIDE, _QUOTE = 300, 120, 200, 300
 
 def mended_checks(course: Course) -> list[Item]:
     """In order. A slip alone teaches nothing."""
-    return [_item(gone) for gone in gone_in(course.attempts) if not gone.findings[0].is_slip]
+    return [_mended_item(gone) for gone in gone_in(course.attempts) if not gone.findings[0].is_slip]
 
 
-def _item(gone: Gone) -> Item:
+def _mended_item(gone: Gone) -> Item:
     finding, call = gone.findings[0], gone.fix.call
     names, change = ", ".join(map(base, files_of(call)[:2])), swap(call)
     right = f"{names}: {change}" if change and names else names or command(call)
@@ -25,7 +25,7 @@ def _item(gone: Gone) -> Item:
         FIX,
         excerpt(f"{what} fails with “{excerpt(finding.message, _ERROR)}”; mended in {right}", _TEXT),
         gone.attempt.line,
-        _sureness(gone),
+        _mended_sureness(gone),
         fix_line=call.line,
         wrong=excerpt(what, _SIDE),
         right=excerpt(right, _SIDE),
@@ -36,7 +36,7 @@ def _item(gone: Gone) -> Item:
     )
 
 
-def _sureness(gone: Gone) -> float:
+def _mended_sureness(gone: Gone) -> float:
     if gone.attempt.state is not State.FAILED:
         return 0.5  # only its output tells that it failed
     return 0.7 if gone.is_clean else 0.6

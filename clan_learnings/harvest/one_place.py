@@ -8,7 +8,7 @@ from clan_learnings.vocabulary import word_set
 _AROUND = ".,;:!?\"'`()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
 _AROUND_PATHS = _AROUND.replace(".", "")
 _NEAR = word_set("this our the these your my")
-_PLACES = word_set("repo repos repository project codebase monorepo workspace checkout worktree")
+_THIS_PLACE = word_set("repo repos repository project codebase monorepo workspace checkout worktree")
 _THIS = word_set("this our")  # of what there are many: the branch may be any, this one is not
 _PARTS = word_set(
     "package app application service branch folder directory module component file code library team company"
@@ -16,19 +16,19 @@ _PARTS = word_set(
 _HERE = word_set("here")
 # Paths that are the same on every machine, or nobody's.
 _ANYWHERE = ("/usr/", "/etc/", "/dev/", "/bin/", "/sbin/", "/tmp/", "/proc/", "/var/", "/opt/", "/sys/", "/lib/", "~/.")  # noqa: S108 (only compared)
-_CHARS, _PATH_CHARS = 1200, 60
+_PLACE_CHARS, _PATH_CHARS = 1200, 60
 
 
 @lru_cache(512)  # the same rule, as many sessions say it
 def one_place(text: str) -> str:
     """The words that tell of one place; empty if none do."""
-    given = text[:_CHARS].split()
+    given = text[:_PLACE_CHARS].split()
     words = [word.strip(_AROUND).lower() for word in given]
     for at, word in enumerate(words):
         if word in _HERE:
             return word
         before = words[at - 1] if at else ""
-        if (word in _PLACES and before in _NEAR) or (word in _PARTS and before in _THIS):
+        if (word in _THIS_PLACE and before in _NEAR) or (word in _PARTS and before in _THIS):
             return f"{before} {word}"
         path = given[at].strip(_AROUND_PATHS)
         if is_path(path):

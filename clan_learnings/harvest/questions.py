@@ -6,7 +6,7 @@ from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.harvest.items import QUESTION, Item
 
 _TEXT = 300
-_LEAST = 20  # characters of a question that says what it is about
+_LEAST_QUESTION = 20  # characters of a question that says what it is about
 _OFFERS = (
     "want me to",
     "would you like",
@@ -30,7 +30,7 @@ def questions(course: Course) -> list[Item]:
     if last is None or last.kind is not Kind.REPLY or last.is_sidechain:
         return []
     line = last.text.strip().rpartition("\n")[2].strip(" *_")
-    if not line.endswith("?") or len(line) < _LEAST or any(offer in line.lower() for offer in _OFFERS):
+    if not line.endswith("?") or len(line) < _LEAST_QUESTION or any(offer in line.lower() for offer in _OFFERS):
         return []
     asked = excerpt(line, _TEXT - 20)
     return [Item(QUESTION, f"Left open: {asked}", last.line, 0.3, source="agent", quote=asked, at_ms=last.at_ms)]

@@ -11,7 +11,7 @@ from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.harvest.deeds import command, first_sentence
 from clan_learnings.harvest.items import PITFALL, Item
 
-_TEXT, _QUOTE, _CHARS = 300, 300, 3_000
+_CLAIM_TEXT, _CLAIM_QUOTE, _CHARS = 300, 300, 3_000
 _CLAIM = re.compile(
     r"(?<!until )(?<!once )(?<!if )(?<!when )(?<!whether )(?<!that )(?<!ensure )(?<!sure )(?<!verify )(?<!confirm )(?<!check )\b(?:all )(?:of )?(?:the )?(?:\d+ )?(?:\w+ )?tests? (?:are |have )?(?:now )?(?:all )?(?:pass(?:ing|ed)?|green|succeed(?:ed|ing)?)\b",
     re.IGNORECASE,
@@ -41,11 +41,11 @@ def untested_claims(course: Course) -> list[Item]:
             return [
                 Item(
                     PITFALL,
-                    excerpt(said, _TEXT),
+                    excerpt(said, _CLAIM_TEXT),
                     event.line,
                     0.6,
                     source="self",
-                    quote=excerpt(event.text, _QUOTE),
+                    quote=excerpt(event.text, _CLAIM_QUOTE),
                     at_ms=event.at_ms,
                 )
             ]

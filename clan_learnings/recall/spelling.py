@@ -13,7 +13,7 @@ SHORTEST = 4  # letters; any shorter word is one slip away from half a dozen oth
 _LONG = 9  # letters; from here on two slips are forgiven
 _LONGEST = 32
 _LOOKED_AT = 2000  # words of the index that begin in one way
-_MOST = 2  # that are as near; of more, none is likely
+_MOST_MEANT = 2  # that are as near; of more, none is likely
 
 
 def may_be_misspelt(word: str) -> bool:
@@ -40,7 +40,7 @@ def nearest(word: str, terms: Callable[[str, int], list[str]]) -> tuple[list[str
             found[term] = distance(word, term, allowed)
     best = min(found.values(), default=allowed + 1)
     near = sorted(term for term, far in found.items() if far == best)
-    return (near, best) if best <= allowed and len(near) <= _MOST else ([], best)
+    return (near, best) if best <= allowed and len(near) <= _MOST_MEANT else ([], best)
 
 
 def _beginnings(word: str) -> Iterable[str]:

@@ -31,8 +31,8 @@ from mesh.sidecar.pages.open import open_pages
 from mesh.sidecar.snapshot import memory_of
 from mesh.sidecar.status import node_status
 from mesh.store.catalogue import FOLDER, Catalogue
+from mesh.store.erase_debts import lasting_readers
 from mesh.store.home import Home, open_home
-from mesh.store.wal_readers import lasting_readers
 
 
 def main(argv: list[str]) -> int:

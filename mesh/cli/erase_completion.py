@@ -7,8 +7,7 @@ import time
 from mesh.cli.output import plain, tell
 from mesh.sidecar.doctor import unfinished_sentence, unfinished_step
 from mesh.sidecar.lock import running
-from mesh.store.erase_debts import finish
-from mesh.store.wal_readers import lasting_readers
+from mesh.store.erase_debts import finish, lasting_readers
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

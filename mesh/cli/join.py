@@ -95,7 +95,7 @@ def _home(path: str, token: Token, name: str | None, *, ephemeral: bool) -> tupl
 def _learn(home: Home, joined: Joined) -> tuple[int, str]:
     """Keep founders, statements, certificates and contacts. Returns how many members there are, and our role among them."""
     from mesh.sidecar.notary import Notary
-    from mesh.store.cards import Cards
+    from mesh.store.join_table import Cards
     from peers.proto.cards import read_contact
 
     author = home.author()

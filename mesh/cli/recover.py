@@ -12,8 +12,8 @@ from mesh.core.statement import ADMIN, Member, Quota, Recover, Revoke, Signed, S
 from mesh.core.trust import Trust
 from mesh.sidecar.notary import recovery_cards
 from mesh.store import keyfile
-from mesh.store.cards import Cards
 from mesh.store.home import Home, open_home
+from mesh.store.join_table import Cards
 from mesh.store.store import Store
 
 

@@ -8,7 +8,7 @@ from mesh.core.quantities import number_of
 from mesh.sidecar.lock import only_sidecar
 from mesh.store.home import Home, open_home
 from mesh.store.repair import repair
-from mesh.store.restamping import Restamped, shown
+from mesh.store.rewriting import Restamped, shown
 from mesh.store.store import RIGHT
 
 

@@ -8,7 +8,7 @@ from mesh.core.quantities import number_of, shown_size
 from mesh.core.statement import ADMIN
 from mesh.sidecar.answers import iso
 from mesh.store.acceptance import MAY_ONLY_READ, OVER_QUOTA, TOO_MANY_FEEDS
-from mesh.store.wal_readers import WalReader
+from mesh.store.erase_debts import WalReader
 
 _LAG_SECONDS = 60  # a neighbour that differs for longer than this is worth a word
 _OFFSET_MS = 60_000

@@ -17,7 +17,7 @@ from mesh.sidecar.notary import Notary, card_of
 from mesh.sidecar.settings import Settings, advertised
 from mesh.store.author import Author
 from mesh.store.home import Home
-from mesh.store.invites import Invite, InviteBook, Refusal
+from mesh.store.join_table import Invite, InviteBook, Refusal
 from peers.proto.cards import CONTACT, Card
 from peers.transport.address import format_address, parse_address
 from peers.trust import joining

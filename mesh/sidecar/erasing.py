@@ -10,8 +10,8 @@ from mesh.core.operation import ADD, Set, parse
 from mesh.core.statement import Erase, sign
 from mesh.core.tuples import NamedTuple
 from mesh.sidecar.indexes import FOLDER, VECTORS
-from mesh.store.outcome import Waiting
-from mesh.store.restamping import with_counterparts
+from mesh.store.merge_outcome import Waiting
+from mesh.store.rewriting import with_counterparts
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def wipe_erased(home: Home) -> None:
     """The vectors of what others have erased, if that came while no sidecar ran: it is what one would find out at its start."""
     from json import load
 
+    from mesh.store.changes import Touches
     from mesh.store.reading import open_reading
-    from mesh.store.touched import Touches
 
     folder = home.file(os.path.join(FOLDER, VECTORS))
     try:

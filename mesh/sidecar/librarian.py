@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from mesh.core.errors import HomeBusy, HomeError, Malformed
 from mesh.sidecar.library import Library
 from mesh.sidecar.patience import patience
-from mesh.store.cards import Cards
+from mesh.store.join_table import Cards
 from peers.proto.events import (
     CommonFound,
     Event,

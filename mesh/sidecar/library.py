@@ -10,7 +10,7 @@ from mesh.core.trust import Trust
 from mesh.core.vector import Head
 from mesh.store.author import Author
 from mesh.store.feeds import FeedRow
-from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
+from mesh.store.merge_outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
 from mesh.store.quarantine import Pace
 from peers.proto.config import EAGER_BYTES
 from peers.proto.parcels import peek

@@ -39,8 +39,8 @@ from mesh.sidecar.stream import Stream
 from mesh.sidecar.tally import Tally
 from mesh.sidecar.unfinished_erases import UnfinishedErases
 from mesh.store.author import Author
-from mesh.store.cards import Cards
 from mesh.store.home import Home
+from mesh.store.join_table import Cards
 from mesh.store.store import Store, wall_clock
 from peers.proto.cards import CERTIFICATE, CONTACT, Card
 from peers.proto.engine import Engine

@@ -17,9 +17,9 @@ from mesh.sidecar.background import Background
 from mesh.sidecar.pages.hand_kept import hand_kept
 from mesh.sidecar.pages.overwriting import overwrite
 from mesh.sidecar.second_look import SecondLook
+from mesh.store.changes import Touches
 from mesh.store.home import Home
 from mesh.store.reading import Reader, open_reading, read_errors
-from mesh.store.touched import Touches
 
 FOLDER = "rendered"
 LOOK_SECONDS = 0.2  # how often it is asked whether anybody has written

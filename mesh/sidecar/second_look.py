@@ -16,9 +16,9 @@ from clan_learnings.memory import Memory
 from clan_learnings.records import CORRECTIONS, Note
 from mesh.core.draft import Draft
 from mesh.core.errors import MeshError, WriteRefused
+from mesh.store.changes import Touched, Touches
 from mesh.store.home import Home
 from mesh.store.reading import open_reading, read_errors
-from mesh.store.touched import Touched, Touches
 
 FILE = "second-look.json"  # in the home: up to where it has looked. Disposable.
 MOST_DRAFTS = 100  # written in one go; the rest comes with the next look

@@ -16,7 +16,7 @@ from mesh.store.erase_requests import Request, requests
 from mesh.store.fold import FOLD_VERSION
 from mesh.store.home import Home
 from mesh.store.reading import Reader
-from mesh.store.restamping import ended_feeds, refusal, shown, stamp_ahead
+from mesh.store.rewriting import ended_feeds, refusal, shown, stamp_ahead
 from mesh.store.store import Store
 
 

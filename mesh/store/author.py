@@ -24,19 +24,19 @@ from mesh.core.trust import Trust
 from mesh.store.acceptance import TOO_MANY_FEEDS
 from mesh.store.database import Run
 from mesh.store.doorbell import ANYTHING, OWN_FEED
+from mesh.store.feed_encoder import Allowance, Pen
 from mesh.store.feeds import FeedRow
 from mesh.store.marker import Marker
-from mesh.store.outcome import Merged, Outcome
-from mesh.store.pen import Allowance, Pen
+from mesh.store.merge_outcome import Merged, Outcome
 from mesh.store.receipts import Receipt, Receipts
-from mesh.store.republish import Losses, own_total
+from mesh.store.rewriting import Losses, own_total
 from mesh.store.store import BEHIND, RIGHT, Store
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from mesh.store.restamping import Restamped
+    from mesh.store.rewriting import Restamped
 
 
 class Author:
@@ -165,21 +165,21 @@ class Author:
         return done
 
     def _restamp(self) -> Restamped | None:
-        from mesh.store import restamping
+        from mesh.store import rewriting
 
         store, node, now = self.store, self._identity.public, self.store.clock()
         horizon = clock.horizon(now)
-        last = restamping.stamp_ahead(store)
+        last = rewriting.stamp_ahead(store)
         if last and now < clock.EARLIEST_MS:
-            raise restamping.refusal(store, last)
-        ahead = restamping.feeds_ahead(store, node, horizon)
+            raise rewriting.refusal(store, last)
+        ahead = rewriting.feeds_ahead(store, node, horizon)
         if not ahead or node in store.trust().revoked:
             return None
-        if restamping.mended_today(store):
-            raise restamping.refusal(store, last)
-        proofs = [restamping.ending(store, self._identity, item) for item in ahead]
+        if rewriting.mended_today(store):
+            raise rewriting.refusal(store, last)
+        proofs = [rewriting.ending(store, self._identity, item) for item in ahead]
         if not all(map(store.trust().entitled, proofs)):
-            raise restamping.not_admitted(store, last)
+            raise rewriting.not_admitted(store, last)
         store.take(proofs)
         trust, ended = store.trust(), [item.row.feed for item in ahead]
         lost = self._losses.collect(trust, node, ended)
@@ -187,16 +187,16 @@ class Author:
         stamp = self._last_stamp(known, clock_is_right=True)
         row = known or self._open_feed()
         pen = Pen(self, row, stamp, None)  # what it replaces counts no more
-        names, left = restamping.write_again(pen, lost, ended, horizon)
+        names, left = rewriting.write_again(pen, lost, ended, horizon)
         for old, new in names.items():  # a file of a page stays the file of the same page
             self._run("UPDATE page_files SET page=? WHERE page=?", (new, old))
         self._commit(row, pen.links, trust)
         self._put("restamped_ms", now)
-        return restamping.Restamped(len(lost) - left, len(ahead), left)
+        return rewriting.Restamped(len(lost) - left, len(ahead), left)
 
     def _erase_counterparts(self) -> None:
         """What was written again is one record under two tags: erased under one of them, it goes under both."""
-        from mesh.store.restamping import replacements, with_counterparts
+        from mesh.store.rewriting import replacements, with_counterparts
 
         store, node = self.store, self._identity.public
         names = replacements(store.database.connection, node)
@@ -326,14 +326,14 @@ class Author:
         last = max(held, self.store.feeds.greatest_stamp(HLC_MAX))
         if last <= horizon:
             return last
-        from mesh.store import restamping
+        from mesh.store import rewriting
 
         verdict = self.store.peers_on_clock()
         if not clock_is_right:
             if verdict == BEHIND:
                 return last  # a peer's clock is where the stamps are: others let in what goes on from there
-            if verdict != RIGHT or restamping.feeds_ahead(self.store, self._identity.public, horizon):
-                raise restamping.refusal(self.store, last)
+            if verdict != RIGHT or rewriting.feeds_ahead(self.store, self._identity.public, horizon):
+                raise rewriting.refusal(self.store, last)
         return max(held, self.store.feeds.greatest_stamp(horizon))  # what is ahead is somebody else's, and wrong
 
     def total(self, row: FeedRow, key: str) -> int:

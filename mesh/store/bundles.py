@@ -15,7 +15,7 @@ from mesh.core.ids import HASH_BYTES, text_id
 from mesh.core.vector import Vector
 from mesh.store.author import Author
 from mesh.store.feeds import FeedRow
-from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
+from mesh.store.merge_outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
 from mesh.store.store import Store
 
 GROUP_BYTES = 4 * 1024 * 1024  # ranges committed together on import: about the best speed measured

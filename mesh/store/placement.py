@@ -9,7 +9,7 @@ from mesh.core.trust import Trust
 from mesh.store.acceptance import CLIPPING, Acceptance
 from mesh.store.erasure import without_erased
 from mesh.store.feeds import FeedRow
-from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
+from mesh.store.merge_outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
 from mesh.store.quarantine import UNBEGUN, Room
 
 TYPE_CHECKING = False  # see `mesh`

@@ -16,8 +16,7 @@ from mesh.core.ids import ID_CHARS, digest, parse_id, prefix_bounds, short, sign
 from mesh.core.limits import SALT_BYTES
 from mesh.core.wire import unpack
 from mesh.store.database import FORMAT, Run, open_reader, translated
-from mesh.store.entries import Assigned, Entry, MemberRow, Tally
-from mesh.store.newest import AMONG, keys_of, newest
+from mesh.store.entries import AMONG, Assigned, Entry, MemberRow, Tally, keys_of, newest
 from mesh.store.searching import Searching
 
 TYPE_CHECKING = False  # see `mesh`
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from mesh.store.newest import Place, Slice
+    from mesh.store.entries import Place, Slice
 
 __all__ = [
     "SHORT_CHARS",

@@ -23,7 +23,7 @@ from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.home import Home
 from mesh.store.keyfile import load
 from mesh.store.lock import FileLock
-from mesh.store.outcome import Outcome, Refused
+from mesh.store.merge_outcome import Outcome, Refused
 from mesh.store.quarantine import Quarantine
 from mesh.store.store import Store
 

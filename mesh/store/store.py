@@ -19,7 +19,7 @@ from mesh.store.database import Database, Run
 from mesh.store.erasure import Erasure, drop_word_index, is_owed, scrub
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.fold import Fold
-from mesh.store.outcome import AlreadyKnown, Forked, Merged, Outcome, Refused, Waiting
+from mesh.store.merge_outcome import AlreadyKnown, Forked, Merged, Outcome, Refused, Waiting
 from mesh.store.placement import Placement
 from mesh.store.quarantine import ASIDE_BYTES, KEEPING_BYTES, Pace, Quarantine, Room
 from mesh.store.statements import Statements, speaker

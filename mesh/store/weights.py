@@ -15,9 +15,8 @@ from math import log
 from mesh.core.ids import digest, tag_of
 from mesh.core.limits import HLC_MAX, SALT_BYTES
 from mesh.core.wire import unpack
-from mesh.store.entries import Entry
+from mesh.store.entries import AMONG, Entry, keys_of
 from mesh.store.index import Index, number_in
-from mesh.store.newest import AMONG, keys_of
 from mesh.store.noted import Noted
 from mesh.store.words import edits_of, searchable
 

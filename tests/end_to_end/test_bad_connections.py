@@ -17,8 +17,8 @@ import pytest
 from mesh.core.ids import parse_id
 from mesh.sidecar.client import ask_text
 from mesh.sidecar.notary import Notary
-from mesh.store.cards import Cards
 from mesh.store.home import Home, open_home
+from mesh.store.join_table import Cards
 from mesh.store.store import wall_clock
 from peers.proto.cards import CONTACT, Card, Contact, write_contact
 from peers.proto.codec import decode, encode

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from mesh.store.cards import Cards
 from mesh.store.home import open_home
+from mesh.store.join_table import Cards
 from peers.proto.cards import CERTIFICATE, card_kind
 from peers.trust.certificates import read
 from peers.trust.token import parse

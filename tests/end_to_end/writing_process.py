@@ -15,7 +15,7 @@ from mesh.core.draft import Assignment, Increment, NewRecord
 from mesh.core.operation import Add
 from mesh.core.request import Request
 from mesh.store.author import Author
-from mesh.store.outcome import AlreadyKnown, Gap, Merged
+from mesh.store.merge_outcome import AlreadyKnown, Gap, Merged
 from mesh.store.writer import Writer
 from tests.worlds import Chain, Clan, open_author
 

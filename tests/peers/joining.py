@@ -10,10 +10,9 @@ from mesh.core.identity import Identity
 from mesh.core.ids import digest
 from mesh.core.statement import MEMBER, Statement
 from mesh.core.trust import Founders
-from mesh.store import invites
-from mesh.store.cards import Cards
+from mesh.store import join_table
 from mesh.store.database import Database
-from mesh.store.invites import Invite, InviteBook
+from mesh.store.join_table import Cards, Invite, InviteBook
 from mesh.store.store import Store
 from peers.trust.certificates import authority, chain_for, issue, read
 from peers.trust.joining import Refusal
@@ -95,7 +94,7 @@ class Office:
         self.events.append("use")
         await asyncio.sleep(0)  # as a database in another thread would
         found = self.book.use(invite, node, self.now_ms)
-        return Refusal(found.reason) if isinstance(found, invites.Refusal) else None
+        return Refusal(found.reason) if isinstance(found, join_table.Refusal) else None
 
     async def publish(self, admission: Admission) -> None:
         self.events.append("publish")

@@ -13,7 +13,7 @@ from mesh.core.feed import decode_range
 from mesh.core.ids import Feed
 from mesh.core.trust import Founders
 from mesh.core.vector import Head
-from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
+from mesh.store.merge_outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
 from mesh.store.store import Store
 from peers.proto.replica import Verdict
 from peers.simulate.notebook import MemoryNotebook

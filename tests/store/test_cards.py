@@ -3,8 +3,7 @@
 import itertools
 from pathlib import Path
 
-from mesh.store.cards import Card, Cards
-from mesh.store.invites import Invite, InviteBook
+from mesh.store.join_table import Card, Cards, Invite, InviteBook
 from mesh.store.verify import verify_store
 from tests.worlds import Clan, open_store
 

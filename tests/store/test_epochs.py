@@ -13,7 +13,7 @@ from mesh.core.identity import Identity
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, export_bundle, import_bundle
 from mesh.store.marker import Marker
-from mesh.store.outcome import Forked
+from mesh.store.merge_outcome import Forked
 from mesh.store.reading import Reader
 from tests.worlds import Clan, open_author
 

@@ -8,7 +8,7 @@ import pytest
 from mesh.core.ids import digest
 from mesh.core.statement import MEMBER, READER
 from mesh.store.database import Database
-from mesh.store.invites import EXPIRED, FORGET_MS, USED_UP, WITHDRAWN, Invite, InviteBook, Used
+from mesh.store.join_table import EXPIRED, FORGET_MS, USED_UP, WITHDRAWN, Invite, InviteBook, Used
 
 ANN, BEN, CAT = (digest(name) for name in (b"ann", b"ben", b"cat"))
 ONCE = Invite(b"1" * 16, b"s" * 32, 1000, 2000, 1)

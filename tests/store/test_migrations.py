@@ -14,7 +14,7 @@ from mesh.core.statement import MEMBER, READER
 from mesh.store import facets, schema
 from mesh.store.database import Database, open_reader
 from mesh.store.home import create_home
-from mesh.store.invites import Invite, InviteBook
+from mesh.store.join_table import Invite, InviteBook
 from mesh.store.reading import Reader
 from mesh.store.repair import repair
 from mesh.store.store import Store

@@ -8,9 +8,9 @@ import pytest
 from mesh.core.identity import Identity
 from mesh.core.operation import Add, Body, Remove, Set
 from mesh.core.statement import EPHEMERAL, MEMBER, Member, Statement, sign
+from mesh.store.changes import Touches
 from mesh.store.reading import Reader
 from mesh.store.store import Store
-from mesh.store.touched import Touches
 from mesh.store.verify import verify_store
 from tests.worlds import Chain, Clan, open_store
 

@@ -9,7 +9,7 @@ from mesh.core import clock
 from mesh.core.feed import encode_range
 from mesh.core.operation import Add
 from mesh.store import quarantine
-from mesh.store.outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Refused, Waiting
+from mesh.store.merge_outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Refused, Waiting
 from mesh.store.store import Store
 from tests.worlds import NOW_MS, Chain, Clan, open_store, views
 

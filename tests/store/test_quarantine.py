@@ -15,7 +15,7 @@ from mesh.core.limits import FEEDS
 from mesh.core.operation import Add
 from mesh.store import quarantine
 from mesh.store.database import Database
-from mesh.store.outcome import AlreadyKnown, Clipped, Gap, Merged, Refused, Waiting
+from mesh.store.merge_outcome import AlreadyKnown, Clipped, Gap, Merged, Refused, Waiting
 from mesh.store.store import Store
 from mesh.store.verify import verify_store
 from tests.worlds import NOW_MS, Chain, Clan, open_store, views

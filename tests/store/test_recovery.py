@@ -10,7 +10,7 @@ from mesh.core.operation import Add
 from mesh.core.statement import ADMIN, Member, Recover, sign
 from mesh.store import keyfile
 from mesh.store.home import create_home
-from mesh.store.outcome import Merged, Waiting
+from mesh.store.merge_outcome import Merged, Waiting
 from mesh.store.repair import repair
 from mesh.store.verify import verify_store
 from tests.worlds import Chain, Clan, open_store, views

@@ -6,7 +6,7 @@ import pytest
 
 from mesh.core.operation import Add
 from mesh.store.database import Database
-from mesh.store.outcome import AlreadyKnown, Merged, Waiting
+from mesh.store.merge_outcome import AlreadyKnown, Merged, Waiting
 from mesh.store.store import Store
 from tests.worlds import Chain, Clan, open_store, views
 

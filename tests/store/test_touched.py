@@ -7,9 +7,9 @@ import pytest
 
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.operation import Add
-from mesh.store import touched
+from mesh.store import changes
 from mesh.store.author import Author
-from mesh.store.touched import Touches
+from mesh.store.changes import Touches
 from tests.worlds import Chain, Clan, open_author, open_store
 
 CLAN = Clan(41)
@@ -74,7 +74,7 @@ def test_an_erasure_more_is_another_state_also_where_not_all_are_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who wipes what was erased since must not take it for the same."""
-    monkeypatch.setattr(touched, "_ERASED", 2)
+    monkeypatch.setattr(changes, "_ERASED", 2)
     with open_author(tmp_path, CLAN, OWN) as author:
         touches = started(author)
         tags = author.append([NewRecord("log", {"text": str(number)}) for number in range(4)]).tags
@@ -114,7 +114,7 @@ def test_another_history_is_noticed(tmp_path: Path) -> None:
 
 def test_too_much_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has missed that much goes through everything."""
-    monkeypatch.setattr(touched, "MOST", 2)
+    monkeypatch.setattr(changes, "MOST", 2)
     with open_author(tmp_path, CLAN, OWN) as author:
         touches = started(author)
         before = touches.progress()

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mesh.store.wal_readers import lasting_readers
+from mesh.store.erase_debts import lasting_readers
 
 _OPEN = """
 import sys, apsw

@@ -12,7 +12,7 @@ from mesh.pages.names import Named, folded, safe, shown
 from mesh.sidecar.pages.seen import seen_in, written
 from mesh.sidecar.pages.texts import Texts
 from mesh.store.pages import Shelf, Trouble
-from mesh.store.restamping import replacements
+from mesh.store.rewriting import replacements
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

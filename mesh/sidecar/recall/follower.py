@@ -16,9 +16,8 @@ from mesh.core.errors import MeshError
 from mesh.sidecar.background import Background
 from mesh.sidecar.recall.sink import Kept, Live, Off, Sink, as_they_are
 from mesh.sidecar.recall.wiping import STATE
-from mesh.store.followed import Followed
+from mesh.store.changes import Followed, Touched, Touches
 from mesh.store.reading import Reader, open_reading, read_errors
-from mesh.store.touched import Touched, Touches
 
 _FORM = 1  # of the state, and of whatever is kept by it: another one is made anew
 _LOOK_SECONDS = 0.2

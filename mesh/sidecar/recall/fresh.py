@@ -11,9 +11,8 @@ from mesh.sidecar.recall.sink import Kept, as_they_are
 from mesh.sidecar.recall.weights import Corpus
 from mesh.sidecar.recall.word_view import Paper, View
 from mesh.sidecar.recall.wording import paper
-from mesh.store.followed import Followed
+from mesh.store.changes import Followed, Touches
 from mesh.store.reading import Reader
-from mesh.store.touched import Touches
 
 MOST = 200  # with more, the database's own index is the quicker one
 

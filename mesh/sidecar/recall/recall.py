@@ -18,7 +18,7 @@ from mesh.sidecar.recall.readers import Readers
 from mesh.sidecar.recall.space import Space
 from mesh.sidecar.recall.word_view import IS_INSTALLED, Broken
 from mesh.sidecar.recall.wording import Wording
-from mesh.store.followed import Followed
+from mesh.store.changes import Followed
 from mesh.store.reading import Reader, open_reading
 
 FOLDER = "recall"

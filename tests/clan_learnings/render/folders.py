@@ -11,9 +11,9 @@ from mesh.core import clock
 from mesh.core.identity import Identity
 from mesh.core.operation import Add, Count, Remove, Set
 from mesh.core.statement import Statement
+from mesh.store.changes import Touches
 from mesh.store.reading import Reader
 from mesh.store.store import Store
-from mesh.store.touched import Touches
 from tests.worlds import NOW_MS, Chain, Clan
 
 SPAN_MS = 75 * 86_400_000  # over three months at least

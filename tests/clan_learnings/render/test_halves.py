@@ -15,8 +15,8 @@ from clan_learnings.render.ours import replace_same
 from clan_learnings.render.state import State
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.statement import Erase, sign
+from mesh.store.changes import Touches
 from mesh.store.reading import Reader
-from mesh.store.touched import Touches
 from tests.clan_learnings.notebooks import Notebook
 from tests.clan_learnings.render.folders import content, render
 

@@ -17,7 +17,7 @@ from mesh.sidecar.recall.finder import Indexed
 from mesh.sidecar.recall.fresh import Fresh, look
 from mesh.sidecar.recall.recall import Recall
 from mesh.sidecar.recall.sink import Kept
-from mesh.store.followed import Followed
+from mesh.store.changes import Followed
 from mesh.store.reading import Reader, open_reading
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 from tests.end_to_end.commands import wait_until

@@ -93,7 +93,7 @@ class Pen:
 
 
 def _quota_reached(allowance: Allowance) -> QuotaReached:
-    from mesh.store.restamping import shown
+    from mesh.store.rewriting import shown
 
     size, again = f"{allowance.quota / 2**20:g} MB", shown(allowance.grows_ms)
     if allowance.spared:
