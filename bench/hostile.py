@@ -39,8 +39,21 @@ from mesh.store.reading import open_reading
 from mesh.store.store import wall_clock
 from peers.proto.cards import Card, Contact, write_contact
 from peers.proto.codec import decode, encode
-from peers.proto.messages import FEEDS, STATEMENTS, Ending, FeedEntry, Give, Have, Hello, Ping, Pong, Pull, Push, Ranges
-from peers.proto.parcels import pack_ranges
+from peers.proto.messages import (
+    FEEDS,
+    STATEMENTS,
+    Ending,
+    FeedEntry,
+    Give,
+    Have,
+    Hello,
+    Ping,
+    Pong,
+    Pull,
+    Push,
+    Ranges,
+    pack_ranges,
+)
 from peers.transport.gate import Admission
 from peers.transport.links import Link, LinkClosed
 from peers.transport.websocket import WebSocketTransport

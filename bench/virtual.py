@@ -11,7 +11,7 @@ from random import Random
 from bench.notes import notes
 from bench.processes import Measures, side
 from peers.proto.config import ANSWER_BYTES, Config
-from peers.proto.parcels import pack_ranges
+from peers.proto.messages import pack_ranges
 from peers.simulate.meter import PAYLOAD
 from peers.simulate.node import SimNode
 from peers.simulate.report import spreads

@@ -1,7 +1,9 @@
 """A TLS connection that can be dropped at any moment. Nothing here reads or writes it."""
 
 import asyncio
+import os
 import socket
+import ssl
 from contextlib import suppress
 
 
@@ -24,3 +26,10 @@ class Connection:
             self.transport.abort()
         with suppress(OSError):  # closed already
             self._socket.shutdown(socket.SHUT_RDWR)
+
+
+def reason_of(error: OSError) -> str:
+    """Asyncio tells the address in place of the reason, and keeps only its number. Empty if nothing was said."""
+    if isinstance(error, ssl.SSLError | socket.gaierror):  # their numbers are not the system's
+        return error.strerror or ""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or ""

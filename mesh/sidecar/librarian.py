@@ -28,7 +28,7 @@ from peers.proto.events import (
     ReadThis,
     StatementsRead,
 )
-from peers.proto.parcels import pack_ranges, unpack_ranges
+from peers.proto.messages import pack_ranges, unpack_ranges
 from peers.proto.replica import Changes, Merge, Verdict
 
 WATCH_SECONDS = 0.5  # how soon what a command wrote is noticed, if its poke was lost

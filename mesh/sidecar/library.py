@@ -13,7 +13,7 @@ from mesh.store.feeds import FeedRow
 from mesh.store.merge_outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
 from mesh.store.quarantine import Pace
 from peers.proto.config import EAGER_BYTES
-from peers.proto.parcels import peek
+from peers.proto.messages import peek
 from peers.proto.replica import Changes, Chunk, FeedState, Merge, Parcel, Replica, Roster, Verdict
 
 _PUSHED_OPERATIONS = EAGER_BYTES // 40  # no operation is encoded in fewer bytes

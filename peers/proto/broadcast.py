@@ -9,9 +9,8 @@ from mesh.core.ids import Feed, digest
 from peers.proto.config import EAGER_BYTES, HAVE_ENTRIES
 from peers.proto.events import MergeThis
 from peers.proto.fetching import Fetching
-from peers.proto.messages import FEEDS, STATEMENTS, Busy, Entry, FeedEntry, Give, Have, Push
+from peers.proto.messages import FEEDS, STATEMENTS, Busy, Entry, FeedEntry, Give, Have, Push, peek
 from peers.proto.neighbour import Neighbour
-from peers.proto.parcels import peek
 from peers.proto.replica import Merge, Parcel, Verdict
 from peers.proto.station import Station
 

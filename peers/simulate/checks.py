@@ -12,7 +12,7 @@ from mesh.core.shares import feed_limit, share_weight, usual_quota
 from peers.proto.config import ANSWER_BYTES, FRAME_BYTES
 from peers.proto.replica import Changes, FeedState
 from peers.simulate.node import START_MS, SimNode
-from peers.simulate.room import RoomBytes
+from peers.simulate.notebook_bounds import RoomBytes
 
 if TYPE_CHECKING:
     from peers.simulate.world import World

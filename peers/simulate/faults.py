@@ -6,10 +6,10 @@ Whatever is cut, stopped or asleep is mended by the end of the scenario's durati
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from peers.simulate.chance import chance
 from peers.simulate.hostile import Hostile
 from peers.simulate.node import SimNode
 from peers.simulate.scenario import Scenario
+from peers.simulate.virtual_time import chance
 from peers.simulate.world import World
 from peers.transport.conditions import Conditions
 

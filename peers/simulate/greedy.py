@@ -17,8 +17,7 @@ from mesh.core.statement import Erase, Quota, fork_between, sign
 from mesh.core.vector import Head
 from peers.proto.codec import decode, encode
 from peers.proto.messages import FEEDS as FEED_SET
-from peers.proto.messages import STATEMENTS, Ending, Entry, FeedEntry, Give, Have, Push, Ranges
-from peers.proto.parcels import pack_ranges
+from peers.proto.messages import STATEMENTS, Ending, Entry, FeedEntry, Give, Have, Push, Ranges, pack_ranges
 from peers.simulate.node import START_MS, SimNode
 
 if TYPE_CHECKING:

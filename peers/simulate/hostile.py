@@ -41,9 +41,9 @@ from peers.proto.messages import (
     Ranges,
     Rumour,
 )
-from peers.simulate.chance import chance
 from peers.simulate.greedy import Greedy
 from peers.simulate.node import SimNode
+from peers.simulate.virtual_time import chance
 
 if TYPE_CHECKING:
     from peers.simulate.world import World

@@ -6,8 +6,7 @@ from functools import lru_cache
 from mesh.core.errors import RemoteError
 from mesh.core.ids import Feed
 from peers.proto.codec import decode
-from peers.proto.messages import Push
-from peers.proto.parcels import peek
+from peers.proto.messages import Push, peek
 from peers.proto.replica import FeedState
 
 PAYLOAD = ("push", "ranges")  # messages that carry operations

@@ -31,11 +31,11 @@ from peers.proto.events import (
     Woke,
 )
 from peers.proto.replica import Changes
-from peers.simulate.desk import Desk, Question
 from peers.simulate.meter import Write
 from peers.simulate.notebook import MemoryNotebook
-from peers.simulate.surroundings import Surroundings, Twist
+from peers.simulate.replica_queue import Desk, Question
 from peers.simulate.wire import End
+from peers.simulate.world_seams import Surroundings, Twist
 
 START_MS = 1_790_000_000_000  # the wall clock at the beginning of every run
 _NEVER = float("inf")

@@ -12,11 +12,11 @@ from mesh.core.ids import Feed, first_prev, tag_of
 from mesh.core.operation import ADD
 from mesh.core.statement import Erase
 from mesh.core.vector import Head
-from peers.proto.parcels import peek
+from peers.proto.messages import peek
 from peers.proto.replica import Changes, Chunk, Merge, Verdict
-from peers.simulate.author import Author, Marker
-from peers.simulate.chain import Chain
-from peers.simulate.room import KEEPING_BYTES, Room, RoomBytes, speaker
+from peers.simulate.feed_author import Author, Marker
+from peers.simulate.feed_chain import Chain
+from peers.simulate.notebook_bounds import KEEPING_BYTES, Room, RoomBytes, speaker
 from peers.simulate.shelf import Shelf
 from peers.simulate.verified import Known, StatementSet, Verified
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from peers.proto.config import Config
-from peers.simulate.chance import chance
 from peers.simulate.checks import InvariantBroken
 from peers.simulate.faults import Faults
 from peers.simulate.meter import Write
 from peers.simulate.node import SimNode
 from peers.simulate.report import Report, payload_per_copy, spreads
 from peers.simulate.scenario import Scenario
+from peers.simulate.virtual_time import chance
 from peers.simulate.world import World
 from peers.transport.conditions import Conditions
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from peers.simulate.chance import chance
+from peers.simulate.virtual_time import chance
 
 
 class Scenario(NamedTuple):

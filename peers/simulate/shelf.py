@@ -17,8 +17,8 @@ from mesh.core.statement import ADMIN, Erase, Fact, Fork, Member, Recover, fork_
 from mesh.core.trust import Trust
 from mesh.core.vector import Vector
 from peers.proto.replica import Changes, FeedState, Parcel, Verdict
-from peers.simulate.chain import Chain, Stray
-from peers.simulate.room import KEEPING_BYTES, Room, RoomBytes
+from peers.simulate.feed_chain import Chain, Stray
+from peers.simulate.notebook_bounds import KEEPING_BYTES, Room, RoomBytes
 from peers.simulate.verified import Known, StatementSet, Verified, known
 
 

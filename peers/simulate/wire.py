@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Protocol
 
-from peers.simulate.schedule import Schedule
+from peers.simulate.virtual_time import Schedule
 from peers.transport.conditions import Conditions, Lane
 
 _FLUSH_BYTES = 65_536  # beyond so much unreported the sender is told at once

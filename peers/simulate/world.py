@@ -11,15 +11,14 @@ from mesh.core.statement import Member, Revoke, Statement, sign
 from mesh.core.trust import Founders
 from peers.proto.cards import Card, Contact, write_contact
 from peers.proto.config import Config
-from peers.simulate.chance import chance
 from peers.simulate.checks import Checker
 from peers.simulate.meter import Meter
 from peers.simulate.node import START_MS, SimNode
 from peers.simulate.notebook import Snapshot
-from peers.simulate.schedule import Schedule
-from peers.simulate.surroundings import Pace, Surroundings
 from peers.simulate.verified import Verified
+from peers.simulate.virtual_time import Schedule, chance
 from peers.simulate.wire import Wire
+from peers.simulate.world_seams import Pace, Surroundings
 from peers.transport.conditions import Conditions
 
 _WARM_SECONDS = 0.5  # within which the nodes of a world start

@@ -14,7 +14,7 @@ from yarl import URL
 
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
-from peers.reasons import reason_of
+from peers.connection import reason_of
 from peers.transport.address import parse_address
 from peers.transport.dialing import NoWay, first_link
 from peers.transport.gate import PATH, Admission, Gate

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from mesh.core.errors import Forged, MeshError, RemoteError, UsageError
 from mesh.core.identity import Identity
-from peers.reasons import reason_of
+from peers.connection import reason_of
 from peers.trust.joining import (
     AGAIN,
     ANSWER_BYTES,

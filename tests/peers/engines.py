@@ -37,8 +37,18 @@ from peers.proto.events import (
     StatementsRead,
     Tick,
 )
-from peers.proto.messages import FEEDS, Ending, FeedEntry, Have, Hello, Message, Pull, Ranges
-from peers.proto.parcels import pack_ranges, unpack_ranges
+from peers.proto.messages import (
+    FEEDS,
+    Ending,
+    FeedEntry,
+    Have,
+    Hello,
+    Message,
+    Pull,
+    Ranges,
+    pack_ranges,
+    unpack_ranges,
+)
 from peers.proto.replica import Verdict
 from peers.simulate.notebook import MemoryNotebook
 from peers.simulate.verified import Verified

@@ -44,8 +44,7 @@ from peers.proto.events import (
     StatementsRead,
     Tick,
 )
-from peers.proto.messages import Bye, Ending, Hello, Message, Ping, Pong, Pull, Ranges
-from peers.proto.parcels import pack_ranges, unpack_ranges
+from peers.proto.messages import Bye, Ending, Hello, Message, Ping, Pong, Pull, Ranges, pack_ranges, unpack_ranges
 from peers.proto.replica import Changes, Merge
 from tests.worlds import NOW_MS, Clan, open_author
 

@@ -8,9 +8,8 @@ from mesh.core.operation import Add
 from mesh.core.vector import Head
 from peers.proto.config import ANSWER_BYTES, HAVE_ENTRIES, Config
 from peers.proto.events import LinkDown, MergeDone, MergeThis
-from peers.proto.messages import FEEDS, Busy, Ending, FeedEntry, Have, Pull, Push, Ranges
+from peers.proto.messages import FEEDS, Busy, Ending, FeedEntry, Have, Pull, Push, Ranges, pack_ranges
 from peers.proto.neighbour import CLAIMED_MOST
-from peers.proto.parcels import pack_ranges
 from peers.proto.replica import Changes, Merge, Verdict
 from tests.peers.engines import CLAN, MEMBERS, Desk, Library, chain_of, node
 from tests.worlds import Chain

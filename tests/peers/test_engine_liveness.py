@@ -6,9 +6,9 @@ import pytest
 
 from peers.proto.config import Config
 from peers.proto.events import Correct, Lagged, Woke
-from peers.proto.liveness import Arrivals, phi
 from peers.proto.membership import median_offset
 from peers.proto.messages import Bye, Ping, Pong, Rumour
+from peers.proto.neighbour import Arrivals, phi
 from tests.peers.engines import Desk, node
 from tests.worlds import NOW_MS
 

@@ -14,7 +14,7 @@ from mesh.core.errors import Malformed
 from mesh.core.limits import RANGE_BYTES
 from mesh.core.wire import pack, unpack
 from peers.proto.config import ANSWER_BYTES
-from peers.proto.parcels import pack_ranges, peek, unpack_ranges
+from peers.proto.messages import pack_ranges, peek, unpack_ranges
 from tests.peers.engines import chain_of
 
 MAGIC = b"\x28\xb5\x2f\xfd"

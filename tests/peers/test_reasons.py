@@ -7,7 +7,7 @@ import ssl
 
 import pytest
 
-from peers.reasons import reason_of
+from peers.connection import reason_of
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from peers.proto.events import (
     ReadThis,
     StatementsRead,
 )
-from peers.proto.parcels import pack_ranges, unpack_ranges
+from peers.proto.messages import pack_ranges, unpack_ranges
 from peers.proto.replica import Changes, Merge, Verdict
-from peers.simulate.surroundings import Surroundings
+from peers.simulate.world_seams import Surroundings
 
 if TYPE_CHECKING:
     from peers.simulate.node import SimNode

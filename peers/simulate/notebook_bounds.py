@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mesh.core.statement import Fork, Statement
-from peers.simulate.chain import Chain
+from peers.simulate.feed_chain import Chain
 from peers.simulate.verified import Known
 
 KEEPING_BYTES = 400  # as in the store: what keeping anything costs beside its bytes

@@ -15,7 +15,7 @@ from mesh.core.limits import SALT_BYTES
 from mesh.core.operation import ADD, Add, Set, encode, parse
 from mesh.core.statement import Fork
 from peers.proto.replica import Parcel
-from peers.simulate.chain import Chain
+from peers.simulate.feed_chain import Chain
 from peers.simulate.shelf import Shelf
 
 LOG = "notes"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from random import Random
 from typing import Any
 
 _Entry = tuple[float, int, Callable[..., object], tuple[Any, ...]]
@@ -35,3 +36,8 @@ class Schedule:
             self.done += 1
             action(*args)
         self.now = end
+
+
+def chance(seed: int) -> Random:
+    """A generator for one purpose. The same seed gives the same draws, which is all that is asked of it here."""
+    return Random(seed)  # noqa: S311 (reproducible on purpose)

@@ -9,8 +9,8 @@ from peers.proto.config import Config
 from peers.proto.events import Send
 from peers.proto.replica import Changes
 from peers.simulate.meter import Meter
-from peers.simulate.schedule import Schedule
 from peers.simulate.verified import Verified
+from peers.simulate.virtual_time import Schedule
 from peers.simulate.wire import Wire
 
 if TYPE_CHECKING:
