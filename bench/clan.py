@@ -14,7 +14,7 @@ from itertools import islice
 from bench.learnings import MEMBERS, OFTEN, Lessons, Written, learnings
 from bench.processes import Measures, side
 from bench.table import say
-from clan_learnings.records import CORRECTIONS
+from clan_learnings.records.record import CORRECTIONS
 from mesh.core import clock
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord
 from mesh.core.feed import Link, batches, encode_range, sign_range

@@ -15,7 +15,7 @@ from bench.peer import measured
 from bench.processes import Taken, in_turn, timed
 from bench.sidecars import STATES, all_running
 from bench.table import Goal, Report, say
-from clan_learnings.records import CORRECTIONS
+from clan_learnings.records.record import CORRECTIONS
 from mesh.store.reading import open_reading
 
 _GOAL = Goal(6, most=True, ratio=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from bench.notes import vocabulary, zipf
-from clan_learnings.matching import slug_of
-from clan_learnings.records import (
+from clan_learnings.records.matching import slug_of
+from clan_learnings.records.record import (
     CATEGORIES,
     CONFIDENCE,
     CORRECTIONS,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bench.learnings import learnings
 from bench.processes import Measures
 from clan_learnings.embedding.embedder import Embedder, available, open_embedder
-from clan_learnings.records import LOGS, Note
+from clan_learnings.records.record import LOGS, Note
 from mesh.sidecar.recall.meaning import repo_number, text_of, version_of
 from mesh.store.changes import Touches
 from mesh.store.reading import open_reading

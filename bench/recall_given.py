@@ -18,7 +18,7 @@ from bench.recall_judged import Question
 from bench.recall_quality import ALL, Asked, as_json, ask, key_of, table
 from bench.recall_ways import peers, ready, ways_of
 from bench.table import say
-from clan_learnings.records import TEXT_CHARS
+from clan_learnings.records.record import TEXT_CHARS
 
 _MS_FROM, _US_FROM = 1e11, 1e14  # a number of seconds, milliseconds or microseconds: none of them is of the year 5000
 _DIGITS = 30

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from clan_learnings.records import CORRECTIONS, DISCOVERIES, PATTERNS, TEXT_CHARS
+from clan_learnings.records.record import CORRECTIONS, DISCOVERIES, PATTERNS, TEXT_CHARS
 from mesh.core.draft import Draft, NewRecord
 from mesh.store.home import create_home
 from mesh.store.store import wall_clock

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bench.recall_judged import Question
 from clan_learnings.agents.telling import Glance, Teller
-from clan_learnings.seen import Seen
+from clan_learnings.records.shown_to_session import Seen
 from mesh.core.ids import text_id
 from mesh.store.reading import open_reading
 

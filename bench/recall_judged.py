@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from bench.recall_home import Item
-from clan_learnings.records import CORRECTIONS, DISCOVERIES, PATTERNS, SUPERSESSIONS
+from clan_learnings.records.record import CORRECTIONS, DISCOVERIES, PATTERNS, SUPERSESSIONS
 from mesh.core.draft import Draft, NewRecord
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recall_set")

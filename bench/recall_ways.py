@@ -16,11 +16,11 @@ from bench.recall_judged import Question
 from bench.recall_metrics import DEPTH
 from bench.table import say
 from clan_learnings.embedding.embedder import available
-from clan_learnings.memory import Memory
 from clan_learnings.recall.finder import Finder
 from clan_learnings.recall.search import search
 from clan_learnings.recall.within import Within
-from clan_learnings.wording import split_words
+from clan_learnings.records.matching_tokens import split_words
+from clan_learnings.records.memory import Memory
 from mesh.sidecar.indexes import EMBEDDER
 from mesh.sidecar.recall.recall import Recall
 from mesh.sidecar.snapshot import memory_of

@@ -12,7 +12,7 @@ from bench.processes import Measures, side
 from bench.quantiles import quantile
 from bench.sidecars import rest, running
 from bench.table import Goal, Report, say
-from clan_learnings.records import CORRECTIONS, DISCOVERIES
+from clan_learnings.records.record import CORRECTIONS, DISCOVERIES
 from mesh.core.draft import NewRecord
 from mesh.store.home import open_home
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from clan_learnings import spool
+from clan_learnings.records import spool
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clan_learnings.records import required_text
+from clan_learnings.records.record import required_text
 from clan_learnings.redaction import Finding, describe, redact
 from mesh.core.errors import UsageError
 
@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from clan_learnings.records import About
+    from clan_learnings.records.record import About
 
 _PRIVATE = "private passage"
 

@@ -172,7 +172,7 @@ def _names(categories: list[str]) -> list[str]:
     """Those that can name a category. Agents are shown them with every tool that takes one: no place for sentences."""
     if not categories:
         return []
-    from clan_learnings.settings import is_category  # few files have any
+    from clan_learnings.records.shared_settings import is_category  # few files have any
 
     return [word for word in categories if is_category(word)]
 

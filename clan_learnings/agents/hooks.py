@@ -11,8 +11,8 @@ import time
 
 from clan_learnings import sessions
 from clan_learnings.agents.event import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT
+from clan_learnings.records.shown_to_session import Seen, sweep
 from clan_learnings.repository import find
-from clan_learnings.seen import Seen, sweep
 from clan_learnings.surroundings import session_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -161,7 +161,7 @@ class Hook:
 
     def _point(self) -> None:
         """Where the transcript is and how far it goes, for the harvester."""
-        from clan_learnings import spool
+        from clan_learnings.records import spool
 
         event = self.event
         if not event.transcript and not self._session:
@@ -203,7 +203,7 @@ class Hook:
 def _opened(home: str, bound: str | None, *, private: bool = False) -> Glance:
     """One snapshot of a home's records, to be closed as soon as the answer is known. Nobody waits long for it."""
     from clan_learnings.agents.telling import Glance
-    from clan_learnings.muted import read_muted
+    from clan_learnings.records.muted import read_muted
     from mesh.store.reading import open_reading
 
     reader = open_reading(home, private=private)

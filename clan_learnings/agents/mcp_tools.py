@@ -21,7 +21,7 @@ from pydantic import Field
 from clan_learnings.agents import mcp_answers as answers
 from clan_learnings.agents.mcp_bounds import ITEMS
 from clan_learnings.context.text import harmless
-from clan_learnings.records import CATEGORIES
+from clan_learnings.records.record import CATEGORIES
 from mesh.core.errors import AmbiguousId, MeshError, NoHome
 
 _UNEXPECTED = (

@@ -17,7 +17,7 @@ from clan_learnings.context.session import (
     line_of,
     session_context,
 )
-from clan_learnings.memory import Memory
+from clan_learnings.records.memory import Memory
 from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from clan_learnings.context.compose import Context, Hot, Item
-    from clan_learnings.memory import HotItem
-    from clan_learnings.records import Note
-    from clan_learnings.seen import Seen
+    from clan_learnings.records.memory import HotItem
+    from clan_learnings.records.record import Note
+    from clan_learnings.records.shown_to_session import Seen
 
 _HOT = 400  # patterns looked at for changes; a context has room for far fewer
 _SUBAGENT_HOT, _SUBAGENT_CHARS = 100, 2_000

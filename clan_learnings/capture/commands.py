@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from clan_learnings.vocabulary import word_set
+from clan_learnings.records.matching_words import word_set
 
 _CHARS = 8_000
 _PARTS = 40

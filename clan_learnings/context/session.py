@@ -10,15 +10,15 @@ import time
 from itertools import islice
 
 from clan_learnings.context.compose import Hot, Item, compose, limits_for
-from clan_learnings.records import KINDS, LOGS
+from clan_learnings.records.record import KINDS, LOGS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clan_learnings.context.compose import Context
-    from clan_learnings.memory import HotItem, Memory
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import HotItem, Memory
+    from clan_learnings.records.record import Note
 
 MIN_CONFIDENCE = 0.7  # what is not believed more than this is not shown
 CALL = 'mesh correct --wrong "what you did" --right "what is right"'

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clan_learnings.capture.own_text import words_of
-from clan_learnings.categories import category_of
 from clan_learnings.context.mark import without_ours
 from clan_learnings.documents.gate import judge
 from clan_learnings.documents.learning import TITLE_CHARS, Learning, one_line, tidy
 from clan_learnings.harvest.extractor_question import clean
 from clan_learnings.harvest.items import CORRECTION, FACT, FIX, PATTERN, PITFALL, TOOL_QUIRK
+from clan_learnings.records.record import category_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from clan_learnings.documents.drafts import MOST
 from clan_learnings.documents.learning import learning_of
-from clan_learnings.records import BESIDE, HARVESTED, LEARNINGS
+from clan_learnings.records.record import BESIDE, HARVESTED, LEARNINGS
 from mesh.core.ids import text_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clan_learnings.memory import Memory
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import Note
 
 _PAGE = 500
 _TELLING = 12  # characters: what is shorter stands in many documents

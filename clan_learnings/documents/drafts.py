@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from clan_learnings.documents.gate import Verdict, judge
 from clan_learnings.documents.learning import Learning, learning_of, require_room
 from clan_learnings.documents.markdown import CHANGEABLE
-from clan_learnings.notebook import completed, source_of
-from clan_learnings.records import LEARNINGS, SECTIONS, SOURCES, About, Note, checked, one_of
-from clan_learnings.settings import is_category
+from clan_learnings.records.notebook import completed, source_of
+from clan_learnings.records.record import LEARNINGS, SECTIONS, SOURCES, About, Note, checked, one_of
+from clan_learnings.records.shared_settings import is_category
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from clan_learnings.memory import Memory
     from clan_learnings.pen import Pen
+    from clan_learnings.records.memory import Memory
     from mesh.core.draft import Draft
 
 MOST = 20_000  # documents that are gone through for one that says the same

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from clan_learnings.documents.learning import BYTES, slug_of
 from clan_learnings.documents.markdown import parsed, rendered
+from clan_learnings.records.shared_settings import is_category
 from clan_learnings.render import ours
-from clan_learnings.settings import is_category
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clan_learnings.categories import category_of
-from clan_learnings.records import CATEGORIES
+from clan_learnings.records.record import CATEGORIES, category_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clan_learnings.documents.learning import learning_of
 from clan_learnings.documents.markdown import digits
-from clan_learnings.records import LEARNINGS
+from clan_learnings.records.record import LEARNINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clan_learnings.documents.folder import File
     from clan_learnings.documents.learning import Learning
     from clan_learnings.documents.markdown import Parsed
-    from clan_learnings.records import Note
+    from clan_learnings.records.record import Note
 
 NEW, CHANGED, UNCHANGED, SKIPPED = "new", "changed", "unchanged", "skipped"
 

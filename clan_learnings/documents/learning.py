@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from clan_learnings.context.mark import NAME
-from clan_learnings.records import (
+from clan_learnings.records.record import (
     CONFIDENCE,
     DOCUMENT,
     EVIDENCE_CHARS,

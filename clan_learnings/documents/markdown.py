@@ -16,7 +16,7 @@ from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING
 from clan_learnings.documents import front_matter
 from clan_learnings.documents.fences import fences, is_fence
 from clan_learnings.documents.learning import Learning, one_line, severity_of, tidy
-from clan_learnings.records import MINUTES, SECTIONS, SEVERITIES
+from clan_learnings.records.record import MINUTES, SECTIONS, SEVERITIES
 from mesh.core.ids import ID_CHARS
 
 if TYPE_CHECKING:

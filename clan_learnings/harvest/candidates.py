@@ -4,8 +4,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from clan_learnings.harvest.items import CORRECTION, FIX, QUESTION, Item, item_from
-from clan_learnings.matching import Reading
-from clan_learnings.wording import split_words
+from clan_learnings.records.matching import Reading
+from clan_learnings.records.matching_tokens import split_words
 from mesh.core.ids import named_digest, text_id
 
 # NOTICED: below the bar. PROVISIONAL: kept, a person may look at it. APPROVED: may leave the node, where its repository is shared.

@@ -7,7 +7,6 @@ Of many candidates only those are compared that share words which count.
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from clan_learnings.categories import category_of
 from clan_learnings.harvest.candidates import (
     MERGED,
     Candidate,
@@ -18,8 +17,9 @@ from clan_learnings.harvest.candidates import (
     words_of,
 )
 from clan_learnings.harvest.items import PITFALL, Item
-from clan_learnings.matching import Reading
 from clan_learnings.recall.likeness import LINK, MERGE, likeness
+from clan_learnings.records.matching import Reading
+from clan_learnings.records.record import category_of
 
 _COMPARED = 24  # candidates that share the most words
 _WORDS = 24  # of an item that candidates are found by

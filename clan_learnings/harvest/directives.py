@@ -7,8 +7,8 @@ or a person who curates, lets them go all the same. English only.
 from itertools import dropwhile
 
 from clan_learnings.harvest.said_words import AROUND, said_words
-from clan_learnings.vocabulary import word_set
-from clan_learnings.wording import NAME, STRICT, tokens
+from clan_learnings.records.matching_tokens import NAME, STRICT, tokens
+from clan_learnings.records.matching_words import word_set
 
 _CHARS = 600
 _ENDS = (".", "!", "?", ";", "\u2026")

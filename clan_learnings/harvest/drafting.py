@@ -7,14 +7,23 @@ that the agent logged it live or that another node harvested the same transcript
 from typing import Any, NamedTuple
 
 from clan_learnings.harvest.candidates import RULES, Candidate, Signal
-from clan_learnings.matching import Reading
-from clan_learnings.memory import Memory
-from clan_learnings.notebook import Sought, completed, find_pattern, named_pattern
-from clan_learnings.patterns import counter
 from clan_learnings.pen import Pen
 from clan_learnings.recall.likeness import LINK, covering, likeness, near_notes
 from clan_learnings.recall.within import Within
-from clan_learnings.records import CORRECTIONS, CURATED, DISCOVERIES, HARVESTED, OLD_NEWS_MS, SOURCES, About, Note
+from clan_learnings.records.matching import Reading
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.notebook import Sought, completed, find_pattern, named_pattern
+from clan_learnings.records.patterns import counter
+from clan_learnings.records.record import (
+    CORRECTIONS,
+    CURATED,
+    DISCOVERIES,
+    HARVESTED,
+    OLD_NEWS_MS,
+    SOURCES,
+    About,
+    Note,
+)
 from clan_learnings.surroundings import is_session
 from mesh.core.draft import Draft, Increment, NewRecord
 

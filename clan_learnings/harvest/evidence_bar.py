@@ -7,7 +7,7 @@ from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RE
 from clan_learnings.harvest.directives import is_rule
 from clan_learnings.harvest.items import CORRECTION
 from clan_learnings.harvest.one_place import placeless
-from clan_learnings.settings import KEY
+from clan_learnings.records.shared_settings import KEY
 from mesh.core.draft import Assignment, Draft
 from mesh.core.errors import UsageError
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from clan_learnings.harvest.candidates import RULES, Candidate, Signal
-from clan_learnings.vocabulary import word_set
+from clan_learnings.records.matching_words import word_set
 
 _AROUND = ".,;:!?\"'`()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
 _AROUND_PATHS = _AROUND.replace(".", "")

@@ -6,7 +6,7 @@ questions sooner, and by meaning.
 
 from __future__ import annotations
 
-from clan_learnings.records import written_under
+from clan_learnings.records.record import written_under
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

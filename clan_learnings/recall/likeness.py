@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from clan_learnings.matching import Reading, compare, leftovers, overlap
 from clan_learnings.recall.within import Within
-from clan_learnings.records import DISCOVERIES
-from clan_learnings.wording import COMMON, NAME, STRICT, split_words, tokens
+from clan_learnings.records.matching import Reading, compare, leftovers, overlap
+from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, split_words, tokens
+from clan_learnings.records.record import DISCOVERIES
 from mesh.core.identifiers import extra_words
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clan_learnings.memory import Memory
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import Note
 
 # The scale: from MERGE on two texts say the same, so that one of them is enough; from LINK on they are about the same thing.
 MERGE, LINK = 0.85, 0.70

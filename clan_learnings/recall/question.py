@@ -11,15 +11,15 @@ from math import log
 
 from clan_learnings.recall.fusion import ideal_weight
 from clan_learnings.recall.spelling import may_be_misspelt, nearest
-from clan_learnings.vocabulary import STOP
-from clan_learnings.wording import split_words
+from clan_learnings.records.matching_tokens import split_words
+from clan_learnings.records.matching_words import STOP
 from mesh.core.identifiers import extra_words
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clan_learnings.memory import Memory
+    from clan_learnings.records.memory import Memory
     from mesh.store.reading import Reader
 
 _CHARS = 8000  # of a text that are read, half of them from its end: that is where an error says what it is

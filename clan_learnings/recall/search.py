@@ -6,19 +6,19 @@ The filters come first, then the score, then what would be shown twice is put to
 
 from __future__ import annotations
 
-from clan_learnings.memory import quality
 from clan_learnings.recall import fusion
 from clan_learnings.recall.diversity import Saying, diverse, grouped
 from clan_learnings.recall.question import Question
-from clan_learnings.records import CORRECTIONS, PATTERNS, written_under
+from clan_learnings.records.memory import quality
+from clan_learnings.records.record import CORRECTIONS, PATTERNS, written_under
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clan_learnings.memory import Memory
     from clan_learnings.recall.within import Within
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import Note
     from mesh.store.reading import Entry
 
 # Candidates where words are all there is, for ten to be shown: see ADR 0043 for what more of them would change.

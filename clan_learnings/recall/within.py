@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from clan_learnings.records import LOGS
-from clan_learnings.tiers import ARCHIVE
+from clan_learnings.records.record import LOGS
+from clan_learnings.records.tiers import ARCHIVE
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clan_learnings.memory import Memory
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import Note
 
 
 class Within:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from clan_learnings.memory import Memory
-from clan_learnings.records import CORRECTIONS, DISCOVERIES, LOGS, PATTERNS, SUPERSESSIONS, Note
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.record import CORRECTIONS, DISCOVERIES, LOGS, PATTERNS, SUPERSESSIONS, Note
 from clan_learnings.render import archive, halves, markdown, ours
 from clan_learnings.render.archive import Archive
 from clan_learnings.render.kept import BEGINNING, Kept, concerns, renewed

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from clan_learnings.records import Note
+    from clan_learnings.records.record import Note
     from clan_learnings.render.lines import Place
     from clan_learnings.render.rules import Rule
     from clan_learnings.render.source import Touched

@@ -19,7 +19,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from clan_learnings.records import Note
+    from clan_learnings.records.record import Note
 
     Place = tuple[int, bytes]  # of a record in the order of writing: its stamp, of equal ones its tag
 

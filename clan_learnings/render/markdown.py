@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING
 from clan_learnings.context.text import harmless
-from clan_learnings.records import LEARNINGS
+from clan_learnings.records.record import LEARNINGS
 from clan_learnings.render.halves import NOTICE, compose
 from clan_learnings.render.lines import when, whole_id
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from clan_learnings.records import Note
+    from clan_learnings.records.record import Note
     from clan_learnings.render.rules import Listing, Rule
 
 ID_CHARS = 12  # 60 bits: two of a million records begin alike once in a few million meshes

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from heapq import merge
 
-from clan_learnings.names import is_slug
-from clan_learnings.records import CORRECTIONS, PATTERNS
+from clan_learnings.records.pattern_names import is_slug
+from clan_learnings.records.record import CORRECTIONS, PATTERNS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from clan_learnings.memory import HotItem, Memory
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import HotItem, Memory
+    from clan_learnings.records.record import Note
     from mesh.store.reading import Entry
 
 LISTED = 500

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 from clan_learnings.agents.installed import check
-from clan_learnings.spool import State as Spool
+from clan_learnings.records.spool import State as Spool
 from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
 from mesh.cli.install import target

@@ -3,11 +3,12 @@
 import os
 
 from clan_learnings.documents.beside import documents_beside
-from clan_learnings.matching import slug_of
-from clan_learnings.memory import Memory
-from clan_learnings.patterns import KEY
 from clan_learnings.pen import Pen
-from clan_learnings.records import CORRECTIONS, PATTERNS, Note
+from clan_learnings.records.matching import slug_of
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.patterns import KEY
+from clan_learnings.records.provenance_table import edits_of, provenance
+from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
 from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
 from mesh.cli.erase_completion import finish_soon, tell_unfinished
@@ -25,7 +26,6 @@ from mesh.sidecar.renderer import FOLDER, render
 from mesh.store.erase_requests import LOG, REASON_CHARS, request_record
 from mesh.store.home import Home, open_home
 from mesh.store.pages import Shelf
-from mesh.store.provenance import edits_of, provenance
 from mesh.store.reading import Reader
 from mesh.store.store import Store
 

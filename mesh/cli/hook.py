@@ -178,7 +178,7 @@ class _Run:
             return
         if self._event.meaning == START:
             _start_sidecar(self._home)
-        from clan_learnings import spool
+        from clan_learnings.records import spool
 
         if spool.is_waiting(self._home):
             self._take_in(self._event.folder)
@@ -188,7 +188,7 @@ class _Run:
 
         What is refused for now, because this node has written as much as it may, stays queued; of a reader it is put aside.
         """
-        from clan_learnings import spool
+        from clan_learnings.records import spool
         from mesh.core.errors import MayNotWrite, UsageError, WriteRefused
         from mesh.sidecar.desk import Desk
 

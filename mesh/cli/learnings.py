@@ -203,7 +203,7 @@ def filters_of(given: Given) -> dict[str, Any]:
     """What a list or an export is limited to."""
     import time
 
-    from clan_learnings.records import SEVERITIES, one_of
+    from clan_learnings.records.record import SEVERITIES, one_of
     from mesh.core.moment import span
 
     since = span(given.text("since"), int(time.time() * 1000))[0] if given.has("since") else None

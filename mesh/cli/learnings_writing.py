@@ -125,7 +125,7 @@ def _in_editor(desk: Desk, text: str) -> dict[str, Any]:
     """In VISUAL or EDITOR. Whatever happens, what was typed is in the record or in a file that is named."""
     from clan_learnings.documents.learning import learning_of, slug_of
     from clan_learnings.documents.markdown import rendered
-    from clan_learnings.records import LEARNINGS
+    from clan_learnings.records.record import LEARNINGS
     from mesh.cli.page_editing import Draft
     from mesh.core.ids import text_id
     from mesh.sidecar import learnings

@@ -142,7 +142,7 @@ def _home(given: str | None, repo: str | None) -> str:
 
 def _categories(desk: "Callable[[], Desk]") -> Sequence[str]:
     """Those of this mesh and this repository; those of every mesh if its home cannot be read."""
-    from clan_learnings.records import CATEGORIES
+    from clan_learnings.records.record import CATEGORIES
 
     try:
         here = desk()

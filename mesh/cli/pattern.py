@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from clan_learnings.memory import Memory
     from clan_learnings.pen import Pen
-    from clan_learnings.records import About
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import About
     from mesh.core.draft import Draft
 
     Made = tuple[list[Draft], dict[str, Any]]
@@ -122,7 +122,7 @@ def main(argv: list[str]) -> int:
 
 
 def _add(given: Given) -> int:
-    from clan_learnings.curation import draft_pattern
+    from clan_learnings.records.pattern_drafts import draft_pattern
 
     about = said(given)
     rule, wrong = from_stdin(given.words[0], given.text("wrong"))
@@ -144,7 +144,7 @@ def _list(given: Given) -> int:
     count = given.number("n", 20, 1, _MOST) or 20
 
     def ask(memory: Memory) -> dict[str, Any]:
-        from clan_learnings.recent import recent_patterns
+        from clan_learnings.records.newest import recent_patterns
         from mesh.sidecar import answers
 
         found = recent_patterns(memory, scope, count)
@@ -208,7 +208,7 @@ def _show(given: Given) -> int:
 
 
 def _edit(given: Given) -> int:
-    from clan_learnings.curation import draft_wording
+    from clan_learnings.records.pattern_drafts import draft_wording
 
     if given.has("global") and given.has("local"):
         raise Wrong("--global and --local exclude each other")
@@ -224,7 +224,7 @@ def _edit(given: Given) -> int:
 
 
 def _supersede(given: Given) -> int:
-    from clan_learnings.curation import draft_supersession
+    from clan_learnings.records.pattern_drafts import draft_supersession
 
     old, new = given.words
     return _write(
@@ -235,20 +235,20 @@ def _supersede(given: Given) -> int:
 
 
 def _alias(given: Given) -> int:
-    from clan_learnings.curation import draft_alias
+    from clan_learnings.records.pattern_drafts import draft_alias
 
     one, other = given.words
     return _write(given, "joined", lambda memory, *_: draft_alias(memory, one, other))
 
 
 def _unalias(given: Given) -> int:
-    from clan_learnings.curation import draft_unalias
+    from clan_learnings.records.pattern_drafts import draft_unalias
 
     return _write(given, "parted", lambda memory, *_: draft_unalias(memory, given.words[0]))
 
 
 def _archive(given: Given) -> int:
-    from clan_learnings.curation import draft_archive, draft_restoration
+    from clan_learnings.records.pattern_drafts import draft_archive, draft_restoration
 
     slug = given.words[0]
     if given.has("undo"):
@@ -257,7 +257,7 @@ def _archive(given: Given) -> int:
 
 
 def _approve(given: Given) -> int:
-    from clan_learnings.curation import draft_approval
+    from clan_learnings.records.pattern_drafts import draft_approval
     from clan_learnings.surroundings import require_person
 
     undo = given.has("undo")

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from clan_learnings.memory import Memory
+    from clan_learnings.records.memory import Memory
     from mesh.core.draft import Draft
 
 SHAPE = Shape(

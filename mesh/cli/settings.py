@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from clan_learnings.memory import Memory
+    from clan_learnings.records.memory import Memory
     from mesh.core.draft import Draft
 
 SHAPE = Shape(
@@ -52,14 +52,14 @@ def _settings(given: Given) -> int:
         raise Wrong(f"{name} needs a value")
 
     def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
-        from clan_learnings.curation import (
+        from clan_learnings.records.pattern_drafts import (
             draft_category,
             draft_hot_at,
             draft_hot_nodes,
             draft_moderation,
             draft_recall_weight,
         )
-        from clan_learnings.settings import machines, require_admin
+        from clan_learnings.records.shared_settings import machines, require_admin
         from mesh.store.home import open_home
 
         command = f"mesh settings {name} {value}{' --remove' if given.has('remove') else ''}"
@@ -85,7 +85,7 @@ def _settings(given: Given) -> int:
 
 
 def _print(answer: dict[str, Any]) -> None:
-    from clan_learnings.settings import USUAL_NODES
+    from clan_learnings.records.shared_settings import USUAL_NODES
 
     if "hot_at" in answer:
         put(f"{answer['id']}  HOT at {answer['hot_at']} sessions, on every node")
@@ -126,8 +126,8 @@ def _list(given: Given) -> int:
 
 def _current(memory: Memory) -> dict[str, Any]:
     from clan_learnings.harvest.evidence_bar import bar_of
-    from clan_learnings.records import CATEGORIES
-    from clan_learnings.settings import KEY
+    from clan_learnings.records.record import CATEGORIES
+    from clan_learnings.records.shared_settings import KEY
 
     bar = bar_of(memory.reader.fields(KEY))._asdict()
     return {

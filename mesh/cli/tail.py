@@ -36,7 +36,7 @@ def main(argv: list[str]) -> int:
 
 
 def _tail(given: Given) -> int:
-    from clan_learnings.records import Note
+    from clan_learnings.records.record import Note
     from mesh.cli.output import plain, print_json, put, when
 
     count = given.number("n", 20, 1, _MOST) or 20
@@ -74,10 +74,10 @@ def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
         if not os.path.exists(os.path.join(home, "muted")):
             return reader.tail(count, log)
         return _unmuted(reader, home, count, log)
-    from clan_learnings.memory import Memory
-    from clan_learnings.muted import read_muted
-    from clan_learnings.recent import recent
-    from clan_learnings.records import LOGS
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.muted import read_muted
+    from clan_learnings.records.newest import recent
+    from clan_learnings.records.record import LOGS
     from mesh.sidecar.place import Place
 
     place = Place(home, os.environ, "", agent="", session="")
@@ -89,8 +89,8 @@ def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
 
 def _unmuted(reader: Reader, home: str, count: int, log: str | None) -> list[Entry]:
     """The newest that are not hidden here: what was read is more than enough, or it is read again, and more of it."""
-    from clan_learnings.memory import Memory
-    from clan_learnings.muted import read_muted
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.muted import read_muted
 
     memory = Memory(reader, muted=read_muted(home))
     looked_at = count

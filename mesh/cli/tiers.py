@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from clan_learnings.memory import Memory
+    from clan_learnings.records.memory import Memory
 
 SHAPE = Shape("tiers", "", (REPO, ALL), "mesh tiers")
 _SHOWN = 20  # lines of a tier
@@ -56,7 +56,7 @@ def _print_lines(tier: str, lines: list[str], count: int, command: str) -> None:
 
 
 def _answer(memory: Memory, scope: str | None) -> dict[str, Any]:
-    from clan_learnings.census import Census
+    from clan_learnings.records.tiers import Census
     from mesh.sidecar import answers
 
     census = Census(memory, scope)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from clan_learnings.records import KINDS
-from clan_learnings.tiers import ordinal
+from clan_learnings.records.record import KINDS
+from clan_learnings.records.tiers import ordinal
 from mesh.core.ids import display_name, text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from clan_learnings.memory import HotItem, Memory
-    from clan_learnings.notebook import Found
-    from clan_learnings.patterns import Standing
     from clan_learnings.recall.search import Hit
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import HotItem, Memory
+    from clan_learnings.records.notebook import Found
+    from clan_learnings.records.patterns import Standing
+    from clan_learnings.records.record import Note
     from mesh.core.errors import WriteRefused
 
 _DAY_MS = 86_400_000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clan_learnings.recall.within import Within
-from clan_learnings.records import one_of
-from clan_learnings.tiers import ARCHIVE, BANK, HOT, WARM
+from clan_learnings.records.record import one_of
+from clan_learnings.records.tiers import ARCHIVE, BANK, HOT, WARM
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.ids import display_name, fitting, text_id
 
@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from clan_learnings.memory import Memory
+    from clan_learnings.records.memory import Memory
 
 _TIERS = (HOT, WARM, BANK, ARCHIVE)
 _NAMED = 10  # nodes that an error lists

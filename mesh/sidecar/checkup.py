@@ -14,15 +14,15 @@ from clan_learnings.context.compose import compose, limits_for
 from clan_learnings.context.session import hot_lines
 from clan_learnings.context.text import harmless
 from clan_learnings.harvest.evidence_bar import SETTINGS as HARVEST
-from clan_learnings.memory import Memory
-from clan_learnings.patterns import Standing
-from clan_learnings.records import SUPERSESSIONS
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.pattern_conflicts import Rivals
+from clan_learnings.records.patterns import Standing
+from clan_learnings.records.record import SUPERSESSIONS
+from clan_learnings.records.shared_settings import CATEGORY, HOT_AT, HOT_NODES, RECALL_WEIGHT, is_category
+from clan_learnings.records.spool import POINTERS_BYTES
+from clan_learnings.records.spool import State as Spool
 from clan_learnings.repo_file import NAME
 from clan_learnings.repository import find
-from clan_learnings.rivals import Rivals
-from clan_learnings.settings import CATEGORY, HOT_AT, HOT_NODES, RECALL_WEIGHT, is_category
-from clan_learnings.spool import POINTERS_BYTES
-from clan_learnings.spool import State as Spool
 from mesh.core.ids import display_name
 from mesh.core.moderation import GUARDED, MODERATION, OPEN, SETTINGS
 from mesh.core.statement import ADMIN

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from clan_learnings.memory import Memory
     from clan_learnings.pen import Pen
-    from clan_learnings.records import About, Note
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import About, Note
     from mesh.core.draft import Draft
     from mesh.core.errors import HomeError
     from mesh.core.request import Request
@@ -82,7 +82,7 @@ class Desk:
 
         `request_id` among that: whoever says the same again under the same id is answered, and nothing is added.
         """
-        from clan_learnings.notebook import draft_discovery
+        from clan_learnings.records.notebook import draft_discovery
         from mesh.sidecar.receipt_answers import recorded
 
         def write(author: Author, reading: Reading, about: About, pen: Pen, request: Request) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Desk:
         self, wrong: str, right: str, *, pattern: str = "", source: str = "agent", private: bool = False, **said: Any
     ) -> dict[str, Any]:
         """Record a correction, and say what it was counted under and what that makes of it. `said`: as in `discover`."""
-        from clan_learnings.notebook import draft_correction
+        from clan_learnings.records.notebook import draft_correction
         from mesh.sidecar.receipt_answers import counted_before, recorded
 
         def write(author: Author, reading: Reading, about: About, pen: Pen, request: Request) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Desk:
 
     def move(self, text: str, slug: str) -> dict[str, Any]:
         """Count a correction under another pattern."""
-        from clan_learnings.notebook import draft_move, named_pattern
+        from clan_learnings.records.notebook import draft_move, named_pattern
 
         def write(author: Author, finding: Finding, _pen: Pen) -> dict[str, Any]:
             with finding() as (memory, note):
@@ -147,7 +147,7 @@ class Desk:
 
     def edit(self, text: str, changes: dict[str, Any]) -> dict[str, Any]:
         """Change fields of a record."""
-        from clan_learnings.notebook import draft_edit
+        from clan_learnings.records.notebook import draft_edit
 
         def write(author: Author, finding: Finding, pen: Pen) -> dict[str, Any]:
             with finding() as (memory, note):
@@ -160,7 +160,7 @@ class Desk:
 
     def retract(self, text: str, reason: str) -> dict[str, Any]:
         """Take a record back."""
-        from clan_learnings.notebook import draft_retraction
+        from clan_learnings.records.notebook import draft_retraction
 
         def write(author: Author, finding: Finding, pen: Pen) -> dict[str, Any]:
             with finding() as (memory, note):
@@ -245,7 +245,7 @@ class Desk:
         self, *, count: int = 20, topic: str = "", repo: str | None = None, everywhere: bool = False
     ) -> dict[str, Any]:
         """The newest records of a scope, the newest first; a thousand at most."""
-        from clan_learnings.recent import recent
+        from clan_learnings.records.newest import recent
 
         with memory_of(self.home, recall=self._recall, bound=self.bound) as memory:
             scope = self._scope(repo, everywhere=everywhere)
@@ -354,7 +354,7 @@ class Desk:
 
     def _note_opening(self, record: str) -> None:
         if self._notes_openings:
-            from mesh.sidecar.opened import note_opening
+            from clan_learnings.records.access_counts import note_opening
 
             note_opening(self.home, record)
 
@@ -443,8 +443,8 @@ class Desk:
     @block
     def _reading(self, author: Author, recall: Recall | None = None) -> Iterator[Memory]:
         """What is known, as one state: others write and erase meanwhile. To be left before anything is written."""
-        from clan_learnings.memory import Memory
-        from clan_learnings.muted import read_muted
+        from clan_learnings.records.memory import Memory
+        from clan_learnings.records.muted import read_muted
         from mesh.store.reading import Reader
 
         with author.store.database.savepoint():
@@ -485,8 +485,8 @@ def _append(author: Author, drafts: Sequence[Draft], *, is_bulk: bool = False) -
 
 def _waits_for(author: Author, tags: Sequence[bytes]) -> str:
     """Who has to say the same before what was just written counts. Empty but in a guarded mesh, about what others wrote."""
-    from clan_learnings.memory import Memory
-    from clan_learnings.settings import KEY, Settings
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.shared_settings import KEY, Settings
     from mesh.store.reading import Reader
 
     reader = Reader(author.store.database.connection)
@@ -512,7 +512,7 @@ def _live(memory: Memory, tag: bytes, text: str) -> Note:
 
 def _documents_beside(memory: Memory, note: Note) -> list[str]:
     """The ids of learning documents that were harvested beside a record, and say the same."""
-    from clan_learnings.records import HARVESTED
+    from clan_learnings.records.record import HARVESTED
 
     if HARVESTED not in note.record:
         return []

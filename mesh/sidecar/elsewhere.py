@@ -40,7 +40,7 @@ def hand_over(
 
 
 def _queue(home: str, kind: str, arguments: Mapping[str, Any], error: HomeError) -> dict[str, Any]:
-    from clan_learnings.spool import queue
+    from clan_learnings.records.spool import queue
 
     try:
         path = queue(kind, {name: value for name, value in arguments.items() if value not in (None, "", [], ())}, home)

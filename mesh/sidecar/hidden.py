@@ -3,8 +3,8 @@
 from typing import Any
 
 from clan_learnings.context.text import harmless
-from clan_learnings.memory import Memory
-from clan_learnings.muted import read_muted
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.muted import read_muted
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.ids import ID_CHARS, display_name, fitting, text_id
 from mesh.sidecar.snapshot import has_private, memory_of

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from clan_learnings.memory import Memory
-from clan_learnings.records import CORRECTIONS, HARVESTED, Note
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.provenance_table import Provenance, provenance
+from clan_learnings.records.record import CORRECTIONS, HARVESTED, Note
 from mesh.core.errors import UnknownId
 from mesh.core.ids import display_name, text_id
 from mesh.core.operation import Add, parse
 from mesh.sidecar.answers import iso, pattern
 from mesh.sidecar.status import erase_requests
 from mesh.store.home import Home, open_home
-from mesh.store.provenance import Provenance, provenance
 from mesh.store.reading import Reader
 from mesh.store.store import Store
 

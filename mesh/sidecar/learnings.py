@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clan_learnings.accesses import accesses, month_of
 from clan_learnings.documents.drafts import draft_learning, draft_revision, learnings
 from clan_learnings.documents.learning import learning_of
+from clan_learnings.records.access_counts import accesses, month_of
 from mesh.sidecar.answers import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clan_learnings.documents.learning import Learning
-    from clan_learnings.memory import Memory
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import Note
     from mesh.sidecar.desk import Desk
 
 _DAY_MS = 86_400_000

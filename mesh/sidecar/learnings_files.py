@@ -10,7 +10,7 @@ from clan_learnings.documents.drafts import learnings
 from clan_learnings.documents.incoming import CHANGED, NEW, SKIPPED, UNCHANGED, told_by
 from clan_learnings.documents.learning import learning_of
 from clan_learnings.documents.markdown import with_id
-from clan_learnings.notebook import draft_retraction
+from clan_learnings.records.notebook import draft_retraction
 from mesh.core.errors import MeshError, UnknownId, UsageError, WriteRefused
 from mesh.core.ids import parse_id, text_id
 from mesh.sidecar import answers
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from clan_learnings.documents.incoming import Told
     from clan_learnings.documents.learning import Learning
-    from clan_learnings.memory import Memory
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import Note
     from mesh.sidecar.desk import Desk
 
 _GONE = "its file was removed from the folder"

@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
 
+from clan_learnings.records.access_counts_thread import Openings
 from mesh import __version__
 from mesh.core.errors import DiskFull, HomeBusy, UsageError
 from mesh.core.ids import display_name, text_id
@@ -26,7 +27,6 @@ from mesh.sidecar.library import Library
 from mesh.sidecar.lock import only_sidecar
 from mesh.sidecar.metrics import render
 from mesh.sidecar.notary import Notary, is_sound
-from mesh.sidecar.openings import Openings
 from mesh.sidecar.pages.keeper import Keeper
 from mesh.sidecar.pages.study import open_study
 from mesh.sidecar.patience import patience

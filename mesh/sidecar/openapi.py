@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from clan_learnings.records import SEVERITIES, SOURCES
+from clan_learnings.records.record import SEVERITIES, SOURCES
 from mesh.core.request import KEPT_SECONDS
 
 

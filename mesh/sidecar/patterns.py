@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from clan_learnings.memory import Memory
-from clan_learnings.patterns import Standing
-from clan_learnings.records import Note
-from clan_learnings.rivals import Rivals
-from clan_learnings.witnesses import are_alike
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.pattern_conflicts import Rivals
+from clan_learnings.records.patterns import Standing
+from clan_learnings.records.record import Note
+from clan_learnings.records.witnesses import are_alike
 from mesh.core.ids import display_name
 from mesh.sidecar.answers import iso, pattern, shown
 

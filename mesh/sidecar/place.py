@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from clan_learnings.records import About
+    from clan_learnings.records.record import About
     from clan_learnings.surroundings import Surroundings
 
 HERE = "."  # the repository we are in, where one may be named
@@ -32,7 +32,7 @@ class Place:
 
     def about(self, node: bytes, said: Mapping[str, Any]) -> About:
         """What a record says beside its words: what was given, and for the rest what is found here."""
-        from clan_learnings.records import About
+        from clan_learnings.records.record import About
         from clan_learnings.repository import claim
 
         around = self.look(node, said.get("session") or "", said.get("agent") or "")

@@ -6,9 +6,9 @@ and whoever may decide alone can say no. Reads only; what granting and dismissin
 
 from __future__ import annotations
 
-from clan_learnings.patterns import KEY
-from clan_learnings.records import SUPERSESSIONS
-from clan_learnings.rights import same
+from clan_learnings.records.edit_rights import same
+from clan_learnings.records.patterns import KEY
+from clan_learnings.records.record import SUPERSESSIONS
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import display_name, text_id
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
     from typing import Any
 
-    from clan_learnings.memory import Memory
-    from clan_learnings.rights import Rights
+    from clan_learnings.records.edit_rights import Rights
+    from clan_learnings.records.memory import Memory
     from mesh.core.draft import Draft
     from mesh.store.reading import Assigned
 

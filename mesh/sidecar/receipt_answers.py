@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clan_learnings.notebook import Found
+from clan_learnings.records.notebook import Found
 from mesh.core.ids import text_id
 from mesh.core.operation import Add, parse
 from mesh.sidecar import answers
@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from clan_learnings.memory import Memory
+    from clan_learnings.records.memory import Memory
     from mesh.store.author import Author
     from mesh.store.receipts import Receipt
 

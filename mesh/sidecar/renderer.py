@@ -11,12 +11,12 @@ import threading
 import time
 from collections.abc import Callable
 
+from clan_learnings.records.pattern_merging import SecondLook
 from clan_learnings.render.files import MEMORY_FILE, Files, Rendering
 from mesh.core.errors import MeshError
 from mesh.sidecar.background import Background
 from mesh.sidecar.pages.hand_kept import hand_kept
 from mesh.sidecar.pages.overwriting import overwrite
-from mesh.sidecar.second_look import SecondLook
 from mesh.store.changes import Touches
 from mesh.store.home import Home
 from mesh.store.reading import Reader, open_reading, read_errors

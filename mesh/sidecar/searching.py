@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from clan_learnings.memory import Memory
     from clan_learnings.recall.search import Hit
+    from clan_learnings.records.memory import Memory
 
 _MOST = 100
 _PAGES = 3

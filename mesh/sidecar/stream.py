@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from clan_learnings.memory import Memory
+from clan_learnings.records.memory import Memory
 from mesh.sidecar.answers import shown
 from mesh.store.reading import Reader, open_reading
 

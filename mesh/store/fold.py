@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import apsw
 
+from clan_learnings.records.facets_table import Facets
 from mesh.core.ids import Feed, digest, signed_prefix, tag_of
 from mesh.core.moderation import SETTINGS
 from mesh.core.operation import (
@@ -31,7 +32,6 @@ from mesh.core.operation import (
 )
 from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
-from mesh.store.facets import Facets
 from mesh.store.moderation_judge import Judge, Order, Place
 from mesh.store.page_news import LOG, PageNews
 from mesh.store.words import Words

@@ -195,7 +195,9 @@ CREATE TABLE page_files(
 def _index_fields(connection: apsw.Connection) -> None:
     """The records that are there already, by the fields they were written with."""
     connection.execute(_views_2("main") + WORD_COUNTS)
-    from mesh.store.facets import fill  # only here: readers load this module, and have nothing to fill
+    from clan_learnings.records.facets_table import (
+        fill,  # only here: readers load this module, and have nothing to fill
+    )
 
     fill(connection)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.recall_given import Given
-from clan_learnings.records import TEXT_CHARS
+from clan_learnings.records.record import TEXT_CHARS
 
 DAY_MS = 86_400_000
 

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from bench.recall_judged import SPLITS, groups, items, rows, supersessions
-from clan_learnings.records import CATEGORIES
+from clan_learnings.records.record import CATEGORIES
 
 ITEMS = rows("items")
 BY_ID = {row["id"]: row for row in ITEMS}

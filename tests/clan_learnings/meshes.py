@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from clan_learnings.memory import HotItem, Memory
-from clan_learnings.witnesses import seal_of
+from clan_learnings.records.memory import HotItem, Memory
+from clan_learnings.records.witnesses import seal_of
 from mesh.core.operation import Add, Body, Set
 from mesh.core.statement import ADMIN, MEMBER, Statement
 from mesh.store.reading import Reader

@@ -3,13 +3,19 @@
 from pathlib import Path
 from typing import Any
 
-from clan_learnings.curation import draft_alias, draft_archive, draft_restoration, draft_supersession, draft_unalias
-from clan_learnings.memory import Memory
-from clan_learnings.notebook import draft_correction, draft_discovery
-from clan_learnings.patterns import Standing
 from clan_learnings.pen import Pen
 from clan_learnings.recall.finder import Finder
-from clan_learnings.records import About
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.notebook import draft_correction, draft_discovery
+from clan_learnings.records.pattern_drafts import (
+    draft_alias,
+    draft_archive,
+    draft_restoration,
+    draft_supersession,
+    draft_unalias,
+)
+from clan_learnings.records.patterns import Standing
+from clan_learnings.records.record import About
 from mesh.core.draft import Assignment, Draft, NewRecord, Removal
 from mesh.store.home import create_home
 from mesh.store.reading import Reader

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.accesses import accesses, key, lately, month_of
+from clan_learnings.records.access_counts import accesses, key, lately, month_of
 from mesh.core.draft import Increment
 from mesh.core.ids import text_id
 from tests.clan_learnings.notebooks import Notebook

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clan_learnings.matching import Candidate, Match, Reading, best_match, compare, overlap, slug_of
+from clan_learnings.records.matching import Candidate, Match, Reading, best_match, compare, overlap, slug_of
 from tests.clan_learnings.matching_pairs import ALIKE_HELD_OUT, ALIKE_TUNED, SAME_HELD_OUT, SAME_TUNED, Pair
 
 PRECISION = 0.95

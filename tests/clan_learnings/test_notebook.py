@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.aliases import second_look
-from clan_learnings.curation import draft_category, draft_hot_at, draft_pattern, draft_wording
-from clan_learnings.matching import slug_of
-from clan_learnings.notebook import (
+from clan_learnings.pen import Pen
+from clan_learnings.records.matching import slug_of
+from clan_learnings.records.notebook import (
     draft_correction,
     draft_discovery,
     draft_edit,
@@ -16,9 +15,10 @@ from clan_learnings.notebook import (
     draft_retraction,
     require_slug,
 )
-from clan_learnings.patterns import counter
-from clan_learnings.pen import Pen
-from clan_learnings.records import EDITABLE, About, Note
+from clan_learnings.records.pattern_drafts import draft_category, draft_hot_at, draft_pattern, draft_wording
+from clan_learnings.records.pattern_merging import second_look
+from clan_learnings.records.patterns import counter
+from clan_learnings.records.record import EDITABLE, About, Note
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook

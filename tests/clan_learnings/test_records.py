@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.records import About, Note, checked, one_of, required_text
-from clan_learnings.settings import Settings, is_category
+from clan_learnings.records.record import About, Note, checked, one_of, required_text
+from clan_learnings.records.shared_settings import Settings, is_category
 from mesh.core.errors import UsageError
 from mesh.store.reading import Entry
 

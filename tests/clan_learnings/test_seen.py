@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.seen import FOLDER, Seen, sweep
+from clan_learnings.records.shown_to_session import FOLDER, Seen, sweep
 
 SESSION = "claude-code:00893aaf"
 
 WRITER = """
 import sys
-from clan_learnings.seen import Seen
+from clan_learnings.records.shown_to_session import Seen
 home, session, number = sys.argv[1:]
 seen = Seen(home, session)
 sys.stdin.read()  # all of them have read the file before any of them writes

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from clan_learnings import spool
-from clan_learnings.queued_write import WRITE_BYTES
+from clan_learnings.records import spool
+from clan_learnings.records.queued_write import WRITE_BYTES
 
 HOME = "/home/ada/.clan-mesh"
 CORRECTION = {
@@ -320,8 +320,8 @@ def test_what_a_killed_shell_left_half_written_is_cleared_away(folder: Path) -> 
 
 WRITER = """
 import sys
-from clan_learnings import spool
-from clan_learnings.queued_write import WRITE_BYTES
+from clan_learnings.records import spool
+from clan_learnings.records.queued_write import WRITE_BYTES
 sys.stdin.read()
 for each in range(20):
     spool.queue("discover", {"text": f"{sys.argv[1]}-{each}"}, "/home/ada/.clan-mesh")

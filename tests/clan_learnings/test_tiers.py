@@ -2,7 +2,7 @@
 
 import pytest
 
-from clan_learnings.tiers import ARCHIVE, BANK, HOT, WARM, has_decayed, is_hot, ordinal, strength, tier_of
+from clan_learnings.records.tiers import ARCHIVE, BANK, HOT, WARM, has_decayed, is_hot, ordinal, strength, tier_of
 
 DAY_MS = 86_400_000
 

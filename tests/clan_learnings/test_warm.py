@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clan_learnings.context.session import in_turns
-from clan_learnings.memory import Memory
-from clan_learnings.tiers import WARM_DISCOVERIES, WARM_MOST, WARM_MS
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.tiers import WARM_DISCOVERIES, WARM_MOST, WARM_MS
 from mesh.core.operation import Add, Set
 from mesh.core.statement import ADMIN, EPHEMERAL
 from tests.clan_learnings.meshes import OTHER, REPO, Mesh, Node

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clan_learnings.agents.telling import Glance, Teller
-from clan_learnings.aliases import second_look
-from clan_learnings.curation import draft_archive, draft_supersession, draft_wording
-from clan_learnings.memory import Memory
 from clan_learnings.pen import Pen
-from clan_learnings.records import CORRECTIONS, About
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.pattern_drafts import draft_archive, draft_supersession, draft_wording
+from clan_learnings.records.pattern_merging import second_look
+from clan_learnings.records.record import CORRECTIONS, About
+from clan_learnings.records.shown_to_session import Seen
+from clan_learnings.records.witnesses import EACH
 from clan_learnings.render import markdown
-from clan_learnings.seen import Seen
-from clan_learnings.witnesses import EACH
 from mesh.core import statement
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import display_name, text_id

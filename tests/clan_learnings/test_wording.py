@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.stance import AGAINST, FIRST, FOR, LATER, read_stances
-from clan_learnings.vocabulary import SOFT, STOP, UNDOING, concept, stem
-from clan_learnings.wording import NAME, STRICT, Token, identifier_parts, tokens
+from clan_learnings.records.matching_tokens import NAME, STRICT, Token, identifier_parts, tokens
+from clan_learnings.records.matching_words import SOFT, STOP, UNDOING, concept, stem
+from clan_learnings.records.stance import AGAINST, FIRST, FOR, LATER, read_stances
 
 TREE = Path(__file__).parents[2]
 
@@ -225,17 +225,17 @@ def test_any_text_can_be_cut(text: str) -> None:
 def test_importing_costs_little() -> None:
     """Everyday commands import this: nothing slow may come with it."""
     script = (
-        "import sys, collections.abc; before = set(sys.modules); import clan_learnings.matching;"
+        "import sys, collections.abc; before = set(sys.modules); import clan_learnings.records.matching;"
         "print(' '.join(sorted(set(sys.modules) - before)))"
     )
     out = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=True, cwd=TREE)
     assert set(out.stdout.split()) <= {
         "_blake2",
         "clan_learnings",
-        "clan_learnings.matching",
-        "clan_learnings.stance",
-        "clan_learnings.vocabulary",
-        "clan_learnings.wording",
+        "clan_learnings.records.matching",
+        "clan_learnings.records.stance",
+        "clan_learnings.records.matching_words",
+        "clan_learnings.records.matching_tokens",
         "itertools",
         "unicodedata",
     }

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from clan_learnings import spool
 from clan_learnings.agents.skill import CALLS
+from clan_learnings.records import spool
 from mesh.cli import invite
 from mesh.cli.quota import parse_size
 from mesh.core.draft import NewRecord

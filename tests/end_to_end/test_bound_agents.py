@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.types import TextContent, TextResourceContents
 
 from clan_learnings.bound_sessions import bind, bound_sessions
-from clan_learnings.spool import queue
+from clan_learnings.records.spool import queue
 from mesh.core.errors import UsageError
 from mesh.sidecar.client import ask
 from mesh.sidecar.desk import Desk
@@ -297,7 +297,7 @@ def test_a_bound_desk_counts_and_shows_patterns_of_its_own_records_alone(known: 
     desk = Desk(str(known.home), {}, "/", bound=OURS)
 
     def patterns(memory: Any) -> dict[str, Any]:
-        from clan_learnings.recent import recent_patterns
+        from clan_learnings.records.newest import recent_patterns
         from mesh.sidecar.answers import pattern
 
         return {"all": [pattern(memory, standing) for standing in recent_patterns(memory, None, 50)]}

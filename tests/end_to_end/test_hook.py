@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings import spool
+from clan_learnings.records import spool
 from mesh.core.draft import NewRecord
 from mesh.store.home import Home, create_home
 from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, Finished, asked, bytes_of, done, wait_until

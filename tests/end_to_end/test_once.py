@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.spool import is_waiting, queue
+from clan_learnings.records.spool import is_waiting, queue
 from mesh.core.errors import UsageError
 from mesh.sidecar.client import ask
 from mesh.store.doorbell import socket_file

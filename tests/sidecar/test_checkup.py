@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.agents.installed import State as Installed
-from clan_learnings.spool import State as Spool
+from clan_learnings.records.spool import State as Spool
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.identity import Identity
 from mesh.core.ids import digest

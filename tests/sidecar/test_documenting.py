@@ -8,7 +8,7 @@ import pytest
 from clan_learnings.documents.drafts import learnings
 from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.harvest.candidates import Candidate, Signal
-from clan_learnings.records import LEARNINGS
+from clan_learnings.records.record import LEARNINGS
 from mesh.sidecar.documenting import A_RUN, write_documents
 from mesh.sidecar.erasing import erase
 from mesh.store.captured import Digested

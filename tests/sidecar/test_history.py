@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.records import LEARNINGS
+from clan_learnings.records.record import LEARNINGS
 from mesh.cli.erase import _documents
 from mesh.core.draft import NewRecord
 from mesh.core.ids import parse_id, text_id

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.accesses import key, month_of
+from clan_learnings.records.access_counts import FILE, HOUR_MS, count_openings, key, month_of, note_opening
+from clan_learnings.records.access_counts_thread import Openings
 from mesh.core.draft import NewRecord
 from mesh.core.ids import parse_id, text_id
 from mesh.core.statement import READER
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.erasing import erase
 from mesh.sidecar.lock import only_sidecar
-from mesh.sidecar.opened import FILE, HOUR_MS, count_openings, note_opening
-from mesh.sidecar.openings import Openings
 from mesh.store.author import Author
 from mesh.store.home import Home, create_home
 from mesh.store.reading import open_reading

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings import spool
+from clan_learnings.records import spool
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.ids import parse_id
 from mesh.core.request import Request

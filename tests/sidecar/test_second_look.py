@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.memory import Memory
+from clan_learnings.records import pattern_merging as module
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.pattern_merging import FILE, SecondLook
 from mesh.core.draft import NewRecord
 from mesh.core.errors import QuotaReached
 from mesh.core.operation import Add
 from mesh.core.statement import Member, sign
-from mesh.sidecar import second_look as module
-from mesh.sidecar.second_look import FILE, SecondLook
 from mesh.store.author import Author
 from mesh.store.home import Home, create_home
 from mesh.store.reading import open_reading

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from clan_learnings.records import DISCOVERIES
+from clan_learnings.records.record import DISCOVERIES
 from mesh.core.draft import NewRecord
 from mesh.sidecar.renderer import FOLDER, Renderer
 from mesh.sidecar.unfinished_erases import UnfinishedErases

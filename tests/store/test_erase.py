@@ -3,12 +3,12 @@
 import random
 from pathlib import Path
 
+from clan_learnings.records.provenance_table import provenance
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.feed import encode_range
 from mesh.core.operation import Add, Set
 from mesh.store.author import Author
 from mesh.store.merge_outcome import AlreadyKnown, Gap, Merged
-from mesh.store.provenance import provenance
 from mesh.store.verify import verify_store
 from tests.worlds import Chain, Clan, open_author, open_store, views
 

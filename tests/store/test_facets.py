@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clan_learnings.records import facets_table
 from mesh.core.draft import NewRecord, Removal
 from mesh.core.ids import Feed, tag_of
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.operation import Add, Remove, parse
 from mesh.core.statement import Statement
-from mesh.store import facets
 from mesh.store.reading import Reader
 from mesh.store.store import Store
 from mesh.store.verify import verify_store
@@ -240,9 +240,13 @@ def test_a_repo_whose_records_are_all_removed_is_not_listed(tmp_path: Path) -> N
 def test_a_session_is_no_other_text_with_the_same_beginning() -> None:
     """Eight bytes of a hash; a record without a session counts for itself."""
     tag = bytes(range(32))
-    keys = {facets.session_key(session, tag) for session in ("claude:1", "claude:10", "codex:1", "", None, 7)}
+    keys = {facets_table.session_key(session, tag) for session in ("claude:1", "claude:10", "codex:1", "", None, 7)}
     assert len(keys) == 4
-    assert facets.session_key("", tag) == facets.session_key(None, tag) != facets.session_key(None, tag[::-1])
+    assert (
+        facets_table.session_key("", tag)
+        == facets_table.session_key(None, tag)
+        != facets_table.session_key(None, tag[::-1])
+    )
 
 
 def test_feeds_of_two_epochs_of_one_node_are_one_node(tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 import apsw
 import pytest
 
+from clan_learnings.records import facets_table
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.errors import HomeError, NewerHome
 from mesh.core.operation import Add, Set
 from mesh.core.request import Request
 from mesh.core.statement import MEMBER, READER
-from mesh.store import facets, schema
+from mesh.store import schema
 from mesh.store.database import Database, open_reader
 from mesh.store.home import create_home
 from mesh.store.join_table import Invite, InviteBook
@@ -221,7 +222,7 @@ def test_a_filling_that_fails_leaves_the_old_version(
         raise apsw.FullError("no room")
 
     with monkeypatch.context() as broken:
-        broken.setattr(facets.Facets, "recount", fail)
+        broken.setattr(facets_table.Facets, "recount", fail)
         with pytest.raises(HomeError, match="no room"):
             Database(os.fspath(old / "mesh.db"))
     assert version_in_file(old) == 2

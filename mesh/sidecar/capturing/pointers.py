@@ -9,7 +9,7 @@ import os
 import time
 from typing import NamedTuple
 
-from clan_learnings.spool import FOLDER, POINTERS, POINTERS_BYTES
+from clan_learnings.records.spool import FOLDER, POINTERS, POINTERS_BYTES
 
 _TAKEN = "pointers.taken"
 _LINE_BYTES = 64 * 1024

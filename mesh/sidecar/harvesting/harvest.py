@@ -25,8 +25,8 @@ from clan_learnings.harvest.candidates import (
 )
 from clan_learnings.harvest.clusters import rank
 from clan_learnings.harvest.evidence_bar import Bar, bar_of
-from clan_learnings.memory import Memory
-from clan_learnings.settings import KEY as SETTINGS
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.shared_settings import KEY as SETTINGS
 from mesh.sidecar import answers
 from mesh.sidecar.documenting import write_documents
 from mesh.sidecar.harvesting.asked import Asked

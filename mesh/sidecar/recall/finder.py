@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from clan_learnings.recall.finder import Finder, Keywords
 from clan_learnings.recall.within import Within
-from clan_learnings.records import Note
+from clan_learnings.records.record import Note
 from mesh.core.ids import signed_prefix as key_of
 from mesh.sidecar.recall.fresh import Fresh
 from mesh.sidecar.recall.meaning import repo_number, text_of, version_of

@@ -17,7 +17,7 @@ from typing import Any
 
 from clan_learnings.embedding.embedder import Embedder, Refused, available, open_embedder
 from clan_learnings.embedding.scale import Scale, scale_of
-from clan_learnings.records import LOGS, Note
+from clan_learnings.records.record import LOGS, Note
 from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
 from mesh.sidecar.indexes import EMBEDDER, VARIABLE, chosen

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from clan_learnings.memory import Memory
-from clan_learnings.muted import read_muted
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.muted import read_muted
 from mesh.sidecar.recall.finder import Indexed
 from mesh.store.reading import Reader, open_reading
 

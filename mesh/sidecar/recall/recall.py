@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from clan_learnings.embedding.embedder import available, is_address
-from clan_learnings.memory import Memory
-from clan_learnings.records import LOGS
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.record import LOGS
 from mesh.sidecar.recall.finder import Indexed
 from mesh.sidecar.recall.follower import Follower
 from mesh.sidecar.recall.fresh import Fresh, look

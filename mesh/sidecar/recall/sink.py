@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from clan_learnings.records import Note
+from clan_learnings.records.record import Note
 from mesh.store.changes import Mark
 from mesh.store.entries import Entry
 from mesh.store.reading import Reader

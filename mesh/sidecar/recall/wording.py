@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from clan_learnings.recall.within import Within
-from clan_learnings.records import LOGS, written_under
+from clan_learnings.records.record import LOGS, written_under
 from mesh.sidecar.recall.sink import Live
 from mesh.sidecar.recall.word_index import FIELDS, WordIndex
 from mesh.sidecar.recall.word_view import Paper, Scope, View

@@ -13,7 +13,7 @@ from clan_learnings import sessions
 from clan_learnings.agents.event import parse
 from clan_learnings.agents.hooks import FIRED, Hook
 from clan_learnings.process_tree import Process
-from clan_learnings.seen import Seen
+from clan_learnings.records.shown_to_session import Seen
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.store.home import Home, create_home
 
@@ -526,7 +526,7 @@ def test_a_transcript_that_is_not_told_is_found_by_its_session(world: World) -> 
 
 def test_a_full_spool_is_said(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dropped pointer stands in the log, and is counted for `mesh doctor`."""
-    monkeypatch.setattr("clan_learnings.spool.POINTERS_BYTES", 10)
+    monkeypatch.setattr("clan_learnings.records.spool.POINTERS_BYTES", 10)
     world.sent("Stop")
     assert "a pointer was dropped" in world.problems[0]
 

@@ -17,7 +17,7 @@ from clan_learnings.agents.mcp_server import INSTRUCTIONS, Server
 from clan_learnings.agents.mcp_tools import Tools
 from clan_learnings.context.mark import without_ours
 from clan_learnings.context.tokens import at_most_tokens
-from clan_learnings.records import CATEGORIES, SEVERITIES, SOURCES
+from clan_learnings.records.record import CATEGORIES, SEVERITIES, SOURCES
 from mesh.core.errors import AmbiguousId, NoHome, UsageError
 from tests.test_imports import imports, is_within, modules
 

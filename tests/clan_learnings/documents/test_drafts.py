@@ -13,8 +13,8 @@ from clan_learnings.documents.learning import BYTES, Learning, learning_from, le
 from clan_learnings.pen import Pen
 from clan_learnings.recall.search import search
 from clan_learnings.recall.within import Within
-from clan_learnings.records import About, Note
-from clan_learnings.tiers import ARCHIVE, BANK, WARM
+from clan_learnings.records.record import About, Note
+from clan_learnings.records.tiers import ARCHIVE, BANK, WARM
 from mesh.core.errors import UsageError
 from tests.clan_learnings.documents.learned import GOOD
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook

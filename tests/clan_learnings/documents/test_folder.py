@@ -10,7 +10,7 @@ import pytest
 from clan_learnings.documents.folder import FILE_BYTES, Exported, category_folder, export, files, forget, missing
 from clan_learnings.documents.incoming import CHANGED, NEW, SKIPPED, UNCHANGED, told_by
 from clan_learnings.documents.learning import Learning, learning_of
-from clan_learnings.records import CATEGORIES, Note
+from clan_learnings.records.record import CATEGORIES, Note
 from mesh.core.ids import text_id
 from mesh.store.reading import Entry
 from tests.clan_learnings.documents.learned import GOOD

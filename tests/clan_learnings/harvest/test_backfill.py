@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from clan_learnings.recent import recent
-from clan_learnings.records import CURATED, HARVESTED
+from clan_learnings.records.newest import recent
+from clan_learnings.records.record import CURATED, HARVESTED
 from mesh.core.draft import NewRecord
 from tests.clan_learnings.notebooks import DAY_MS, REPO, Notebook
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.recall.diversity import Saying, diverse, grouped
-from clan_learnings.records import Note
+from clan_learnings.records.record import Note
 from mesh.store.entries import Entry
 
 LEXICON: dict[str, int] = {}

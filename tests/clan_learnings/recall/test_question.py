@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clan_learnings.recall.question import Question, is_grammar
 from clan_learnings.recall.within import Within
-from clan_learnings.wording import split_words
+from clan_learnings.records.matching_tokens import split_words
 from tests.clan_learnings.notebooks import Notebook
 
 TEXTS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings import spool
+from clan_learnings.records import spool
 from mesh.sidecar.capturing.pointers import Pointers
 from mesh.sidecar.capturing.settings import CaptureSettings, read_settings, write_settings
 from mesh.sidecar.capturing.watcher import Capturing

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.records import BESIDE
+from clan_learnings.records.record import BESIDE
 from mesh.sidecar.desk import Desk
 from tests.clan_learnings.documents.test_assembly import DIGEST, FIX, REASON, RULE
 from tests.end_to_end.commands import asked, done, mesh

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
-from clan_learnings.records import CORRECTIONS, HARVESTED
+from clan_learnings.records.record import CORRECTIONS, HARVESTED
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.erasing import erase
 from mesh.sidecar.harvesting import intake

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from clan_learnings import spool
+from clan_learnings.records import spool
 from clan_learnings.sharing import change_shared
 from mesh.sidecar.capturing.watcher import Capturing
 from mesh.sidecar.harvesting.harvest import harvesting

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from clan_learnings.memory import Memory
 from clan_learnings.recall.finder import Finder, Keywords
 from clan_learnings.recall.within import Within
-from clan_learnings.records import LOGS
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.record import LOGS
 from mesh.core.draft import NewRecord
 from mesh.sidecar.erasing import erase
 from mesh.sidecar.recall.finder import Indexed

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.recall.within import Within
+from clan_learnings.records.provenance_table import edits_of
 from mesh.cli.index import _sidecar
 from mesh.core.errors import MeshError
 from mesh.sidecar.desk import Desk
@@ -15,7 +16,6 @@ from mesh.sidecar.recall import finder, meaning, recall
 from mesh.sidecar.recall.finder import Indexed
 from mesh.sidecar.recall.recall import Recall
 from mesh.sidecar.recall.wiping import wipe_rows
-from mesh.store.provenance import edits_of
 from tests.clan_learnings.embedding.servers import Asked, Server, raw, serving, status, well
 from tests.clan_learnings.notebooks import REPO, Notebook
 from tests.end_to_end.commands import wait_until

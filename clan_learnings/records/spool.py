@@ -11,7 +11,7 @@ import stat
 import time
 
 from clan_learnings.light_json import flat
-from clan_learnings.queued_write import WRITE_BYTES, decode, encode
+from clan_learnings.records.queued_write import WRITE_BYTES, decode, encode
 from mesh.core.ids import digest
 
 TYPE_CHECKING = False  # see `mesh`

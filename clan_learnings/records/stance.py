@@ -6,8 +6,8 @@ is context. "A before B" says which comes first; with a negation, or as the wron
 No comparing here, and no vocabulary beyond grammar. Pure, one pass. Everyday commands import this.
 """
 
-from clan_learnings.vocabulary import word_set
-from clan_learnings.wording import COMMA, GRAMMAR, STOP_MARK, Token, tokens
+from clan_learnings.records.matching_tokens import COMMA, GRAMMAR, STOP_MARK, Token, tokens
+from clan_learnings.records.matching_words import word_set
 
 # The stances of a token, as bits, for it may be named several times: what it is for or against, what comes first and
 # what later, whether it was stated rather than given as a reason, and whether by the right way.

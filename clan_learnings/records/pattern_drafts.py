@@ -5,11 +5,11 @@ Like `notebook`, which has what a session writes, it writes nothing itself.
 
 from __future__ import annotations
 
-from clan_learnings import matching
-from clan_learnings.notebook import REASON_CHARS, best_pattern, completed, require_slug, source_of
-from clan_learnings.patterns import KEY
-from clan_learnings.records import CATEGORIES, PATTERNS, SUPERSESSIONS, WORD_CHARS, About, checked
-from clan_learnings.settings import (
+from clan_learnings.records import matching
+from clan_learnings.records.notebook import REASON_CHARS, best_pattern, completed, require_slug, source_of
+from clan_learnings.records.patterns import KEY
+from clan_learnings.records.record import CATEGORIES, PATTERNS, SUPERSESSIONS, WORD_CHARS, About, checked
+from clan_learnings.records.shared_settings import (
     CATEGORY,
     HOT_AT,
     HOT_NODES,
@@ -23,8 +23,8 @@ from clan_learnings.settings import (
     is_category,
     require_admin,
 )
-from clan_learnings.settings import KEY as SETTINGS
-from clan_learnings.witnesses import seal_of
+from clan_learnings.records.shared_settings import KEY as SETTINGS
+from clan_learnings.records.witnesses import seal_of
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.errors import UsageError
 from mesh.core.moderation import GUARDED, MODERATION, OPEN
@@ -33,9 +33,9 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from clan_learnings.memory import Memory
-    from clan_learnings.patterns import Standing
     from clan_learnings.pen import Pen
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.patterns import Standing
     from mesh.core.draft import Draft
 
 

@@ -8,9 +8,9 @@ from _blake2 import blake2b  # what hashlib hands out, without its import of Ope
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from clan_learnings.stance import AGAINST, FIRST, FOR, LATER, RULE, STATED, read_stances
-from clan_learnings.vocabulary import UNDOING, concept
-from clan_learnings.wording import COMMON, NAME, STRICT, Token, tokens
+from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, Token, tokens
+from clan_learnings.records.matching_words import UNDOING, concept
+from clan_learnings.records.stance import AGAINST, FIRST, FOR, LATER, RULE, STATED, read_stances
 
 # Share of the weight of all hard tokens that two corrections must have in common. The rules have to agree in every
 # word ("run tests" is not "run tests in parallel"); this is about how differently long the story of the mistake may be.

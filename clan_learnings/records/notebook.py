@@ -5,12 +5,11 @@ Decides and drafts; nothing is written here. What is written is handed to whoeve
 
 from __future__ import annotations
 
-from clan_learnings import matching
-from clan_learnings.categories import category_of
-from clan_learnings.patterns import counter
 from clan_learnings.recall.likeness import covering, judge, near_notes, telling_words
 from clan_learnings.recall.within import Within
-from clan_learnings.records import (
+from clan_learnings.records import matching
+from clan_learnings.records.patterns import counter
+from clan_learnings.records.record import (
     CONFIDENCE,
     CORRECTIONS,
     DISCOVERIES,
@@ -20,11 +19,12 @@ from clan_learnings.records import (
     SOURCES,
     About,
     Note,
+    category_of,
     checked,
     one_of,
     required_text,
 )
-from clan_learnings.settings import is_category
+from clan_learnings.records.shared_settings import is_category
 from clan_learnings.surroundings import SHELL
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
-    from clan_learnings.memory import Memory
     from clan_learnings.pen import Pen
     from clan_learnings.recall.likeness import Cover
+    from clan_learnings.records.memory import Memory
     from mesh.core.draft import Draft
 
 _PATTERNS = 20  # patterns compared with it

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from itertools import islice
 
-from clan_learnings import tiers
-from clan_learnings.records import DISCOVERIES, LOGS
+from clan_learnings.records import tiers
+from clan_learnings.records.record import DISCOVERIES, LOGS
 from mesh.core.limits import TEXT_CHARS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from clan_learnings.memory import Memory
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import Note
 
 # The newest records are gone through in pages for those that may be WARM. Most stay, so one page that is a little longer is enough.
 _PAGE, _PAGES = tiers.WARM_MOST + 14, 4

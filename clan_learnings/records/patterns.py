@@ -5,12 +5,12 @@ A pattern is nothing that is stored: it is what corrections, pattern records, al
 
 from __future__ import annotations
 
-from clan_learnings.agreement import KEY as KEY  # noqa: PLC0414 (whoever writes registers of patterns looks for it here)
-from clan_learnings.agreement import Agreed, of_patterns
-from clan_learnings.names import Names, Successions, is_slug
-from clan_learnings.records import CORRECTIONS, OLD_NEWS_MS, PATTERNS, SUPERSESSIONS, Note
-from clan_learnings.tiers import is_hot
-from clan_learnings.witnesses import EACH, Ballot, Support, is_seal
+from clan_learnings.records.agreed_registers import KEY as KEY  # noqa: PLC0414 (whoever writes registers of patterns looks for it here)
+from clan_learnings.records.agreed_registers import Agreed, of_patterns
+from clan_learnings.records.pattern_names import Names, Successions, is_slug
+from clan_learnings.records.record import CORRECTIONS, OLD_NEWS_MS, PATTERNS, SUPERSESSIONS, Note
+from clan_learnings.records.tiers import is_hot
+from clan_learnings.records.witnesses import EACH, Ballot, Support, is_seal
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import named_digest
 from mesh.core.limits import TEXT_CHARS
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from clan_learnings.rights import Rights
-    from clan_learnings.settings import Settings
-    from clan_learnings.witnesses import Witnesses
+    from clan_learnings.records.edit_rights import Rights
+    from clan_learnings.records.shared_settings import Settings
+    from clan_learnings.records.witnesses import Witnesses
     from mesh.store.reading import Assigned, Entry, Reader, Tally
 
 _LOGGED, _PURPOSE = "logged:", b"clan-mesh logged"  # before a hash of a slug: the key of its counter
@@ -537,7 +537,7 @@ def _said_under(notes: Iterable[Note]) -> frozenset[str]:
 
 
 def _rights(reader: Reader, moved_to: dict[str, list[bytes]]) -> Rights:
-    from clan_learnings.rights import Rights  # most meshes are open
+    from clan_learnings.records.edit_rights import Rights  # most meshes are open
 
     return Rights(reader, moved_to)
 

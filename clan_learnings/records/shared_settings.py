@@ -5,7 +5,7 @@ The fold lets nobody else's word into these registers (`mesh.core.moderation`), 
 
 from __future__ import annotations
 
-from clan_learnings.records import CATEGORIES, WORD_CHARS
+from clan_learnings.records.record import CATEGORIES, WORD_CHARS
 from mesh.core.errors import UsageError
 from mesh.core.moderation import GUARDED, MODERATION, SETTINGS
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from clan_learnings.matching import Reading
+    from clan_learnings.records.matching import Reading
     from mesh.store.reading import Assigned, Entry, MemberRow
 
 FULL_MEMBERS = 3  # from so many on witnesses are asked for: two machines are mostly one person's
@@ -210,7 +210,10 @@ class Support:
         if len(self._wrote) < 2:
             self._compared = self._wrote
             return
-        from clan_learnings.matching import Reading, says_the_same  # where all use the same words nobody compares
+        from clan_learnings.records.matching import (  # where all use the same words nobody compares
+            Reading,
+            says_the_same,
+        )
 
         found = {wording: {*witnesses} for wording, witnesses in self._wrote.items()}
         every = self._sayings()

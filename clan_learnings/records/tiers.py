@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
+from clan_learnings.records.record import LOGS
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from clan_learnings.records.memory import Memory
+
+
 HOT, WARM, BANK, ARCHIVE = "HOT", "WARM", "BANK", "ARCHIVE"
 
 WARM_DISCOVERIES = 20
@@ -57,3 +66,20 @@ def ordinal(number: int) -> str:
     ends = {1: "st", 2: "nd", 3: "rd"}
     end = "th" if 10 <= number % 100 <= 20 else ends.get(number % 10, "th")
     return f"{number}{end}"
+
+
+MOST = 20_000  # of each log: about a second
+_PAGE = 1000
+
+
+class Census:
+    """Records by tier. `is_whole`: nothing older was left uncounted."""
+
+    def __init__(self, memory: Memory, repo: str | None, most: int = MOST) -> None:
+        self.counts = dict.fromkeys((HOT, WARM, BANK, ARCHIVE), 0)
+        self.is_whole = True
+        for log in LOGS:
+            notes = memory.newest(log, repo, _PAGE)
+            for note in islice(notes, most):
+                self.counts[memory.tier_in(note, repo)] += 1
+            self.is_whole = self.is_whole and next(notes, None) is None

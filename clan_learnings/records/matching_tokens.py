@@ -10,7 +10,7 @@ Case never matters, but in a short flag: `-d` and `-D` are different flags.
 import unicodedata
 from collections.abc import Iterator
 
-from clan_learnings.vocabulary import NUMBERS, PHRASES, SOFT, STOP, SYNONYMS, UNITS, concept
+from clan_learnings.records.matching_words import NUMBERS, PHRASES, SOFT, STOP, SYNONYMS, UNITS, concept
 
 # The kinds of a token. A STRICT one (flag, number, version, error code) forbids a match wherever it is missing; a NAME
 # (identifier, quoted code, operator, any word that is not common) where another stands in its place.

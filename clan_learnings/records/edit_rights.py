@@ -8,7 +8,7 @@ Of records the fold judges (`mesh.store.moderation_judge`); what a pattern is, i
 
 from __future__ import annotations
 
-from clan_learnings.records import CORRECTIONS, PATTERNS
+from clan_learnings.records.record import CORRECTIONS, PATTERNS
 from mesh.core.moderation import Word, is_agreed, standing
 
 TYPE_CHECKING = False  # see `mesh`

@@ -5,14 +5,14 @@ Compares those that are shown: HOT ones and the newest. Older ones that nobody r
 
 from __future__ import annotations
 
-from clan_learnings.matching import Reading, compare, opposition
+from clan_learnings.records.matching import Reading, compare, opposition
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clan_learnings.memory import Memory
-    from clan_learnings.patterns import Standing
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.patterns import Standing
 
 _LOOKED_AT = 200  # patterns
 _TEXTS = 6  # newest corrections of each

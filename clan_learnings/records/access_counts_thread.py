@@ -3,9 +3,9 @@
 import logging
 import time
 
+from clan_learnings.records.access_counts import HOUR_MS, count_openings
 from mesh.core.errors import MeshError
 from mesh.sidecar.background import Background
-from mesh.sidecar.opened import HOUR_MS, count_openings
 from mesh.store.home import Home
 
 LOOK_SECONDS = 60.0

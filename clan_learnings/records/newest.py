@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from itertools import islice
 
-from clan_learnings.records import LOGS
+from clan_learnings.records.record import LOGS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clan_learnings.memory import Memory
-    from clan_learnings.patterns import Standing
-    from clan_learnings.records import Note
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.patterns import Standing
+    from clan_learnings.records.record import Note
 
 _PAGE = 200
 _PAGES = 50  # of a log, when a topic is looked for

@@ -5,16 +5,16 @@ They hold if their owner, an admin or enough witnesses say so. Everything but HO
 
 from __future__ import annotations
 
-from clan_learnings.names import Names, is_slug
-from clan_learnings.records import CORRECTIONS, PATTERNS
+from clan_learnings.records.pattern_names import Names, is_slug
+from clan_learnings.records.record import CORRECTIONS, PATTERNS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from clan_learnings.settings import Settings
-    from clan_learnings.witnesses import Witnesses
+    from clan_learnings.records.shared_settings import Settings
+    from clan_learnings.records.witnesses import Witnesses
     from mesh.store.reading import Reader
 
 KEY = "pattern:"  # before a slug: the key of its registers

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from itertools import islice
 
-from clan_learnings import tiers
-from clan_learnings.accesses import accesses, lately
-from clan_learnings.patterns import DISPUTED, IS_HOT, NOT_HOT, UNWITNESSED, Patterns, Standing
-from clan_learnings.records import CORRECTIONS, KINDS, LOGS, PATTERNS, Note, said_of
-from clan_learnings.settings import KEY as SETTINGS
-from clan_learnings.settings import Settings
-from clan_learnings.warm import Warm
-from clan_learnings.witnesses import Witnesses, are_alike
+from clan_learnings.records import tiers
+from clan_learnings.records.access_counts import accesses, lately
+from clan_learnings.records.patterns import DISPUTED, IS_HOT, NOT_HOT, UNWITNESSED, Patterns, Standing
+from clan_learnings.records.record import CORRECTIONS, KINDS, LOGS, PATTERNS, Note, said_of
+from clan_learnings.records.shared_settings import KEY as SETTINGS
+from clan_learnings.records.shared_settings import Settings
+from clan_learnings.records.warm import Warm
+from clan_learnings.records.witnesses import Witnesses, are_alike
 from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from clan_learnings.recall.finder import Finder
-    from clan_learnings.witnesses import Ballot, Vote
+    from clan_learnings.records.witnesses import Ballot, Vote
     from mesh.store.reading import Entry, Reader, Tally
 
 _EXAMPLES = 20  # newest corrections of a pattern looked at for one that is not muted
