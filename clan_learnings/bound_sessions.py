@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from clan_learnings.git_config import read_text
+from clan_learnings.repository.git_config import read_text
 
 FILE = "bound-sessions"
 _LIST_BYTES = 16 * 1024 * 1024  # some hundred thousand sessions

@@ -10,8 +10,8 @@ import os
 import time
 from collections import namedtuple
 
-from clan_learnings.git_config import read_text
 from clan_learnings.process_tree import Process, is_alive
+from clan_learnings.repository.git_config import read_text
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from clan_learnings import sessions
-from clan_learnings.repository import Repository, find
+from clan_learnings.repository.detection import Repository, find
 from mesh.core.errors import UsageError
 from mesh.core.ids import named_digest, text_id
 

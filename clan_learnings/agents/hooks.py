@@ -12,7 +12,7 @@ import time
 from clan_learnings import sessions
 from clan_learnings.agents.event import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT
 from clan_learnings.records.shown_to_session import Seen, sweep
-from clan_learnings.repository import find
+from clan_learnings.repository.detection import find
 from clan_learnings.surroundings import session_of
 
 TYPE_CHECKING = False  # see `mesh`

@@ -14,8 +14,8 @@ from clan_learnings.capture.failures import Mended
 from clan_learnings.capture.outcome import outcome_of
 from clan_learnings.capture.signature import signature_of
 from clan_learnings.capture.ways import Way
-from clan_learnings.remote import identity_of
-from clan_learnings.trusted_repos import file_of
+from clan_learnings.repository.remote import identity_of
+from clan_learnings.repository.trusted_folders import file_of
 
 _TASK, _WORDS, _COMMAND, _ERROR, _PATH = 300, 300, 200, 200, 200  # characters that are kept
 _FILES, _FAILURES, _CORRECTIONS, _ERRORS = 200, 100, 100, 100
@@ -113,7 +113,7 @@ def _trusted_at() -> int:
 def _repo_of_folder(folder: str, _trusted_at: int) -> str:
     if not os.path.isdir(folder):
         return ""
-    from clan_learnings.repository import find
+    from clan_learnings.repository.detection import find
 
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from clan_learnings.git_config import read_text
+from clan_learnings.repository.git_config import read_text
 from mesh.core.ids import digest
 
 TYPE_CHECKING = False  # see `mesh`

@@ -9,7 +9,7 @@ from clan_learnings.agents.install import AGENTS, install
 from clan_learnings.agents.part import Outcome
 from clan_learnings.agents.skill import agents_text
 from clan_learnings.agents.target import Target
-from clan_learnings.repository import find
+from clan_learnings.repository.detection import find
 from mesh.cli.arguments import Parser, parser
 from mesh.cli.main import EXIT_OK, EXIT_REFUSED
 from mesh.cli.output import print_json, put, put_ours, tell

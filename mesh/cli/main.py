@@ -127,9 +127,11 @@ def _leave(code: int) -> NoReturn:
 def run(argv: list[str]) -> int:
     """Run one command line; returns the exit code."""
     WORKED_ON[:] = _given_home(argv)
-    if "clan_learnings.repository" in sys.modules:  # a process may run several: each speaks of what it has read itself
-        from clan_learnings.repo_file import NOTICED
-        from clan_learnings.repository import UNCONFIRMED
+    if (
+        "clan_learnings.repository.detection" in sys.modules
+    ):  # a process may run several: each speaks of what it has read itself
+        from clan_learnings.repository.detection import UNCONFIRMED
+        from clan_learnings.repository.settings_file import NOTICED
 
         NOTICED.clear()
         UNCONFIRMED.clear()
@@ -141,8 +143,8 @@ def run(argv: list[str]) -> int:
 
 def _remark() -> None:
     """Name what is unknown in the files of repositories that the command has read, and what was ignored there."""
-    from clan_learnings.repo_file import NOTICED
-    from clan_learnings.repository import UNCONFIRMED
+    from clan_learnings.repository.detection import UNCONFIRMED
+    from clan_learnings.repository.settings_file import NOTICED
 
     while UNCONFIRMED:
         from mesh.cli.output import plain, tell
@@ -199,7 +201,7 @@ def _run(argv: list[str]) -> int:
             raise
         complain(_unexpected(error))
     finally:
-        if "clan_learnings.repository" in sys.modules and name not in _WITHOUT_REMARKS:
+        if "clan_learnings.repository.detection" in sys.modules and name not in _WITHOUT_REMARKS:
             _remark()
     return EXIT_FAILED
 

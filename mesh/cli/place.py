@@ -42,7 +42,7 @@ def repo_here(environ: Mapping[str, str], folder: str = "") -> str:
 
     What the repository itself says in `.clan-mesh.toml` is passed over: a stranger's clone must not choose one of our teams.
     """
-    from clan_learnings.repository import find_by_git
+    from clan_learnings.repository.detection import find_by_git
 
     found = find_by_git(folder or _current(), environ)
     return UNNAMED if found.needs_claim else found.identity

@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
 
 
 def _share(given: Given) -> int:
-    from clan_learnings.sharing import change_shared, read_shared
+    from clan_learnings.repository.sharing import change_shared, read_shared
     from mesh.sidecar.harvesting.waiting import waiting_for_share
     from mesh.store.home import open_home
 
@@ -64,7 +64,7 @@ def _share(given: Given) -> int:
 
 def _glob(text: str) -> str:
     """A glob as it was given; a name or an address as records have it."""
-    from clan_learnings.sharing import GLOB_CHARS
+    from clan_learnings.repository.sharing import GLOB_CHARS
     from mesh.sidecar.place import HERE, named_repo
 
     if len(text) > GLOB_CHARS or not text.isprintable() or not text.strip():

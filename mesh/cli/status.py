@@ -54,7 +54,7 @@ def _search(home: str) -> str:
 
 def _repository() -> dict[str, Any]:
     """The repository we are in, and the one that its file asks for in vain."""
-    from clan_learnings.repository import UNCONFIRMED, find
+    from clan_learnings.repository.detection import UNCONFIRMED, find
 
     try:
         found = find(os.getcwd(), os.environ)

@@ -1,6 +1,6 @@
 """`mesh trust-repo`: a person's word that the checkout in a folder may name its repository itself. Not for agents: they are who it protects.
 
-What was said is kept in `clan_learnings.trusted_repos`; who may name what without it is decided in `clan_learnings.repository`.
+What was said is kept in `clan_learnings.repository.trusted_folders`; who may name what without it is decided in `clan_learnings.repository.detection`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from clan_learnings.repository import Repository
+    from clan_learnings.repository.detection import Repository
 
 SHAPE = Shape(
     "trust-repo",
@@ -55,9 +55,9 @@ def _trust_repo(given: Given) -> int:
 
 
 def _trust(path: str) -> dict[str, Any]:
-    from clan_learnings.repo_file import NAME
+    from clan_learnings.repository.settings_file import NAME
+    from clan_learnings.repository.trusted_folders import trust
     from clan_learnings.surroundings import require_person
-    from clan_learnings.trusted_repos import trust
 
     found = _checkout(path)
     repo, file = found.file.repo, os.path.join(found.root, NAME)
@@ -83,8 +83,8 @@ def _trust(path: str) -> dict[str, Any]:
 
 def _forget(path: str) -> dict[str, Any]:
     """By the path alone where the folder is gone: what was said for it must not wait there for another."""
-    from clan_learnings.repository import NOWHERE, find
-    from clan_learnings.trusted_repos import forget
+    from clan_learnings.repository.detection import NOWHERE, find
+    from clan_learnings.repository.trusted_folders import forget
 
     found = find(path, os.environ) if os.path.isdir(path) else NOWHERE
     folder = os.path.realpath(found.root or path)
@@ -94,7 +94,7 @@ def _forget(path: str) -> dict[str, Any]:
 
 
 def _list(*, as_json: bool) -> int:
-    from clan_learnings.repo_file import read_repo_file
+    from clan_learnings.repository.settings_file import read_repo_file
 
     rows = [
         {
@@ -117,7 +117,7 @@ def _list(*, as_json: bool) -> int:
 
 
 def _checkout(path: str) -> Repository:
-    from clan_learnings.repository import find
+    from clan_learnings.repository.detection import find
 
     if not os.path.isdir(path):
         raise UsageError(f"there is no folder {path}", "name the checkout: mesh trust-repo PATH")
@@ -136,6 +136,6 @@ def _answer(found: Repository, *, trusted: bool, changed: bool, says: str) -> di
 
 
 def _said() -> list[tuple[str, str]]:
-    from clan_learnings.trusted_repos import file_of, pairs
+    from clan_learnings.repository.trusted_folders import file_of, pairs
 
     return pairs(file_of(os.environ))

@@ -21,8 +21,8 @@ from clan_learnings.records.record import SUPERSESSIONS
 from clan_learnings.records.shared_settings import CATEGORY, HOT_AT, HOT_NODES, RECALL_WEIGHT, is_category
 from clan_learnings.records.spool import POINTERS_BYTES
 from clan_learnings.records.spool import State as Spool
-from clan_learnings.repo_file import NAME
-from clan_learnings.repository import find
+from clan_learnings.repository.detection import find
+from clan_learnings.repository.settings_file import NAME
 from mesh.core.ids import display_name
 from mesh.core.moderation import GUARDED, MODERATION, OPEN, SETTINGS
 from mesh.core.statement import ADMIN

@@ -33,7 +33,7 @@ class Place:
     def about(self, node: bytes, said: Mapping[str, Any]) -> About:
         """What a record says beside its words: what was given, and for the rest what is found here."""
         from clan_learnings.records.record import About
-        from clan_learnings.repository import claim
+        from clan_learnings.repository.detection import claim
 
         around = self.look(node, said.get("session") or "", said.get("agent") or "")
         if said.get("is_global"):
@@ -67,7 +67,7 @@ class Place:
         """The repository that a question is about: the one named, else the one we are in."""
         if repo is not None and repo != HERE:
             return named_repo(repo) if repo else ""
-        from clan_learnings.repository import find
+        from clan_learnings.repository.detection import find
 
         return find(self._folder or _current(), self._environ).identity
 
@@ -79,21 +79,21 @@ class Place:
     @property
     def why_unshared(self) -> str:
         """Why nothing that is written here may leave the machine, in words; empty if it may."""
-        from clan_learnings.repository import find
+        from clan_learnings.repository.detection import find
 
         return find(self._folder or _current(), self._environ).file.why_unshared
 
     @property
     def categories(self) -> tuple[str, ...]:
         """Categories that the repository adds to those of the mesh."""
-        from clan_learnings.repository import find
+        from clan_learnings.repository.detection import find
 
         return find(self._folder or _current(), self._environ).file.categories
 
 
 def named_repo(text: str) -> str:
     """A repository's identity from its name or address."""
-    from clan_learnings.remote import identity_of
+    from clan_learnings.repository.remote import identity_of
 
     if text.startswith("local/"):
         return text

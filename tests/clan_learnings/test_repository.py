@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings import git_config
-from clan_learnings.remote import identity_of
-from clan_learnings.repo_file import RepoFile, parse_repo_file, plain_lines
-from clan_learnings.repository import GLOBAL, LOCAL, Repository, claim, find
-from clan_learnings.trusted_repos import trust
+from clan_learnings.repository import git_config
+from clan_learnings.repository.detection import GLOBAL, LOCAL, Repository, claim, find
+from clan_learnings.repository.remote import identity_of
+from clan_learnings.repository.settings_file import RepoFile, parse_repo_file, plain_lines
+from clan_learnings.repository.trusted_folders import trust
 
 TOOL = "github.com/acme/tool"
 ENVIRON = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
@@ -272,7 +272,7 @@ def test_two_commands_at_once_agree_on_the_id(tmp_path: Path) -> None:
     """Whoever comes second takes what the first has written."""
     repository(tmp_path / "tool")
     code = (
-        "import os, sys; from clan_learnings.repository import *; "
+        "import os, sys; from clan_learnings.repository.detection import *; "
         "print(claim(find(sys.argv[1], {}), {}, os.urandom(16)).identity)"
     )
     running = [

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.capture.digest import repo_of
-from clan_learnings.repo_file import ABSENT, NAME, RepoFile
-from clan_learnings.repository import LOCAL, UNCONFIRMED, claim, find, find_by_git
-from clan_learnings.trusted_repos import file_of, forget, is_trusted, pairs, trust
+from clan_learnings.repository.detection import LOCAL, UNCONFIRMED, claim, find, find_by_git
+from clan_learnings.repository.settings_file import ABSENT, NAME, RepoFile
+from clan_learnings.repository.trusted_folders import file_of, forget, is_trusted, pairs, trust
 from mesh.core.errors import HomePermissions
 from mesh.store import homes
 

@@ -241,7 +241,7 @@ def test_finding_the_home_imports_next_to_nothing(environ: dict[str, str], tmp_p
     home, loaded = done.stdout.splitlines()
     assert home == environ["HOME"] + ("/.clan-mesh-acme" if has_list else "/.clan-mesh")
     modules = set(loaded.split())
-    assert ("clan_learnings.repository" in modules) == has_list
+    assert ("clan_learnings.repository.detection" in modules) == has_list
     assert modules.isdisjoint({"argparse", "asyncio", "dataclasses", "json", "pathlib", "re", "tomllib", "typing"})
     if not has_list:
         assert modules <= {

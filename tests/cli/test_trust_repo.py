@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.agents.skill import CALLS
-from clan_learnings.repository import UNCONFIRMED
-from clan_learnings.trusted_repos import file_of
+from clan_learnings.repository.detection import UNCONFIRMED
+from clan_learnings.repository.trusted_folders import file_of
 from tests.clan_learnings.test_trusted_repos import EVIL, SECRET, git, hostile_clone
 from tests.cli.test_commands import Shell, alpha
 

@@ -16,7 +16,7 @@ from clan_learnings.harvest.gate import bears_mark, problems
 from clan_learnings.harvest.items import Item, item_from
 from clan_learnings.harvest.recurring_errors import recurring
 from clan_learnings.redaction import redact_value
-from clan_learnings.repository import find
+from clan_learnings.repository.detection import find
 from clan_learnings.surroundings import is_session
 from mesh.core.ids import named_digest, text_id
 from mesh.sidecar.harvesting.shelf import KeptShelf

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from clan_learnings.harvest.candidates import APPROVED, FOR_SHARE, RECORDED
-from clan_learnings.sharing import is_shared, read_shared
+from clan_learnings.repository.sharing import is_shared, read_shared
 from mesh.sidecar.harvesting.shelf import KeptShelf
 from mesh.store.candidates import Candidates, are_there
 

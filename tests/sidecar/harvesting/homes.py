@@ -7,7 +7,7 @@ from typing import Any
 from clan_learnings.harvest.candidates import Candidate
 from clan_learnings.harvest.items import Item
 from clan_learnings.records.memory import Memory
-from clan_learnings.sharing import change_shared
+from clan_learnings.repository.sharing import change_shared
 from mesh.sidecar.harvesting.harvest import Summary, harvesting
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.captured import TAKEN, Look, Taking, Told

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from clan_learnings.records import spool
-from clan_learnings.sharing import change_shared
+from clan_learnings.repository.sharing import change_shared
 from mesh.sidecar.capturing.watcher import Capturing
 from mesh.sidecar.harvesting.harvest import harvesting
 from mesh.sidecar.snapshot import memory_of

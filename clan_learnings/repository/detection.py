@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 from collections import namedtuple
 
-from clan_learnings import git_config, local_id
-from clan_learnings.remote import identity_of, local_path, names_host
-from clan_learnings.repo_file import ABSENT, NAME, RepoFile, read_repo_file
+from clan_learnings.repository import git_config
+from clan_learnings.repository import git_config as local_id
+from clan_learnings.repository.remote import identity_of, local_path, names_host
+from clan_learnings.repository.settings_file import ABSENT, NAME, RepoFile, read_repo_file
 from mesh.core.ids import named_digest, text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import NamedTuple
 
-    from clan_learnings.git_config import Entry
+    from clan_learnings.repository.git_config import Entry
 
     class _Repository(NamedTuple):
         identity: str  # host/owner/name, local/ID, or empty: global, or not named yet
@@ -104,7 +105,7 @@ def _may_name(repo: str, root: str, git_folder: str, common: str, environ: Mappi
     """Whether a checkout may call itself by a name that is not its own: any of its remotes has it, or the person has said so."""
     if common and repo in _identities(git_folder, common, environ):
         return True
-    from clan_learnings.trusted_repos import is_trusted  # hardly any file gets so far
+    from clan_learnings.repository.trusted_folders import is_trusted  # hardly any file gets so far
 
     folders = [os.path.realpath(root)]
     if main := _main_checkout(root, git_folder, common):

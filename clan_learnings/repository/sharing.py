@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from fnmatch import fnmatchcase
 
-from clan_learnings.git_config import read_text
+from clan_learnings.repository.git_config import read_text
 
 FILE = "shared"
 EVERYTHING = "*"  # alone: also what belongs to no repository
