@@ -168,7 +168,7 @@ def test_every_pattern_means_the_same_on_every_python() -> None:
         "X = '''(?: a b? c ) *+  # re.VERBOSE'''",
         "_A = r'(?:ab?c)'\nX = rf'{_A}*+'",
         "_A = r'ab?'\n_B: str = _A + 'c'\nX = '(?:' + _B + ')*+'",
-        "from clan_learnings.redaction.patterns import EDGE as E\nX = rf'(?:{E}a)*+'",
+        "from clan_learnings.redaction.compiled_patterns import EDGE as E\nX = rf'(?:{E}a)*+'",
         "def late(piece):\n    return compiled(rf'{piece}*+')",
     ],
 )

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from clan_learnings.capture.home_folders import homeless
-from clan_learnings.capture.private import may_be_private, without_private, without_private_lines
 from clan_learnings.redaction.names import is_secret_of, may_name_secret
 from clan_learnings.redaction.passes import MARK_OPENS, mark, without_secrets
+from clan_learnings.redaction.private_passages import may_be_private, without_private, without_private_lines
 
 LONG_CHARS = 256 * 1024  # of one string; of what is longer, the beginning and the end are kept
 _PIECE_CHARS = 32 * 1024  # looked at at once: whoever shares the interpreter with us waits meanwhile

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 from clan_learnings.capture import flavours
 from clan_learnings.capture.events import Session
-from clan_learnings.capture.private import (
+from clan_learnings.capture.source import Source, TooLarge
+from clan_learnings.redaction.private_passages import (
     may_be_private,
     without_private,
     without_private_lines,
     without_private_values,
 )
-from clan_learnings.capture.source import Source, TooLarge
 
 _STEM = 100
 _BEGINNING = 4096

@@ -17,8 +17,8 @@ from mesh.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from clan_learnings.pen import Pen
     from clan_learnings.records.memory import Memory
+    from clan_learnings.redaction.text_cleaner import Pen
     from mesh.core.draft import Draft
 
 MOST = 20_000  # documents that are gone through for one that says the same

@@ -22,7 +22,7 @@ from clan_learnings.records.record import (
     WORD_CHARS,
     Note,
 )
-from clan_learnings.redaction.shown import shown
+from clan_learnings.redaction.compiled_patterns import shown
 from mesh.core.errors import UsageError
 from mesh.core.limits import OPERATION_BYTES
 

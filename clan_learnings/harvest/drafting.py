@@ -7,7 +7,6 @@ that the agent logged it live or that another node harvested the same transcript
 from typing import Any, NamedTuple
 
 from clan_learnings.harvest.candidates import RULES, Candidate, Signal
-from clan_learnings.pen import Pen
 from clan_learnings.recall.likeness import LINK, covering, likeness, near_notes
 from clan_learnings.recall.within import Within
 from clan_learnings.records.matching import Reading
@@ -24,6 +23,7 @@ from clan_learnings.records.record import (
     About,
     Note,
 )
+from clan_learnings.redaction.text_cleaner import Pen
 from clan_learnings.surroundings import is_session
 from mesh.core.draft import Draft, Increment, NewRecord
 

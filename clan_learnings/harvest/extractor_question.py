@@ -12,10 +12,10 @@ from clan_learnings.capture.digest import Digest
 from clan_learnings.capture.events import Event, Kind, Session
 from clan_learnings.capture.home_folders import homeless
 from clan_learnings.capture.own_text import theirs
-from clan_learnings.capture.private import without_private
 from clan_learnings.context.mark import CLOSING, opening, without_ours
 from clan_learnings.harvest.prompts import prompt
 from clan_learnings.redaction import redact, redact_value
+from clan_learnings.redaction.private_passages import without_private
 from mesh.core.ids import digest as hashed
 
 EXCERPT_CHARS = 60_000

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
-    from clan_learnings.pen import Pen
     from clan_learnings.recall.likeness import Cover
     from clan_learnings.records.memory import Memory
+    from clan_learnings.redaction.text_cleaner import Pen
     from mesh.core.draft import Draft
 
 _PATTERNS = 20  # patterns compared with it

@@ -33,9 +33,9 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from clan_learnings.pen import Pen
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.patterns import Standing
+    from clan_learnings.redaction.text_cleaner import Pen
     from mesh.core.draft import Draft
 
 

@@ -53,7 +53,7 @@ def encode(kind: str, arguments: Mapping[str, Any]) -> bytes:
 def _public(text: str) -> str:
     if "<" not in text:  # a plain look: what is needed to look closer is loaded by who needs it
         return text
-    from clan_learnings.capture.private import without_private
+    from clan_learnings.redaction.private_passages import without_private
 
     return without_private(text)
 

@@ -64,8 +64,7 @@ def redact_value(value: "Any") -> "tuple[Any, tuple[Finding, ...]]":
 
     Tuples come back as lists. What is neither text nor container is handed through.
     """
-    from clan_learnings.redaction.passes import without_secrets
-    from clan_learnings.redaction.tree import without_secrets_inside
+    from clan_learnings.redaction.passes import without_secrets, without_secrets_inside
 
     counts: dict[str, int] = {}
     if type(value) is str:

@@ -3,12 +3,12 @@
 A row says which argument is the secret. Only a literal counts: what code hands over in a variable is no secret yet.
 """
 
-from clan_learnings.redaction.patterns import compiled, places
+from clan_learnings.redaction.compiled_patterns import compiled, places
 from clan_learnings.redaction.values import is_password, is_random, is_stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clan_learnings.redaction.patterns import Span
+    from clan_learnings.redaction.compiled_patterns import Span
 
 PASSWORD, SECRET = "password", "secret"
 SORTS = frozenset({PASSWORD, SECRET})

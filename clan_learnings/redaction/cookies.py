@@ -3,12 +3,12 @@
 The names of cookies say little, so every value counts that is long enough and no stand-in; attributes of a cookie are no cookies.
 """
 
-from clan_learnings.redaction.patterns import compiled, places
+from clan_learnings.redaction.compiled_patterns import compiled, places
 from clan_learnings.redaction.values import is_random, is_stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clan_learnings.redaction.patterns import Span
+    from clan_learnings.redaction.compiled_patterns import Span
 
 SORT = "cookie"
 SORTS = frozenset({SORT})

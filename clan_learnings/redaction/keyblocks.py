@@ -4,11 +4,11 @@ A block may be cut off at either end, its line breaks may be escaped once or sev
 indented or the lines of a diff. A header without a key after it is only talk about keys.
 """
 
-from clan_learnings.redaction.patterns import compiled
+from clan_learnings.redaction.compiled_patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clan_learnings.redaction.patterns import Span
+    from clan_learnings.redaction.compiled_patterns import Span
 
 SORT = "private key"
 SORTS = frozenset({SORT})

@@ -4,14 +4,14 @@ Here the place alone decides, so any value counts that is not plainly a stand-in
 also has to look like a password.
 """
 
-from clan_learnings.redaction.patterns import compiled, places
+from clan_learnings.redaction.compiled_patterns import compiled, places
 from clan_learnings.redaction.values import is_password, is_random, is_stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import Match
 
-    from clan_learnings.redaction.patterns import Span
+    from clan_learnings.redaction.compiled_patterns import Span
 
 URL, HEADER, ARGUMENT, WORDS = "password in url", "authorization", "password", "seed phrase"
 SORTS = frozenset({URL, HEADER, ARGUMENT, WORDS})

@@ -5,24 +5,36 @@ are usual, the second of them the one that finds nothing. A text made to need ma
 work stays linear.
 """
 
-from clan_learnings.redaction import calls, cookies, keyblocks, logins, mail, names, people, program_options, services
-from clan_learnings.redaction.patterns import BLANK, compiled
-from clan_learnings.redaction.shown import shown
+from clan_learnings.redaction import (
+    calls,
+    cookies,
+    keyblocks,
+    logins,
+    mail_addresses,
+    names,
+    personal_numbers,
+    program_options,
+    services,
+)
+from clan_learnings.redaction.compiled_patterns import BLANK, compiled, shown
+from clan_learnings.redaction.names import is_secret_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from re import Match
+    from typing import Any
 
-    from clan_learnings.redaction.patterns import Span
+    from clan_learnings.redaction.compiled_patterns import Span
+
 
 PASSES = 6
 UNSETTLED = "text with entangled secrets"
 
 # In the order of precedence: where two overlap, both go, under the name of the first. Mail comes last and alone: the
 # host after a password in a URL is no address.
-_TOGETHER = (keyblocks, services, logins, program_options, calls, cookies, names, people)
-SORTS = frozenset({UNSETTLED}).union(mail.SORTS, *(finder.SORTS for finder in _TOGETHER))
+_TOGETHER = (keyblocks, services, logins, program_options, calls, cookies, names, personal_numbers)
+SORTS = frozenset({UNSETTLED}).union(mail_addresses.SORTS, *(finder.SORTS for finder in _TOGETHER))
 MARK_OPENS = "[redacted: "
 
 
@@ -37,7 +49,7 @@ def without_secrets(text: str, counts: dict[str, int]) -> str:
         before, view = text, shown(text)
         text = _marked(text, _found(text, view, _find_together), counts)
         view = view if text is before else shown(text)
-        text = _marked(text, _found(text, view, mail.find), counts)
+        text = _marked(text, _found(text, view, mail_addresses.find), counts)
         if text is before:
             return text
     counts[UNSETTLED] = counts.get(UNSETTLED, 0) + 1
@@ -94,3 +106,50 @@ def _marked(text: str, spans: "list[Span]", counts: dict[str, int]) -> str:
         parts += text[done:start], mark(sort)
         done = end
     return "".join((*parts, text[done:]))
+
+
+def without_secrets_inside(value: "Any", counts: dict[str, int]) -> "Any":
+    """A copy with every string redacted. Works through a list of places instead of calling itself: depth is no limit."""
+    root: list[Any] = [value]
+    places: list[tuple[Any, Any, str]] = [(root, 0, "")]  # container, key or index, the name it stands under
+    while places:
+        container, place, name = places.pop()
+        inner = container[place]
+        if isinstance(inner, str):
+            container[place] = _text(inner, name, counts)
+        elif isinstance(inner, dict):
+            names = _names(inner, counts)
+            container[place] = copy = {names[key]: inner[key] for key in inner}
+            places += [(copy, names[key], key if isinstance(key, str) else "") for key in reversed(inner)]
+        elif isinstance(inner, list | tuple):
+            container[place] = items = list(inner)
+            places += [(items, index, name) for index in reversed(range(len(items)))]
+    return root[0]
+
+
+def _text(text: str, name: str, counts: dict[str, int]) -> str:
+    own: dict[str, int] = {}
+    clean = without_secrets(text, own)
+    sort = is_secret_of(name, text) if name and MARK_OPENS not in text else ""
+    if sort:  # all of it goes, under the better name if a rule knew one
+        own = {next(iter(own), sort): 1}
+        clean = mark(next(iter(own)))
+    for found, count in own.items():
+        counts[found] = counts.get(found, 0) + count
+    return clean
+
+
+def _names(container: "dict[Any, Any]", counts: dict[str, int]) -> "dict[Any, Any]":
+    """The new name of each key. No two become one: a second address is `[redacted: e-mail address] (2)`."""
+    names = {key: without_secrets(key, counts) if isinstance(key, str) else key for key in container}
+    taken = {key for key, name in names.items() if name is key}
+    numbers: dict[str, int] = {}
+    for key, name in names.items():
+        if name is not key:
+            free = name
+            while free in taken:
+                numbers[name] = numbers.get(name, 1) + 1
+                free = f"{name} ({numbers[name]})"
+            names[key] = free
+            taken.add(free)
+    return names

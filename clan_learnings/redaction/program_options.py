@@ -4,12 +4,12 @@ One letter says nothing, so a row names the programs that mean a password by it.
 beginning of the command, in a shell or in a list of words, as code has them.
 """
 
-from clan_learnings.redaction.patterns import compiled
+from clan_learnings.redaction.compiled_patterns import compiled
 from clan_learnings.redaction.values import is_password, is_stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clan_learnings.redaction.patterns import Span
+    from clan_learnings.redaction.compiled_patterns import Span
 
 SORT = "password"
 SORTS = frozenset({SORT})

@@ -4,12 +4,12 @@ Each row has words that such a token cannot be without. Only if a text has one o
 a text without secrets costs a few dozen substring searches. Shapes as the services document them or print them.
 """
 
-from clan_learnings.redaction.patterns import EDGE, compiled
+from clan_learnings.redaction.compiled_patterns import EDGE, compiled
 from clan_learnings.redaction.values import is_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clan_learnings.redaction.patterns import Span
+    from clan_learnings.redaction.compiled_patterns import Span
 
 
 def _prefixed(listed: str) -> "list[tuple[str, list[str]]]":

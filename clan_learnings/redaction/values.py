@@ -4,7 +4,7 @@ Chance is measured by how often the sort of character changes: words change it o
 generator made about every second character. Shannon's entropy cannot tell `getUserAccessToken` from a key of that length.
 """
 
-from clan_learnings.redaction.patterns import compiled
+from clan_learnings.redaction.compiled_patterns import compiled
 
 # Mean length of a run of one sort of character. Base 62 has 1.8, hex 2.1, base 36 2.5; identifiers have 4 and more.
 _RUN_CHARS = 3.2

@@ -3,12 +3,12 @@
 import os
 
 from clan_learnings.documents.beside import documents_beside
-from clan_learnings.pen import Pen
 from clan_learnings.records.matching import slug_of
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.patterns import KEY
 from clan_learnings.records.provenance_table import edits_of, provenance
 from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
+from clan_learnings.redaction.text_cleaner import Pen
 from clan_learnings.render.files import Files
 from mesh.cli.arguments import parser
 from mesh.cli.erase_completion import finish_soon, tell_unfinished

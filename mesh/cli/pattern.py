@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from clan_learnings.pen import Pen
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import About
+    from clan_learnings.redaction.text_cleaner import Pen
     from mesh.core.draft import Draft
 
     Made = tuple[list[Draft], dict[str, Any]]

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from clan_learnings.pen import Pen
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import About, Note
+    from clan_learnings.redaction.text_cleaner import Pen
     from mesh.core.draft import Draft
     from mesh.core.errors import HomeError
     from mesh.core.request import Request
@@ -367,7 +367,7 @@ class Desk:
         self, write: Callable[[Author, Reading, About, Pen], dict[str, Any]], said: dict[str, Any], *, private: bool
     ) -> dict[str, Any]:
         """Open what is written to, and find out who writes."""
-        from clan_learnings.pen import Pen
+        from clan_learnings.redaction.text_cleaner import Pen
 
         self._refuse_global(said)
         pen = Pen(lambda: self.place.categories)
@@ -413,7 +413,7 @@ class Desk:
             return self._hand_over(kind, told, error)
 
     def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError) -> dict[str, Any]:
-        from clan_learnings.pen import Pen
+        from clan_learnings.redaction.text_cleaner import Pen
         from mesh.sidecar.elsewhere import hand_over
         from mesh.sidecar.request_words import fields_of, request_of, words_of
 
@@ -426,7 +426,7 @@ class Desk:
 
     def _change(self, text: str, write: Callable[[Author, Finding, Pen], dict[str, Any]]) -> dict[str, Any]:
         """Change a record that is there, among the shared ones or the private ones."""
-        from clan_learnings.pen import Pen
+        from clan_learnings.redaction.text_cleaner import Pen
 
         pen = Pen(lambda: self.place.categories)
         for private in (False, True) if has_private(self.home) else (False,):

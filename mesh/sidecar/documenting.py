@@ -13,9 +13,9 @@ from clan_learnings.documents.drafts import draft_learning, learnings
 from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.harvest.candidates import BY_MODEL, Candidate, Signal
 from clan_learnings.harvest.items import item_from
-from clan_learnings.pen import Pen
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import BESIDE, HARVESTED, About
+from clan_learnings.redaction.text_cleaner import Pen
 from mesh.core.draft import NewRecord
 from mesh.core.errors import UsageError, WriteRefused
 from mesh.store.author import Author

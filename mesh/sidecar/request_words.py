@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
-from clan_learnings.pen import Pen
 from clan_learnings.records.notebook import REQUIRED
 from clan_learnings.records.record import About
+from clan_learnings.redaction.text_cleaner import Pen
 from mesh.core.ids import digest
 from mesh.core.request import ID_BYTES, KEPT_SECONDS, Request, checked_id, content_of
 from mesh.sidecar.place import SHARED

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.pen import Pen
 from clan_learnings.records.matching import slug_of
 from clan_learnings.records.notebook import (
     draft_correction,
@@ -19,6 +18,7 @@ from clan_learnings.records.pattern_drafts import draft_category, draft_hot_at, 
 from clan_learnings.records.pattern_merging import second_look
 from clan_learnings.records.patterns import counter
 from clan_learnings.records.record import EDITABLE, About, Note
+from clan_learnings.redaction.text_cleaner import Pen
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.pen import Pen
 from clan_learnings.records.pattern_drafts import draft_alias, draft_supersession, draft_unalias, draft_wording
 from clan_learnings.records.record import About
+from clan_learnings.redaction.text_cleaner import Pen
 from mesh.core.errors import UnknownId, UsageError
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clan_learnings.agents.telling import Glance, Teller
-from clan_learnings.pen import Pen
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.pattern_drafts import draft_archive, draft_supersession, draft_wording
 from clan_learnings.records.pattern_merging import second_look
 from clan_learnings.records.record import CORRECTIONS, About
 from clan_learnings.records.shown_to_session import Seen
 from clan_learnings.records.witnesses import EACH
+from clan_learnings.redaction.text_cleaner import Pen
 from clan_learnings.render import markdown
 from mesh.core import statement
 from mesh.core.draft import Assignment, NewRecord

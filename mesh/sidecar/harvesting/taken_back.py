@@ -6,8 +6,8 @@ says the same means: somebody took it back. Decides nothing about what is writte
 
 from clan_learnings.harvest.candidates import Candidate, Signal, family_of
 from clan_learnings.harvest.drafting import draft_signal
-from clan_learnings.pen import Pen
 from clan_learnings.records.memory import Memory
+from clan_learnings.redaction.text_cleaner import Pen
 from mesh.core.draft import Increment
 from mesh.core.errors import UsageError
 from mesh.core.ids import named_digest, text_id

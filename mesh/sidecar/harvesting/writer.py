@@ -27,8 +27,8 @@ from clan_learnings.harvest.candidates import (
 from clan_learnings.harvest.clusters import rank
 from clan_learnings.harvest.drafting import draft_signal, heat
 from clan_learnings.harvest.one_place import one_place, placeless
-from clan_learnings.pen import Pen
 from clan_learnings.records.memory import Memory
+from clan_learnings.redaction.text_cleaner import Pen
 from clan_learnings.repository.detection import find
 from clan_learnings.repository.sharing import is_shared, read_shared
 from mesh.core.draft import Draft

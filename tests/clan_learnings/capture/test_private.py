@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.capture.events import Kind
-from clan_learnings.capture.private import without_private, without_private_lines, without_private_values
 from clan_learnings.capture.recognise import read_transcript
+from clan_learnings.redaction.private_passages import without_private, without_private_lines, without_private_values
 
 RECORD = {
     "type": "user",

@@ -4,11 +4,11 @@ Agents write many long numbers, so each has to prove itself: cards and accounts 
 numbers by the form people write them in. A row of digits without any form is a telephone number only after a word that says so.
 """
 
-from clan_learnings.redaction.patterns import compiled
+from clan_learnings.redaction.compiled_patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clan_learnings.redaction.patterns import Span
+    from clan_learnings.redaction.compiled_patterns import Span
 
 CARD, ACCOUNT, SECURITY, PHONE = "card number", "bank account", "social security number", "phone number"
 SORTS = frozenset({CARD, ACCOUNT, SECURITY, PHONE})

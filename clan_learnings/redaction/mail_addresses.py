@@ -1,12 +1,12 @@
 """E-mail addresses. Hosts, packages, versions and units that are written with an @ are not addresses."""
 
-from clan_learnings.redaction.patterns import compiled
+from clan_learnings.redaction.compiled_patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import Match
 
-    from clan_learnings.redaction.patterns import Span
+    from clan_learnings.redaction.compiled_patterns import Span
 
 SORT = "e-mail address"
 SORTS = frozenset({SORT})

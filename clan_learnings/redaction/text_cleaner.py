@@ -40,7 +40,7 @@ class Pen:
         """Several words as they may be written, those that are private all over left out: a mark may reach over some of them."""
         texts = list(texts)
         if any(_public(text) != text for text in texts):
-            from clan_learnings.capture.private import without_private_values
+            from clan_learnings.redaction.private_passages import without_private_values
 
             texts = [kept for text in without_private_values(texts) if (kept := text.strip())]
             self._count(_PRIVATE, 1)
@@ -78,6 +78,6 @@ def _public(text: str) -> str:
     """The text without its private passages. A plain look first: every text that is written is asked, and hardly one has any."""
     if "<" not in text or "private" not in text.lower():
         return text
-    from clan_learnings.capture.private import without_private
+    from clan_learnings.redaction.private_passages import without_private
 
     return without_private(text)
