@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bench.recall_judged import Question
-from clan_learnings.agents.telling import Glance, Teller
+from clan_learnings.agents.remarks import Glance, Teller
 from clan_learnings.records.shown_to_session import Seen
 from mesh.core.ids import text_id
 from mesh.store.reading import open_reading

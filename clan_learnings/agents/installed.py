@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from clan_learnings.agents import entries, settings_file
-from clan_learnings.agents.install import AGENTS, Agent
-from clan_learnings.agents.part import standing
-from clan_learnings.agents.target import Target
+from clan_learnings.agents import settings_entries, settings_file
+from clan_learnings.agents.file_part import standing
+from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.installer import AGENTS, Agent
 
 _PATIENCE_SECONDS = 600  # so long after an installation nobody needs to have started a session
 
@@ -115,8 +115,8 @@ def _state(agent: Agent, target: Target, fired_folder: str) -> State:
 
 def _home(path: str) -> str | None:
     try:
-        return entries.hook_home(settings_file.decoded(settings_file.read(path)))
-    except (entries.CannotEdit, settings_file.Unusable):
+        return settings_entries.hook_home(settings_file.decoded(settings_file.read(path)))
+    except (settings_entries.CannotEdit, settings_file.Unusable):
         return None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from clan_learnings.agents.entries import CannotEdit
+from clan_learnings.agents.settings_entries import CannotEdit
 
 
 def read(text: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ that the agent logged it live or that another node harvested the same transcript
 
 from typing import Any, NamedTuple
 
+from clan_learnings.agents.surroundings import is_session
 from clan_learnings.harvest.candidates import RULES, Candidate, Signal
 from clan_learnings.recall.likeness import LINK, covering, likeness, near_notes
 from clan_learnings.recall.within import Within
@@ -24,7 +25,6 @@ from clan_learnings.records.record import (
     Note,
 )
 from clan_learnings.redaction.text_cleaner import Pen
-from clan_learnings.surroundings import is_session
 from mesh.core.draft import Draft, Increment, NewRecord
 
 _SOURCE = "agent"

@@ -5,6 +5,7 @@ Decides and drafts; nothing is written here. What is written is handed to whoeve
 
 from __future__ import annotations
 
+from clan_learnings.agents.surroundings import SHELL
 from clan_learnings.recall.likeness import covering, judge, near_notes, telling_words
 from clan_learnings.recall.within import Within
 from clan_learnings.records import matching
@@ -25,7 +26,6 @@ from clan_learnings.records.record import (
     required_text,
 )
 from clan_learnings.records.shared_settings import is_category
-from clan_learnings.surroundings import SHELL
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
 

@@ -5,7 +5,7 @@ Everything is a text: whoever reads it trusts neither its names nor its types.
 
 from __future__ import annotations
 
-from clan_learnings.light_json import flat, loads
+from clan_learnings.agents.light_json import flat, loads
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import os
 import stat
 import time
 
-from clan_learnings.light_json import flat
+from clan_learnings.agents.light_json import flat
 from clan_learnings.records.queued_write import WRITE_BYTES, decode, encode
 from mesh.core.ids import digest
 

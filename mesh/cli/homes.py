@@ -52,8 +52,8 @@ def main(argv: list[str]) -> int:
 
 def _warn_of_hooks() -> None:
     """Hooks that name a home themselves pass the list over."""
+    from clan_learnings.agents.install_target import Target
     from clan_learnings.agents.installed import check
-    from clan_learnings.agents.target import Target
 
     for state in check(Target("mesh", os.environ)):
         if state.home:

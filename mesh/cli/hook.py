@@ -10,8 +10,7 @@ import sys
 # What `signal` hands out, without its import of enum.
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 
-from clan_learnings.agents.event import AGENTS, BYTES, CALL, OTHER, PAUSE, START, Event, parse
-from clan_learnings.agents.reply import NOTHING, reply
+from clan_learnings.agents.hook_formats import AGENTS, BYTES, CALL, NOTHING, OTHER, PAUSE, START, Event, parse, reply
 from mesh.cli.streams import OutputLost
 from mesh.sidecar.patience import patience
 
@@ -147,8 +146,8 @@ class _Run:
             self.problems.append(f"the event is not the JSON it should be ({len(data)} bytes)")
         elif event.meaning == OTHER or (event.meaning == CALL and not event.is_failure):
             return  # some agents tell of every call: one that went well costs as little as can be
-        from clan_learnings.agents.hooks import Hook
-        from clan_learnings.process_tree import ancestors
+        from clan_learnings.agents.hook_events import Hook
+        from clan_learnings.agents.session_notes import ancestors
         from mesh.cli.place import home_path
         from mesh.sidecar.place import NOTES
 
@@ -219,7 +218,7 @@ class _Run:
     def log(self) -> None:
         """Why nothing was said, if there is a reason."""
         if self.problems:
-            from clan_learnings.hook_log import log
+            from clan_learnings.agents.hook_log import log
 
             event = self._event
             name = f"{event.name} of {event.agent}" if event is not None else self._given.event or "hook"
@@ -256,7 +255,7 @@ def _start_sidecar(home: str) -> None:
     """Start the home's sidecar if none runs, without waiting for it. Of many hooks at once one does it."""
     from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 
-    from clan_learnings.hook_log import NAME as LOG
+    from clan_learnings.agents.hook_log import NAME as LOG
     from mesh.sidecar.service import start_words
 
     if os.environ.get("MESH_NO_AUTOSTART"):

@@ -5,10 +5,10 @@ import os
 import shutil
 import sys
 
-from clan_learnings.agents.install import AGENTS, install
-from clan_learnings.agents.part import Outcome
-from clan_learnings.agents.skill import agents_text
-from clan_learnings.agents.target import Target
+from clan_learnings.agents.file_part import Outcome
+from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.installer import AGENTS, install
+from clan_learnings.agents.skill_text import agents_text
 from clan_learnings.repository.detection import find
 from mesh.cli.arguments import Parser, parser
 from mesh.cli.main import EXIT_OK, EXIT_REFUSED

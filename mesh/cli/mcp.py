@@ -71,9 +71,9 @@ def _serve(home: str | None, agent: str, session: str, bound: str | None, *, rea
 
     import anyio
 
-    from clan_learnings.agents.mcp_server import Server
-    from clan_learnings.agents.mcp_tools import Tools
     from mesh import __version__
+    from mesh.mcp.server import Server
+    from mesh.mcp.tools import Tools
     from mesh.sidecar.asking import AskingDesk
 
     def desk(repo: str | None = None) -> AskingDesk:

@@ -257,8 +257,8 @@ def _archive(given: Given) -> int:
 
 
 def _approve(given: Given) -> int:
+    from clan_learnings.agents.surroundings import require_person
     from clan_learnings.records.pattern_drafts import draft_approval
-    from clan_learnings.surroundings import require_person
 
     undo = given.has("undo")
     command = f"mesh pattern approve {quoted(given.words[0])}{' --undo' if undo else ''}"

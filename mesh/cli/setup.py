@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from shlex import quote
 from typing import Any
 
-from clan_learnings.agents.install import AGENTS, install
+from clan_learnings.agents.install_target import Target
 from clan_learnings.agents.installed import State, check
-from clan_learnings.agents.target import Target
+from clan_learnings.agents.installer import AGENTS, install
 from mesh.cli import doctor, down, init, join, service, up
 from mesh.cli.arguments import parser
 from mesh.cli.install import program

@@ -123,7 +123,7 @@ def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any
 
 def _taken_in() -> str:
     """What becomes of a write that is only queued."""
-    from clan_learnings.surroundings import in_sandbox
+    from clan_learnings.agents.surroundings import in_sandbox
 
     if in_sandbox(os.environ):
         return "nothing; the next hook of an agent outside the sandbox takes it in"

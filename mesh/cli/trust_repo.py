@@ -55,9 +55,9 @@ def _trust_repo(given: Given) -> int:
 
 
 def _trust(path: str) -> dict[str, Any]:
+    from clan_learnings.agents.surroundings import require_person
     from clan_learnings.repository.settings_file import NAME
     from clan_learnings.repository.trusted_folders import trust
-    from clan_learnings.surroundings import require_person
 
     found = _checkout(path)
     repo, file = found.file.repo, os.path.join(found.root, NAME)

@@ -1,6 +1,6 @@
 """`mesh uninstall`: coding agents as they were without us."""
 
-from clan_learnings.agents.install import uninstall
+from clan_learnings.agents.installer import uninstall
 from mesh.cli.arguments import parser
 from mesh.cli.install import add_choice, chosen, report, target
 

@@ -45,7 +45,7 @@ def _queue(home: str, kind: str, arguments: Mapping[str, Any], error: HomeError)
     try:
         path = queue(kind, {name: value for name, value in arguments.items() if value not in (None, "", [], ())}, home)
     except OSError as trouble:
-        from clan_learnings.surroundings import in_sandbox
+        from clan_learnings.agents.surroundings import in_sandbox
 
         step = "repeat the command outside the sandbox" if in_sandbox(os.environ) else error.next_step
         raise HomePermissions(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from _socket import AF_UNIX, SOCK_STREAM, socket
 
-from clan_learnings.light_json import line, loads
+from clan_learnings.agents.light_json import line, loads
 from mesh.core.ids import parse_id
 from mesh.sidecar.patience import patience
 from mesh.sidecar.place import Place

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from clan_learnings.agents.surroundings import Surroundings
     from clan_learnings.records.record import About
-    from clan_learnings.surroundings import Surroundings
 
 HERE = "."  # the repository we are in, where one may be named
 NOTES = "sessions"  # in the home: what session starts leave for later calls
@@ -47,8 +47,8 @@ class Place:
 
     def look(self, node: bytes, session: str = "", agent: str = "") -> Surroundings:
         """Agent, session and repository, as the environment, the folder and the processes above tell. An id alone is of the agent that was named."""
-        from clan_learnings.process_tree import ancestors
-        from clan_learnings.surroundings import is_session, look_around
+        from clan_learnings.agents.session_notes import ancestors
+        from clan_learnings.agents.surroundings import is_session, look_around
 
         session, agent = session or self._session, agent or self.agent
         if session and agent and not is_session(session) and is_session(f"{agent}:{session}"):

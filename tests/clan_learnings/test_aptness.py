@@ -6,7 +6,7 @@ import pytest
 
 from bench import recall_hooks, recall_judged
 from bench.recall_home import write_home
-from clan_learnings.aptness import FAILURE, Subject
+from clan_learnings.agents.relevance import FAILURE, Subject
 
 SILENCE, PRECISION, RECALL = 0.95, 0.8, 0.55  # of the judged set; the last two only tell when a change breaks something
 

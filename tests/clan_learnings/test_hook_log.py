@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings import hook_log
-from clan_learnings.hook_log import log
+from clan_learnings.agents import hook_log
+from clan_learnings.agents.hook_log import log
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings import light_json
+from clan_learnings.agents import light_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -53,7 +53,7 @@ def test_depth_is_an_error_that_can_be_caught() -> None:
 def test_what_is_broken_is_an_error_also_before_json_was_imported(text: str) -> None:
     """The scanner leaves its error to a module that is not there."""
     program = (
-        "import sys; from clan_learnings.light_json import loads\n"
+        "import sys; from clan_learnings.agents.light_json import loads\n"
         "try: loads(sys.argv[1])\n"
         "except ValueError: print('refused', 'json' in sys.modules)"
     )
@@ -63,7 +63,7 @@ def test_what_is_broken_is_an_error_also_before_json_was_imported(text: str) -> 
 
 def test_regular_expressions_are_not_imported() -> None:
     """Which is what this module is for."""
-    program = "import sys; before = set(sys.modules); import clan_learnings.light_json; print({'re', 'json'} & set(sys.modules) - before)"
+    program = "import sys; before = set(sys.modules); import clan_learnings.agents.light_json; print({'re', 'json'} & set(sys.modules) - before)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
@@ -71,7 +71,7 @@ def test_regular_expressions_are_not_imported() -> None:
 def test_a_python_without_these_functions_uses_json() -> None:
     """Slower, and the same."""
     program = (
-        "import sys; sys.modules['_json'] = None; from clan_learnings import light_json as light; "
+        "import sys; sys.modules['_json'] = None; from clan_learnings.agents import light_json as light; "
         """print(light.loads('{"a": [1, "b"]}'), light.flat({"c": "d"}))"""
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

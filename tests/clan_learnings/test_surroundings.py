@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings import sessions
-from clan_learnings.process_tree import Process, ancestors, is_alive
-from clan_learnings.surroundings import flavour, look_around, named_session, pseudo_session, session_of
+from clan_learnings.agents import session_notes
+from clan_learnings.agents.session_notes import Process, ancestors, is_alive
+from clan_learnings.agents.surroundings import flavour, look_around, named_session, pseudo_session, session_of
 from mesh.core.errors import UsageError
 
 NODE = b"\x07" * 32
@@ -57,7 +57,7 @@ def test_an_agent_inside_an_agent_is_the_nearest() -> None:
 def test_sources_are_asked_in_their_order(tmp_path: Path) -> None:
     """By hand, then MESH_SESSION, then the agent's environment, then the note of the start, then the day."""
     notes, agent = str(tmp_path / "notes"), alive("claude")
-    sessions.leave(notes, "claude-code:noted", str(tmp_path), (Process(99, 9, "sh"), agent, INIT))
+    session_notes.leave(notes, "claude-code:noted", str(tmp_path), (Process(99, 9, "sh"), agent, INIT))
     environ = {"MESH_SESSION": "mine", "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "told"}
 
     def session(given: str = "") -> tuple[str, str]:
@@ -122,28 +122,28 @@ def test_a_note_is_for_the_agents_own_commands_only(tmp_path: Path) -> None:
     """Two agents below one terminal do not find each other's note, and the terminal finds none."""
     notes, folder = str(tmp_path / "notes"), str(tmp_path)
     one, two, terminal = alive("claude"), Process(os.getppid(), ancestors()[0].start, "node"), Process(3, 3, "tmux")
-    sessions.leave(notes, "claude-code:one", folder, (Process(90, 9, "sh"), one, terminal))
-    sessions.leave(notes, "gemini:two", folder, (two, terminal))
+    session_notes.leave(notes, "claude-code:one", folder, (Process(90, 9, "sh"), one, terminal))
+    session_notes.leave(notes, "gemini:two", folder, (two, terminal))
     shell = Process(91, 9, "bash")
-    assert sessions.find(notes, "/elsewhere", (shell, one, terminal)) == "claude-code:one"
-    assert sessions.find(notes, folder, (shell, shell, two, terminal)) == "gemini:two"
-    assert sessions.find(notes, folder, (shell, terminal)) == ""
-    assert sessions.find(notes, folder, (one._replace(start=1), terminal)) == ""
-    sessions.leave(notes, "claude-code:cleared", folder, (one, terminal))
-    assert sessions.find(notes, folder, (shell, one)) == "claude-code:cleared"
+    assert session_notes.find(notes, "/elsewhere", (shell, one, terminal)) == "claude-code:one"
+    assert session_notes.find(notes, folder, (shell, shell, two, terminal)) == "gemini:two"
+    assert session_notes.find(notes, folder, (shell, terminal)) == ""
+    assert session_notes.find(notes, folder, (one._replace(start=1), terminal)) == ""
+    session_notes.leave(notes, "claude-code:cleared", folder, (one, terminal))
+    assert session_notes.find(notes, folder, (shell, one)) == "claude-code:cleared"
 
 
 def test_without_a_process_tree_the_folder_decides_if_it_can(tmp_path: Path) -> None:
     """Where the system shows no processes, one session in a folder is found, and of two neither."""
     notes = str(tmp_path / "notes")
     unknown = (Process(os.getppid(), 0, ""),)
-    sessions.leave(notes, "claude-code:one", "/src/tool", unknown)
-    assert sessions.find(notes, "/src/tool", unknown) == "claude-code:one"
-    assert sessions.find(notes, "/src/other", unknown) == ""
-    sessions.leave(notes, "claude-code:two", "/src/tool", (Process(os.getpid(), 0, ""),))
-    assert sessions.find(notes, "/src/tool", unknown) == ""
+    session_notes.leave(notes, "claude-code:one", "/src/tool", unknown)
+    assert session_notes.find(notes, "/src/tool", unknown) == "claude-code:one"
+    assert session_notes.find(notes, "/src/other", unknown) == ""
+    session_notes.leave(notes, "claude-code:two", "/src/tool", (Process(os.getpid(), 0, ""),))
+    assert session_notes.find(notes, "/src/tool", unknown) == ""
     os.utime(os.path.join(notes, f"{os.getppid()}-0"), (0, 0))
-    assert sessions.find(notes, "/src/tool", unknown) == "claude-code:two"
+    assert session_notes.find(notes, "/src/tool", unknown) == "claude-code:two"
 
 
 def test_notes_of_processes_that_ended_are_swept(tmp_path: Path) -> None:
@@ -151,10 +151,10 @@ def test_notes_of_processes_that_ended_are_swept(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    sessions.leave(str(notes), "codex:old", "/", (Process(ended.pid, 5, "codex"),))
+    session_notes.leave(str(notes), "codex:old", "/", (Process(ended.pid, 5, "codex"),))
     (notes / "README").write_text("hello")
     (notes / "12-x").write_text("a\nb\n")
-    sessions.leave(str(notes), "codex:new", "/", (alive("codex"),))
+    session_notes.leave(str(notes), "codex:new", "/", (alive("codex"),))
     assert {path.name for path in notes.iterdir()} == {"README", "12-x", f"{os.getpid()}-{alive('').start}"}
     assert (notes.stat().st_mode & 0o777) == 0o700
 
@@ -164,9 +164,9 @@ def test_a_damaged_note_is_no_note(tmp_path: Path) -> None:
     agent = alive("claude")
     (tmp_path / f"{agent.number}-{agent.start}").write_text("half")
     (tmp_path / "7-7").mkdir()
-    assert sessions.find(str(tmp_path), "/", (agent,)) == ""
-    assert sessions.find(str(tmp_path), "/", (Process(7, 0, ""),)) == ""
-    assert sessions.find(str(tmp_path / "none"), "/", ()) == ""
+    assert session_notes.find(str(tmp_path), "/", (agent,)) == ""
+    assert session_notes.find(str(tmp_path), "/", (Process(7, 0, ""),)) == ""
+    assert session_notes.find(str(tmp_path / "none"), "/", ()) == ""
 
 
 def test_the_processes_above_are_read_without_starting_one() -> None:
@@ -193,8 +193,8 @@ def test_looking_around_imports_nothing_slow() -> None:
     code = (
         "import sys, json, os\n"
         "before = set(sys.modules)\n"
-        "from clan_learnings.surroundings import look_around\n"
-        "from clan_learnings.process_tree import ancestors\n"
+        "from clan_learnings.agents.surroundings import look_around\n"
+        "from clan_learnings.agents.session_notes import ancestors\n"
         "look_around(os.environ, os.getcwd(), node=b'', day='', left='/nowhere', tree=ancestors())\n"
         "print(json.dumps(sorted(set(sys.modules) - before)))\n"
     )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.agents.telling import Glance, Teller
+from clan_learnings.agents.remarks import Glance, Teller
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.pattern_drafts import draft_archive, draft_supersession, draft_wording
 from clan_learnings.records.pattern_merging import second_look

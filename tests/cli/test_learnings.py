@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.agents import mcp_answers as answers
 from clan_learnings.context.mark import is_ours
+from mesh.mcp import answers
 from mesh.sidecar.desk import Desk
 from tests.cli.test_commands import Shell, alpha, beta, carry
 from tests.cli.test_page_commands import editor

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.agents.skill import CALLS
+from clan_learnings.agents.skill_text import CALLS
 from clan_learnings.records import spool
 from mesh.cli import invite
 from mesh.cli.quota import parse_size

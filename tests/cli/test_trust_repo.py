@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.agents.skill import CALLS
+from clan_learnings.agents.skill_text import CALLS
 from clan_learnings.repository.detection import UNCONFIRMED
 from clan_learnings.repository.trusted_folders import file_of
 from tests.clan_learnings.test_trusted_repos import EVIL, SECRET, git, hostile_clone

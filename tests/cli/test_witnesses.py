@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.agents import skill
+from clan_learnings.agents import skill_text
 from tests.cli.test_commands import Shell, alpha, beta
 from tests.cli.test_moderation import Clan, Meet, clan, meet
 from tests.cli.test_trust_commands import gamma
@@ -145,8 +145,8 @@ def test_the_mesh_sets_how_many_machines_it_takes(clan: Clan, meet: Meet) -> Non
 
 def test_approving_is_no_agents_business() -> None:
     """Neither among what an agent may run unasked, nor in what it is taught."""
-    assert not any("approve" in call for call in skill.CALLS)
-    assert "approve" not in skill.skill() + skill.agents_text()
+    assert not any("approve" in call for call in skill_text.CALLS)
+    assert "approve" not in skill_text.skill() + skill_text.agents_text()
 
 
 def test_every_command_shows_a_hot_rule_in_the_words_that_have_witnesses(clan: Clan, meet: Meet) -> None:

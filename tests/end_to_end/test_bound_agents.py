@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 from mcp.types import TextContent, TextResourceContents
 
-from clan_learnings.bound_sessions import bind, bound_sessions
+from clan_learnings.agents.session_notes import bind, bound_sessions
 from clan_learnings.records.spool import queue
 from mesh.core.errors import UsageError
 from mesh.sidecar.client import ask

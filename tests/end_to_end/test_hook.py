@@ -471,7 +471,7 @@ def test_an_agent_that_does_not_read_the_answer_does_no_harm(agent: Agent, home:
 def test_an_exit_from_below_is_no_exit_of_ours(agent: Agent, home: Home) -> None:
     """Whatever raises what: here a library that wants to end the process."""
     program = (
-        "import sys; import clan_learnings.agents.hooks as hooks; from mesh.cli.main import run\n"
+        "import sys; import clan_learnings.agents.hook_events as hooks; from mesh.cli.main import run\n"
         "def leave(*_): sys.exit(2)\n"
         "hooks.Hook.run = leave\n"
         "sys.exit(run(['hook', 'SessionStart', '--home', sys.argv[1]]))"

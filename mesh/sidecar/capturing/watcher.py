@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 
-from clan_learnings.agents.hooks import FIRED
+from clan_learnings.agents.hook_events import FIRED
 from clan_learnings.capture.places import Found, look_at
 from mesh.core.errors import HomeBusy, MeshError
 from mesh.sidecar.background import Background

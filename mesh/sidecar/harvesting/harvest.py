@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from clan_learnings.bound_sessions import bound_sessions
+from clan_learnings.agents.session_notes import bound_sessions
 from clan_learnings.harvest.bloat import warnings
 from clan_learnings.harvest.candidates import (
     APPROVED,

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
+from clan_learnings.agents.surroundings import is_session
 from clan_learnings.harvest.candidates import BY_MODEL, MERGED, REJECTED, Candidate, Signal, signal_from
 from clan_learnings.harvest.clusters import place, signals_of
 from clan_learnings.harvest.evidence_bar import Bar, judged
@@ -17,7 +18,6 @@ from clan_learnings.harvest.items import Item, item_from
 from clan_learnings.harvest.recurring_errors import recurring
 from clan_learnings.redaction import redact_value
 from clan_learnings.repository.detection import find
-from clan_learnings.surroundings import is_session
 from mesh.core.ids import named_digest, text_id
 from mesh.sidecar.harvesting.shelf import KeptShelf
 from mesh.store.captured import Digested

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.agents.skill import CALLS, MARK, agents_text, skill
+from clan_learnings.agents.skill_text import CALLS, MARK, agents_text, skill
 from mesh.cli import install as command
 from mesh.cli.main import COMMANDS, run
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.agents import entries, jsonc
-from clan_learnings.agents.entries import CannotEdit
+from clan_learnings.agents import jsonc, settings_entries
+from clan_learnings.agents.settings_entries import CannotEdit
 
 OURS = {event: {"type": "command", "command": f"/bin/mesh hook {event}", "timeout": 10} for event in ("Start", "Stop")}
 THEIRS = {"type": "command", "command": "say done"}
@@ -22,14 +22,14 @@ def value(text: str) -> Any:
 def test_hooks_stand_beside_those_of_others() -> None:
     """Each event gets one handler of ours, in a group of its own; theirs keep their place."""
     text = json.dumps({"hooks": {"Stop": [{"matcher": "x", "hooks": [THEIRS]}], "Other": []}}, indent=2)
-    made = entries.put_hooks(text, OURS)
+    made = settings_entries.put_hooks(text, OURS)
     assert value(made)["hooks"] == {
         "Stop": [{"matcher": "x", "hooks": [THEIRS]}, {"hooks": [OURS["Stop"]]}],
         "Other": [],
         "Start": [{"hooks": [OURS["Start"]]}],
     }
-    assert entries.put_hooks(made, OURS) == made
-    assert entries.take_hooks(made) == text
+    assert settings_entries.put_hooks(made, OURS) == made
+    assert settings_entries.take_hooks(made) == text
 
 
 def test_an_older_hook_of_ours_is_brought_up_to_date_in_its_place() -> None:
@@ -44,22 +44,22 @@ def test_an_older_hook_of_ours_is_brought_up_to_date_in_its_place() -> None:
         },
         indent=4,
     )
-    made = entries.put_hooks(text, OURS)
+    made = settings_entries.put_hooks(text, OURS)
     assert value(made)["hooks"] == {
         "Stop": [{"matcher": "m", "hooks": [THEIRS, OURS["Stop"]]}],
         "Start": [{"hooks": [OURS["Start"]]}],
     }
-    assert value(entries.take_hooks(made)) == {"hooks": {"Stop": [{"matcher": "m", "hooks": [THEIRS]}]}}
+    assert value(settings_entries.take_hooks(made)) == {"hooks": {"Stop": [{"matcher": "m", "hooks": [THEIRS]}]}}
 
 
 def test_a_matcher_is_set_once_and_then_the_persons() -> None:
     """Who widens it, or takes it away, finds it so after the next installation."""
-    made = entries.put_hooks("{}", OURS, {"Stop": "Bash"})
+    made = settings_entries.put_hooks("{}", OURS, {"Stop": "Bash"})
     assert value(made)["hooks"]["Stop"] == [{"matcher": "Bash", "hooks": [OURS["Stop"]]}]
     assert value(made)["hooks"]["Start"] == [{"hooks": [OURS["Start"]]}]
     for theirs in (made.replace('"Bash"', '"Bash|mcp__.*"'), made.replace('"matcher": "Bash",', "")):
-        assert entries.put_hooks(theirs, OURS, {"Stop": "Bash"}) == theirs
-        assert entries.is_empty(entries.take_hooks(theirs))
+        assert settings_entries.put_hooks(theirs, OURS, {"Stop": "Bash"}) == theirs
+        assert settings_entries.is_empty(settings_entries.take_hooks(theirs))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_matcher_is_set_once_and_then_the_persons() -> None:
 def test_the_home_that_our_hooks_name(command: str, home: str | None) -> None:
     """Read from the command line, and only from ours."""
     text = json.dumps({"hooks": {"Other": [], "Stop": [{"hooks": [THEIRS]}, {"hooks": [{"command": command}]}]}})
-    assert entries.hook_home(text) == home
+    assert settings_entries.hook_home(text) == home
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_the_home_that_our_hooks_name(command: str, home: str | None) -> None:
 )
 def test_our_commands_are_known(command: object, ours: bool) -> None:  # noqa: FBT001
     """Wherever the program was; and nobody else's."""
-    assert entries.is_our_command(command) is ours
+    assert settings_entries.is_our_command(command) is ours
 
 
 @pytest.mark.parametrize(
@@ -110,15 +110,15 @@ def test_our_commands_are_known(command: object, ours: bool) -> None:  # noqa: F
 def test_settings_of_another_shape_are_refused(text: str, why: str) -> None:
     """Never guessed at."""
     with pytest.raises(CannotEdit) as caught:
-        entries.put_hooks(text, OURS)
+        settings_entries.put_hooks(text, OURS)
     assert str(caught.value) == why
 
 
 def test_odd_hooks_of_others_are_left() -> None:
     """Whatever stands where a handler should stand is not ours."""
     text = json.dumps({"hooks": {"Stop": [1, None, {}, {"hooks": 3}, {"hooks": [None, {"command": 3}]}]}})
-    assert entries.take_hooks(text) == text
-    assert entries.take_hooks(entries.put_hooks(text, OURS)) == text
+    assert settings_entries.take_hooks(text) == text
+    assert settings_entries.take_hooks(settings_entries.put_hooks(text, OURS)) == text
 
 
 def test_a_server_keeps_what_a_person_added() -> None:
@@ -126,39 +126,39 @@ def test_a_server_keeps_what_a_person_added() -> None:
     text = (
         '{\n  "mcpServers": {\n    "clan-mesh": {"command": "/old/mesh", "env": {"A": "b"}, "args": ["mcp"]}\n  }\n}\n'
     )
-    made = entries.put_server(text, SERVER)
+    made = settings_entries.put_server(text, SERVER)
     assert made == text.replace("/old/mesh", "/bin/mesh")
-    assert entries.put_server(made, SERVER) == made
-    assert entries.take_server(made) == "{}\n"
+    assert settings_entries.put_server(made, SERVER) == made
+    assert settings_entries.take_server(made) == "{}\n"
     other = '{"mcpServers": {"clan-mesh": {"url": "https://example.org"}}}'
-    assert entries.take_server(other) == other
+    assert settings_entries.take_server(other) == other
     with pytest.raises(CannotEdit, match="another server named clan-mesh"):
-        entries.put_server(other, SERVER)
+        settings_entries.put_server(other, SERVER)
 
 
 def test_items_are_added_once_and_taken_by_what_they_are() -> None:
     """A rule that is there already is not repeated."""
     text = '{"permissions": {"allow": ["Bash(ls)", "b"], "deny": []}}'
-    made = entries.put_items(text, ("permissions", "allow"), ["a", "b"])
+    made = settings_entries.put_items(text, ("permissions", "allow"), ["a", "b"])
     assert made == '{"permissions": {"allow": ["Bash(ls)", "b", "a"], "deny": []}}'
-    assert entries.take_items(made, ("permissions", "allow"), lambda item: item == "a") == text
+    assert settings_entries.take_items(made, ("permissions", "allow"), lambda item: item == "a") == text
     with pytest.raises(CannotEdit, match=r"permissions\.allow is not a list"):
-        entries.put_items('{"permissions": {"allow": "all"}}', ("permissions", "allow"), ["a"])
-    assert entries.take_items('{"permissions": 3}', ("permissions", "allow"), bool) == '{"permissions": 3}'
+        settings_entries.put_items('{"permissions": {"allow": "all"}}', ("permissions", "allow"), ["a"])
+    assert settings_entries.take_items('{"permissions": 3}', ("permissions", "allow"), bool) == '{"permissions": 3}'
 
 
 def test_a_comment_in_a_container_keeps_it() -> None:
     """What a person wrote down is not thrown away with what we take out."""
     text = '{\n  "hooks": {\n    // mine come here\n  }\n}\n'
-    assert entries.take_hooks(entries.put_hooks(text, OURS)) == text
+    assert settings_entries.take_hooks(settings_entries.put_hooks(text, OURS)) == text
 
 
 def test_an_empty_file_is_an_empty_object() -> None:
     """Programs leave such files."""
     for text in ("", "\n", "\ufeff"):
-        assert value(entries.put_hooks(text, OURS))["hooks"]["Start"]
-        assert entries.is_empty(entries.take_hooks(entries.put_hooks(text, OURS)))
-    assert not entries.is_empty("{} // mine")
+        assert value(settings_entries.put_hooks(text, OURS))["hooks"]["Start"]
+        assert settings_entries.is_empty(settings_entries.take_hooks(settings_entries.put_hooks(text, OURS)))
+    assert not settings_entries.is_empty("{} // mine")
 
 
 SETTINGS = st.fixed_dictionaries(
@@ -185,10 +185,10 @@ def test_in_and_out_gives_the_same_bytes(settings: Any, indent: int | str | None
     """Without a backup too, for any settings in any layout, unless they had an empty container that we filled."""
     text = json.dumps(settings, indent=indent)
     text = text.replace("\n", (" // note" if notes else "") + line)
-    made = entries.put_server(entries.put_hooks(text, OURS), SERVER)
-    again = entries.put_server(entries.put_hooks(made, OURS), SERVER)
+    made = settings_entries.put_server(settings_entries.put_hooks(text, OURS), SERVER)
+    again = settings_entries.put_server(settings_entries.put_hooks(made, OURS), SERVER)
     assert again == made
-    out = entries.take_hooks(entries.take_server(made))
+    out = settings_entries.take_hooks(settings_entries.take_server(made))
     if settings:
         assert out == text
     assert value(out) == settings

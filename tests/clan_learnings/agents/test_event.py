@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.agents.event import BYTES, CALL, OTHER, PAUSE, PROMPT, START, SUBAGENT, Event, parse
+from clan_learnings.agents.hook_formats import BYTES, CALL, OTHER, PAUSE, PROMPT, START, SUBAGENT, Event, parse
 
 CLAUDE = {
     "session_id": "00893aaf-19fa-41d2-8238-13269b9b3ca0",

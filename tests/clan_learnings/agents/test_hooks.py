@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from clan_learnings import sessions
-from clan_learnings.agents.event import parse
-from clan_learnings.agents.hooks import FIRED, Hook
-from clan_learnings.process_tree import Process
+from clan_learnings.agents import session_notes
+from clan_learnings.agents.hook_events import FIRED, Hook
+from clan_learnings.agents.hook_formats import parse
+from clan_learnings.agents.session_notes import Process
 from clan_learnings.records.shown_to_session import Seen
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.store.home import Home, create_home
@@ -176,10 +176,10 @@ def test_a_fork_of_the_session_before_it_has_seen_what_that_has(world: World) ->
     world.corrected(NPM)
     world.started(session="first")
     assert world.started("fork", session="copy") == ""
-    assert sessions.find(world.notes, str(world.repo), world.tree) == "claude-code:first"
+    assert session_notes.find(world.notes, str(world.repo), world.tree) == "claude-code:first"
     world.corrected(PUSH)
     assert "pull request" in world.started("resume", session="copy")
-    assert sessions.find(world.notes, str(world.repo), world.tree) == "claude-code:first"
+    assert session_notes.find(world.notes, str(world.repo), world.tree) == "claude-code:first"
 
 
 def test_a_fork_whose_origin_the_agent_names(world: World) -> None:
@@ -212,7 +212,7 @@ def test_a_fork_of_nobody_knows_is_told_everything(world: World) -> None:
 def test_a_start_leaves_the_session_for_later_calls(world: World) -> None:
     """A note for the agent's process, by which `mesh correct` finds its session."""
     world.started(session="abc", agent="codex")
-    assert sessions.find(world.notes, str(world.repo), world.tree) == "codex:abc"
+    assert session_notes.find(world.notes, str(world.repo), world.tree) == "codex:abc"
 
 
 def test_claude_code_gets_the_session_into_its_shells(world: World, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_an_environment_file_that_cannot_be_written_is_no_reason_to_say_nothing(
     world.corrected(NPM)
     assert "pnpm" in world.sent("SessionStart", source="startup", session="abc")
     assert [problem.partition(":")[0] for problem in world.problems] == ["CLAUDE_ENV_FILE"]
-    assert sessions.find(world.notes, str(world.repo), world.tree) == "claude-code:abc"
+    assert session_notes.find(world.notes, str(world.repo), world.tree) == "claude-code:abc"
 
 
 def test_a_start_is_a_sign_of_life(world: World) -> None:
@@ -575,4 +575,4 @@ def test_a_damaged_database_leaves_the_rest_working(world: World) -> None:
     Path(world.home.file("mesh.db")).write_bytes(b"no database " * 1000)
     assert world.sent("SessionStart", source="startup", session="abc") == ""
     assert ["damaged" in problem for problem in world.problems] == [True]
-    assert sessions.find(world.notes, str(world.repo), world.tree) == "claude-code:abc"
+    assert session_notes.find(world.notes, str(world.repo), world.tree) == "claude-code:abc"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from clan_learnings.agents import jsonc
-from clan_learnings.agents.install import AGENTS, install, uninstall
-from clan_learnings.agents.part import Outcome
-from clan_learnings.agents.target import Target
+from clan_learnings.agents.file_part import Outcome
+from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.installer import AGENTS, install, uninstall
 
 MESH = "/opt/clan/bin/mesh"
 EVERY = tuple(AGENTS)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.agents.install import AGENTS, install
+from clan_learnings.agents.install_target import Target
 from clan_learnings.agents.installed import State, check, found
-from clan_learnings.agents.target import Target
+from clan_learnings.agents.installer import AGENTS, install
 
 EVERY = tuple(AGENTS)
 HOOKS = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"}

@@ -13,12 +13,12 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import CallToolResult, TextContent, TextResourceContents
 
-from clan_learnings.agents.mcp_server import INSTRUCTIONS, Server
-from clan_learnings.agents.mcp_tools import Tools
 from clan_learnings.context.mark import without_ours
 from clan_learnings.context.tokens import at_most_tokens
 from clan_learnings.records.record import CATEGORIES, SEVERITIES, SOURCES
 from mesh.core.errors import AmbiguousId, NoHome, UsageError
+from mesh.mcp.server import INSTRUCTIONS, Server
+from mesh.mcp.tools import Tools
 from tests.test_imports import imports, is_within, modules
 
 DESCRIPTION_BYTES = 2048  # more than this is cut off
@@ -539,7 +539,7 @@ async def test_the_prompt_asks_to_record_the_correction() -> None:
 def test_no_other_command_pays_for_the_sdk() -> None:
     """Only the server names the SDK and what it brings, and only `mesh mcp` names the server."""
     sdk = ("mcp", "mcp_types", "pydantic", "anyio", "starlette", "uvicorn")
-    ours = ("clan_learnings.agents.mcp_server", "clan_learnings.agents.mcp_tools")
+    ours = ("mesh.mcp.server", "mesh.mcp.tools")
     for module, tree in modules():
         named = set(imports(module, tree))
         if module not in (*ours, "mesh.cli.mcp"):

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from clan_learnings.agents.event import AGENTS
-from clan_learnings.agents.reply import NOTHING, reply
+from clan_learnings.agents.hook_formats import AGENTS, NOTHING, reply
 
 SPEAKING = [
     ("claude-code", "SessionStart"),

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from clan_learnings.agents import toml_table
-from clan_learnings.agents.entries import CannotEdit
+from clan_learnings.agents.settings_entries import CannotEdit
 
 PATH = ("mcp_servers", "clan-mesh")
 VALUES = {"command": "/opt/my tools/mesh", "args": ["mcp"], "quick": True}

@@ -108,7 +108,7 @@ class Teller:
         pairs = [(item.slug, text_id(item.tag)) for item in new]
         lines: list[Hot | Item] = list(hot_lines(self._memory, new))
         if len(lines) < _PROMPT_LINES:
-            from clan_learnings.aptness import PROMPT
+            from clan_learnings.agents.relevance import PROMPT
 
             names = {slug for slug, _ in pairs}
             for slug, whole, line in self._apt(prompt, PROMPT):
@@ -119,7 +119,7 @@ class Teller:
 
     def about_failure(self, text: str) -> str:
         """The one record that knows this error, or the command that gave it."""
-        from clan_learnings.aptness import FAILURE
+        from clan_learnings.agents.relevance import FAILURE
 
         apt = self._apt(text, FAILURE)
         pairs = [(slug, whole) for slug, whole, _ in apt]
@@ -127,7 +127,7 @@ class Teller:
 
     def _apt(self, text: str, bar: float) -> list[tuple[str, str, Item]]:
         """Records worth interrupting for that this session was not shown, the best first: pattern, id, line."""
-        from clan_learnings.aptness import Subject
+        from clan_learnings.agents.relevance import Subject
         from clan_learnings.recall.likeness import telling_words
         from clan_learnings.recall.within import Within
 

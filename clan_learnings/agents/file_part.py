@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clan_learnings.agents import settings_file
-from clan_learnings.agents.entries import CannotEdit
+from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.settings_entries import CannotEdit
 from clan_learnings.agents.settings_file import Unusable
+from clan_learnings.agents.skill_text import MARK, NAME, skill
 
 _TRACE = b"mesh"  # stands in everything that we put in
 
@@ -131,3 +133,21 @@ def _diff(path: str, old: str, new: str) -> str:
     """The lines that come and go, without those around them: settings files may hold secrets."""
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm="", n=0)
     return "\n".join(lines)
+
+
+def own_file(path: str, text: str, base: str) -> Part:
+    """A file of ours. Its text has the mark."""
+    assert MARK in text
+
+    def put(present: str) -> str:
+        return text if not present.strip() or MARK in present else present
+
+    def take(present: str) -> str:
+        return "" if MARK in present else present
+
+    return Part(path, put, take, lambda left: not left, base)
+
+
+def skill_file(folder: str, target: Target, base: str) -> Part:
+    """Our skill in an agent's folder of skills."""
+    return own_file(os.path.join(folder, NAME, "SKILL.md"), skill(target.program, MARK), base)

@@ -18,11 +18,11 @@ from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
-from clan_learnings.agents import mcp_answers as answers
-from clan_learnings.agents.mcp_bounds import ITEMS
 from clan_learnings.context.text import harmless
 from clan_learnings.records.record import CATEGORIES
 from mesh.core.errors import AmbiguousId, MeshError, NoHome
+from mesh.mcp import answers
+from mesh.mcp.answer_bounds import ITEMS
 
 _UNEXPECTED = (
     "something failed that should not; the reason is in the log of `mesh mcp`",

@@ -4,11 +4,10 @@ import json
 import os
 from typing import Any
 
-from clan_learnings.agents import entries, toml_table
-from clan_learnings.agents.own_file import own_file, skill_file
-from clan_learnings.agents.part import Part
-from clan_learnings.agents.skill import CALLS, MARK
-from clan_learnings.agents.target import Target
+from clan_learnings.agents import settings_entries, toml_table
+from clan_learnings.agents.file_part import Part, own_file, skill_file
+from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.skill_text import CALLS, MARK
 
 NAME = "codex"
 NOTE = "Codex skips new hooks until you trust them: open Codex, type /hooks, and trust those of mesh once."
@@ -23,7 +22,7 @@ _SECONDS = {
     "PreCompact": 10,
 }
 MATCHERS = {"PostToolUse": "Bash"}  # what fails with words worth a look is a build or a test; the agent waits each time
-_TABLE = ("mcp_servers", entries.SERVER)
+_TABLE = ("mcp_servers", settings_entries.SERVER)
 
 
 def folder_of(target: Target) -> str:
@@ -38,9 +37,9 @@ def parts(target: Target) -> list[Part]:
     made = [
         Part(
             os.path.join(folder, "hooks.json"),
-            lambda text: entries.put_hooks(text, hooks(target), MATCHERS),
-            entries.take_hooks,
-            entries.is_empty,
+            lambda text: settings_entries.put_hooks(text, hooks(target), MATCHERS),
+            settings_entries.take_hooks,
+            settings_entries.is_empty,
             base,
         ),
         Part(
@@ -86,15 +85,15 @@ def rules(target: Target) -> str:
 
 def _put_server(text: str, target: Target) -> str:
     present = toml_table.find(text, _TABLE)
-    if present is not None and not entries.is_our_server(present):
-        raise entries.CannotEdit(f"it has another server named {entries.SERVER}")
+    if present is not None and not settings_entries.is_our_server(present):
+        raise settings_entries.CannotEdit(f"it has another server named {settings_entries.SERVER}")
     values: dict[str, Any] = {"command": target.mesh, "args": target.server()}
     if present is not None:
-        values = entries.with_binding(values, present)
+        values = settings_entries.with_binding(values, present)
     if target.allow:
         values["default_tools_approval_mode"] = "approve"
     return toml_table.put(text, _TABLE, values)
 
 
 def _take_server(text: str) -> str:
-    return toml_table.take(text, _TABLE) if entries.is_our_server(toml_table.find(text, _TABLE)) else text
+    return toml_table.take(text, _TABLE) if settings_entries.is_our_server(toml_table.find(text, _TABLE)) else text

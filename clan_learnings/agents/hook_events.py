@@ -9,19 +9,19 @@ from __future__ import annotations
 import os
 import time
 
-from clan_learnings import sessions
-from clan_learnings.agents.event import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT
+from clan_learnings.agents import session_notes
+from clan_learnings.agents.hook_formats import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT
+from clan_learnings.agents.surroundings import session_of
 from clan_learnings.records.shown_to_session import Seen, sweep
 from clan_learnings.repository.detection import find
-from clan_learnings.surroundings import session_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from clan_learnings.agents.event import Event
-    from clan_learnings.agents.telling import Glance, Teller
-    from clan_learnings.process_tree import Process
+    from clan_learnings.agents.hook_formats import Event
+    from clan_learnings.agents.remarks import Glance, Teller
+    from clan_learnings.agents.session_notes import Process
 
 FIRED = "hooks"  # in the home: a file an agent, last written when a session of it last started
 _ONLY_NEWS = frozenset({"resume", "fork"})
@@ -96,7 +96,7 @@ class Hook:
 
     def _inherit(self, seen: Seen) -> None:
         """A fork has seen what its origin has, if the agent tells which that is, or if it is the session before it."""
-        origin = self.event.origin or sessions.find(self._notes, self._place, self._tree)
+        origin = self.event.origin or session_notes.find(self._notes, self._place, self._tree)
         if origin.startswith(f"{self.event.agent}:") and origin != self._session:  # not of an agent that runs this one
             before = Seen(self.home, origin)
             if before.is_known:
@@ -109,7 +109,7 @@ class Hook:
             if self.event.agent == CLAUDE_CODE and os.path.isabs(file):
                 quoted = session.replace("'", "'\\''")
                 self._try("CLAUDE_ENV_FILE", lambda: _append(file, f"export MESH_SESSION='{quoted}'\n"))
-            sessions.leave(self._notes, session, self._place, self._tree)
+            session_notes.leave(self._notes, session, self._place, self._tree)
 
     def _fire(self) -> None:
         folder = os.path.join(self.home, FIRED)
@@ -127,7 +127,7 @@ class Hook:
 
     def _ask(self, seen: Seen, ask: Callable[[Teller], str]) -> str:
         """Ask within one snapshot of the store."""
-        from clan_learnings.agents.telling import Teller
+        from clan_learnings.agents.remarks import Teller
         from mesh.store.reading import read_errors
 
         with read_errors(self.home):
@@ -155,7 +155,7 @@ class Hook:
     def _bind(self) -> None:
         """Whatever is learned from this session later, wherever it works, is of the repository that it is bound to."""
         if self._bound is not None and self._session:
-            from clan_learnings.bound_sessions import bind
+            from clan_learnings.agents.session_notes import bind
 
             bind(self.home, self._session, self._bound)
 
@@ -202,7 +202,7 @@ class Hook:
 
 def _opened(home: str, bound: str | None, *, private: bool = False) -> Glance:
     """One snapshot of a home's records, to be closed as soon as the answer is known. Nobody waits long for it."""
-    from clan_learnings.agents.telling import Glance
+    from clan_learnings.agents.remarks import Glance
     from clan_learnings.records.muted import read_muted
     from mesh.store.reading import open_reading
 

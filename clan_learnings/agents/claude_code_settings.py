@@ -4,11 +4,10 @@ import os
 import shlex
 from typing import Any
 
-from clan_learnings.agents import entries, settings_file
-from clan_learnings.agents.own_file import skill_file
-from clan_learnings.agents.part import Part
-from clan_learnings.agents.skill import CALLS
-from clan_learnings.agents.target import Target
+from clan_learnings.agents import settings_entries, settings_file
+from clan_learnings.agents.file_part import Part, skill_file
+from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.skill_text import CALLS
 
 NAME = "claude-code"
 
@@ -37,15 +36,15 @@ def parts(target: Target) -> list[Part]:
         Part(
             os.path.join(folder, "settings.json"),
             lambda text: _put(text, target),
-            lambda text: entries.take_items(entries.take_hooks(text), _ALLOW, _is_our_rule),
-            entries.is_empty,
+            lambda text: settings_entries.take_items(settings_entries.take_hooks(text), _ALLOW, _is_our_rule),
+            settings_entries.is_empty,
             base,
         ),
         Part(
             servers,
-            lambda text: entries.put_server(text, {"command": target.mesh, "args": target.server()}),
-            entries.take_server,
-            entries.is_empty,
+            lambda text: settings_entries.put_server(text, {"command": target.mesh, "args": target.server()}),
+            settings_entries.take_server,
+            settings_entries.is_empty,
             base,
         ),
         skill_file(os.path.join(folder, "skills"), target, base),
@@ -76,30 +75,32 @@ def hooks(target: Target) -> dict[str, dict[str, Any]]:
 def rules(target: Target) -> list[str]:
     """What may be called without asking: the tools of our server, and everyday calls of the program."""
     programs = dict.fromkeys((shlex.quote(target.mesh), "mesh"))
-    return [f"mcp__{entries.SERVER}", *(f"Bash({program} {call}:*)" for program in programs for call in CALLS)]
+    return [f"mcp__{settings_entries.SERVER}", *(f"Bash({program} {call}:*)" for program in programs for call in CALLS)]
 
 
 def has_bundle(target: Target) -> bool:
     """Whether our plugin is switched on: it does what an installation does."""
     try:
         text = settings_file.decoded(settings_file.read(os.path.join(folder_of(target), "settings.json")))
-        plugins = entries.parsed(text).value.get("enabledPlugins")
-    except (entries.CannotEdit, settings_file.Unusable):
+        plugins = settings_entries.parsed(text).value.get("enabledPlugins")
+    except (settings_entries.CannotEdit, settings_file.Unusable):
         return False
     return isinstance(plugins, dict) and any(name.startswith(_BUNDLE) and on is True for name, on in plugins.items())
 
 
 def _put(text: str, target: Target) -> str:
-    text = entries.put_hooks(text, hooks(target))
+    text = settings_entries.put_hooks(text, hooks(target))
     if not target.allow:
         return text
     wanted = rules(target)
-    text = entries.take_items(text, _ALLOW, lambda rule: _is_our_rule(rule) and rule not in wanted)  # the program moved
-    return entries.put_items(text, _ALLOW, wanted)
+    text = settings_entries.take_items(
+        text, _ALLOW, lambda rule: _is_our_rule(rule) and rule not in wanted
+    )  # the program moved
+    return settings_entries.put_items(text, _ALLOW, wanted)
 
 
 def _is_our_rule(rule: object) -> bool:
-    if rule == f"mcp__{entries.SERVER}":
+    if rule == f"mcp__{settings_entries.SERVER}":
         return True
     if not isinstance(rule, str) or not rule.startswith("Bash(") or not rule.endswith(":*)"):
         return False

@@ -17,10 +17,10 @@ from mcp.server.mcpserver.resources import FunctionResource
 from mcp.types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 from pydantic import ValidationError
 
-from clan_learnings.agents.mcp_answers import marked
-from clan_learnings.agents.mcp_tools import Tools
-from clan_learnings.agents.skill import NAME
+from clan_learnings.agents.skill_text import NAME
 from clan_learnings.context.text import harmless
+from mesh.mcp.answers import marked
+from mesh.mcp.tools import Tools
 
 _ABOUT = "The memory that this team's coding agents share, on every machine.\n\n"
 _WHEN_TO_RECORD = """\

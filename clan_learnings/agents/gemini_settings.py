@@ -5,11 +5,10 @@ import os
 import shlex
 from typing import Any
 
-from clan_learnings.agents import entries
-from clan_learnings.agents.own_file import own_file, skill_file
-from clan_learnings.agents.part import Part
-from clan_learnings.agents.skill import CALLS, MARK
-from clan_learnings.agents.target import Target
+from clan_learnings.agents import settings_entries
+from clan_learnings.agents.file_part import Part, own_file, skill_file
+from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.skill_text import CALLS, MARK
 
 NAME = "gemini"
 
@@ -32,7 +31,9 @@ def folder_of(target: Target) -> str:
 
 def has_bundle(target: Target) -> bool:
     """Whether our extension is there: it does what an installation does."""
-    return os.path.exists(os.path.join(folder_of(target), "extensions", entries.SERVER, "gemini-extension.json"))
+    return os.path.exists(
+        os.path.join(folder_of(target), "extensions", settings_entries.SERVER, "gemini-extension.json")
+    )
 
 
 def parts(target: Target) -> list[Part]:
@@ -43,8 +44,8 @@ def parts(target: Target) -> list[Part]:
         Part(
             os.path.join(folder, "settings.json"),
             lambda text: _put(text, target),
-            lambda text: entries.take_server(entries.take_hooks(text)),
-            entries.is_empty,
+            lambda text: settings_entries.take_server(settings_entries.take_hooks(text)),
+            settings_entries.is_empty,
             base,
         ),
         skill_file(os.path.join(folder, "skills"), target, base),
@@ -60,7 +61,7 @@ def hooks(target: Target) -> dict[str, dict[str, Any]]:
     return {
         event: {
             "type": "command",
-            "name": entries.SERVER,
+            "name": settings_entries.SERVER,
             "command": target.hook(event, NAME),
             "timeout": milliseconds,
         }
@@ -73,12 +74,12 @@ def policy(target: Target) -> str:
     programs = dict.fromkeys((shlex.quote(target.mesh), "mesh"))
     prefixes = [f"{program} {call}" for program in programs for call in CALLS]
     return (
-        f'# {MARK}\n\n[[rule]]\nmcpName = "{entries.SERVER}"\ntoolName = "*"\ndecision = "allow"\npriority = 100\n\n'
+        f'# {MARK}\n\n[[rule]]\nmcpName = "{settings_entries.SERVER}"\ntoolName = "*"\ndecision = "allow"\npriority = 100\n\n'
         f'[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = {json.dumps(prefixes)}\n'
         'decision = "allow"\npriority = 100\n'
     )
 
 
 def _put(text: str, target: Target) -> str:
-    text = entries.put_hooks(text, hooks(target), MATCHERS)
-    return entries.put_server(text, {"command": target.mesh, "args": target.server()})
+    text = settings_entries.put_hooks(text, hooks(target), MATCHERS)
+    return settings_entries.put_server(text, {"command": target.mesh, "args": target.server()})

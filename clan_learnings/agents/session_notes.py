@@ -10,10 +10,88 @@ import os
 import time
 from collections import namedtuple
 
-from clan_learnings.process_tree import Process, is_alive
 from clan_learnings.repository.git_config import read_text
 
 TYPE_CHECKING = False  # see `mesh`
+
+
+FILE = "bound-sessions"
+_LIST_BYTES = 16 * 1024 * 1024  # some hundred thousand sessions
+
+
+def bind(home: str, session: str, repo: str) -> None:
+    """Note it, unless it is noted. Raises OSError if that cannot be done."""
+    if bound_sessions(home).get(session) == repo:
+        return
+    path = os.path.join(home, FILE)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        line = f"{session}\t{repo}\n".encode("utf-8", "surrogateescape")
+        if os.fstat(descriptor).st_size + len(line) > _LIST_BYTES:
+            raise OSError(f"{path} has its {_LIST_BYTES} bytes: the session is not bound for the harvester")
+        os.write(descriptor, line)  # in one piece: other hooks append at the same time
+    finally:
+        os.close(descriptor)
+
+
+def bound_sessions(home: str) -> dict[str, str]:
+    """The repository of every session that was bound."""
+    text = read_text(os.path.join(home, FILE), _LIST_BYTES) or ""
+    found = {}
+    for line in text.split("\n")[:-1]:  # the last may be cut by a full disk
+        session, tab, repo = line.partition("\t")
+        if tab and session and repo:
+            found[session] = repo
+    return found
+
+
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    class Process(NamedTuple):
+        """One process: number, start in the system's ticks (0: not known), name of its program."""
+
+        number: int
+        start: int
+        name: str
+
+else:
+    Process = namedtuple("Process", ("number", "start", "name"))  # noqa: PYI024
+
+_DEPTH = 32
+
+
+def ancestors(proc: str = "/proc") -> tuple[Process, ...]:
+    """The parent first, then its parent, and so on. Without /proc only the parent is known."""
+    parent = os.getppid()
+    found: list[Process] = []
+    while parent > 1 and len(found) < _DEPTH:
+        process, parent = _look(proc, parent)
+        if process is None:
+            break
+        found.append(process)
+    return tuple(found) or (Process(os.getppid(), 0, ""),)
+
+
+def is_alive(number: int, start: int, proc: str = "/proc") -> bool:
+    """Whether that very process still runs."""
+    process, _ = _look(proc, number)
+    return process is not None and process.start == start
+
+
+def _look(proc: str, number: int) -> tuple[Process | None, int]:
+    """A process and its parent's number."""
+    try:
+        with open(f"{proc}/{number}/stat", encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        # The name stands in parentheses and may hold any character; the fields after it are numbers.
+        name, _, rest = text.partition("(")[2].rpartition(")")
+        fields = rest.split()
+        return Process(number, int(fields[19]), name), int(fields[1])
+    except (OSError, ValueError, IndexError):
+        return None, 0
+
+
 if TYPE_CHECKING:
     from typing import NamedTuple
 

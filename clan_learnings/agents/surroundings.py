@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-from clan_learnings import sessions
+from clan_learnings.agents import session_notes
 from clan_learnings.repository.detection import Repository, find
 from mesh.core.errors import UsageError
 from mesh.core.ids import named_digest, text_id
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NamedTuple
 
-    from clan_learnings.process_tree import Process
+    from clan_learnings.agents.session_notes import Process
 
     class _Surroundings(NamedTuple):
         agent: str  # the flavour: claude-code, codex, gemini, ..., or shell
@@ -67,7 +67,7 @@ def look_around(
     agent = flavour(environ, tree)
     named = session_of(environ, session=session, agent=agent, tree=tree)
     if not named and left:
-        named = sessions.find(left, repository.root or folder, tree)
+        named = session_notes.find(left, repository.root or folder, tree)
     if named:
         told = named.partition(":")[0]
         agent = told if agent == SHELL else agent

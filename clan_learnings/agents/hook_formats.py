@@ -6,12 +6,13 @@ slow is imported.
 
 from __future__ import annotations
 
-from clan_learnings.light_json import after_space, loads, scan
-from clan_learnings.surroundings import is_session
+from clan_learnings.agents.light_json import after_space, loads, quoted, scan
+from clan_learnings.agents.surroundings import is_session
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
+
 
 CLAUDE_CODE, CODEX, GEMINI = "claude-code", "codex", "gemini"
 AGENTS = (CLAUDE_CODE, CODEX, GEMINI)
@@ -260,3 +261,27 @@ def _words(value: object, depth: int = _NESTED) -> str:
     elif type(value) is dict:
         parts = [value[key] for key in _WORDS if key in value]
     return "\n".join(dict.fromkeys(words for part in parts if (words := _words(part, depth - 1))))
+
+
+NOTHING = "{}"
+# After which events an agent listens; anything said after another one would fail the hook, or be shown to a person.
+_LISTENS = {
+    CLAUDE_CODE: frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "SubagentStart"}),
+    CODEX: frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "SubagentStart"}),
+    GEMINI: frozenset({"SessionStart", "BeforeAgent", "AfterTool"}),
+}
+
+
+def reply(agent: str, event: str, text: str, warning: str = "") -> str:
+    """One JSON object in ASCII, which every terminal and pipe can carry. `warning`: for the person, not for the model."""
+    if not listens(agent, event):
+        return NOTHING
+    said = [f'"systemMessage": {quoted(warning)}'] if warning else []
+    if text:
+        said.append(f'"hookSpecificOutput": {{"hookEventName": {quoted(event)}, "additionalContext": {quoted(text)}}}')
+    return f"{{{', '.join(said)}}}"
+
+
+def listens(agent: str, event: str) -> bool:
+    """Whether an agent takes in what is said after this event."""
+    return event in _LISTENS.get(agent, ())

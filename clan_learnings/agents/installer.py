@@ -4,9 +4,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from clan_learnings.agents import claude_code, codex, gemini, part
-from clan_learnings.agents.part import Outcome, Part
-from clan_learnings.agents.target import Target
+from clan_learnings.agents import claude_code_settings, codex_settings, file_part, gemini_settings
+from clan_learnings.agents.file_part import Outcome, Part
+from clan_learnings.agents.install_target import Target
 
 
 class Agent(NamedTuple):
@@ -22,9 +22,14 @@ class Agent(NamedTuple):
 AGENTS = {
     agent.name: agent
     for agent in (
-        Agent(claude_code.NAME, claude_code.folder_of, claude_code.parts, claude_code.has_bundle),
-        Agent(codex.NAME, codex.folder_of, codex.parts, note=codex.NOTE),
-        Agent(gemini.NAME, gemini.folder_of, gemini.parts, gemini.has_bundle),
+        Agent(
+            claude_code_settings.NAME,
+            claude_code_settings.folder_of,
+            claude_code_settings.parts,
+            claude_code_settings.has_bundle,
+        ),
+        Agent(codex_settings.NAME, codex_settings.folder_of, codex_settings.parts, note=codex_settings.NOTE),
+        Agent(gemini_settings.NAME, gemini_settings.folder_of, gemini_settings.parts, gemini_settings.has_bundle),
     )
 }
 
@@ -32,9 +37,11 @@ AGENTS = {
 def install(agents: Sequence[str], target: Target, *, dry_run: bool = False) -> list[Outcome]:
     """Put hooks, server and skill into each agent's files, and its permission rules if the target allows."""
     assert os.path.isabs(target.mesh)
-    return [part.install(name, piece, dry_run=dry_run) for name in agents for piece in AGENTS[name].parts(target)]
+    return [file_part.install(name, piece, dry_run=dry_run) for name in agents for piece in AGENTS[name].parts(target)]
 
 
 def uninstall(agents: Sequence[str], target: Target, *, dry_run: bool = False) -> list[Outcome]:
     """Take all of it out again, whatever options it was installed with."""
-    return [part.uninstall(name, piece, dry_run=dry_run) for name in agents for piece in AGENTS[name].parts(target)]
+    return [
+        file_part.uninstall(name, piece, dry_run=dry_run) for name in agents for piece in AGENTS[name].parts(target)
+    ]
