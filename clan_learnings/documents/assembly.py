@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from clan_learnings.capture.own_text import words_of
 from clan_learnings.context.mark import without_ours
-from clan_learnings.documents.gate import judge
 from clan_learnings.documents.learning import TITLE_CHARS, Learning, one_line, tidy
+from clan_learnings.documents.quality_gate import judge
 from clan_learnings.harvest.extractor_question import clean
 from clan_learnings.harvest.items import CORRECTION, FACT, FIX, PATTERN, PITFALL, TOOL_QUIRK
 from clan_learnings.records.record import category_of
@@ -45,7 +45,7 @@ def assemble(digest: Digest, items: Sequence[Item], focus: Item | None = None) -
 
     `items`: what rules (or a model) found in that session. `focus`: the one it is to be about; without it the surest, and of the
     others only those near it are told. Whoever calls this decides which candidates deserve a document, and whether it may be
-    written: `drafts.draft_learning` makes the record, with `at_ms` of the learning for a backfill; `mesh.sidecar.documenting` does
+    written: `drafts.draft_learning` makes the record, with `at_ms` of the learning for a backfill; `clan_learnings.documents.harvested_documents` does
     all of it. What comes back has passed `gate.judge`, is redacted, and holds nothing that was injected or came from us.
     """
     focus = focus or _focus(items)

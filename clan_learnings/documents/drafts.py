@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from clan_learnings.documents.gate import Verdict, judge
+from clan_learnings.documents.document_markdown import CHANGEABLE
 from clan_learnings.documents.learning import Learning, learning_of, require_room
-from clan_learnings.documents.markdown import CHANGEABLE
+from clan_learnings.documents.quality_gate import Verdict, judge
 from clan_learnings.records.notebook import completed, source_of
-from clan_learnings.records.record import LEARNINGS, SECTIONS, SOURCES, About, Note, checked, one_of
+from clan_learnings.records.record import BESIDE, HARVESTED, LEARNINGS, SECTIONS, SOURCES, About, Note, checked, one_of
 from clan_learnings.records.shared_settings import is_category
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.errors import UsageError
+from mesh.core.ids import text_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import Note
     from clan_learnings.redaction.text_cleaner import Pen
     from mesh.core.draft import Draft
+
 
 MOST = 20_000  # documents that are gone through for one that says the same
 _PAGE = 500
@@ -123,3 +127,34 @@ def categories(memory: Memory, pen: Pen) -> tuple[str, ...]:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+_TELLING = 12  # characters: what is shorter stands in many documents
+
+
+def documents_beside(memory: Memory, tag: bytes, record: Mapping[str, Any] | None) -> list[Note]:
+    """Harvested documents that name the record, or are of its session and quote it. `record`: what it says, if that is known."""
+    name, said = text_id(tag), record or {}
+    session = said.get("session")
+    words = [
+        plain
+        for field in ("text", "wrong", "right")
+        if isinstance(text := said.get(field), str) and len(plain := _without_case(text)) >= _TELLING
+    ]
+    return [
+        note
+        for note in islice(memory.newest(LEARNINGS, None, _PAGE), MOST)
+        if note.tag != tag
+        and HARVESTED in note.record
+        and (note.record.get(BESIDE) == name or (session and note.session == session and _quotes(note, words)))
+    ]
+
+
+def _quotes(note: Note, words: list[str]) -> bool:
+    document = learning_of(note)
+    whole = _without_case(" ".join((document.title, *document.sections().values())))
+    return any(text in whole for text in words)
+
+
+def _without_case(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -2,7 +2,7 @@
 
 import os
 
-from clan_learnings.documents.beside import documents_beside
+from clan_learnings.documents.drafts import documents_beside
 from clan_learnings.records.matching import slug_of
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.patterns import KEY

@@ -157,8 +157,8 @@ def _show(given: Given) -> int:
     import time
     from calendar import timegm
 
+    from clan_learnings.documents.document_markdown import rendered
     from clan_learnings.documents.learning import learning_from_record
-    from clan_learnings.documents.markdown import rendered
     from mesh.core.display import harmless_value
 
     answer = desk_of(given).show(given.words[0])

@@ -516,6 +516,6 @@ def _documents_beside(memory: Memory, note: Note) -> list[str]:
 
     if HARVESTED not in note.record:
         return []
-    from clan_learnings.documents.beside import documents_beside
+    from clan_learnings.documents.drafts import documents_beside
 
     return [memory.reader.short_id(found.tag) for found in documents_beside(memory, note.tag, note.record)]

@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clan_learnings.documents import folder as folders
+from clan_learnings.documents.document_markdown import with_id
 from clan_learnings.documents.drafts import learnings
-from clan_learnings.documents.incoming import CHANGED, NEW, SKIPPED, UNCHANGED, told_by
+from clan_learnings.documents.folder import CHANGED, NEW, SKIPPED, UNCHANGED, told_by
 from clan_learnings.documents.learning import learning_of
-from clan_learnings.documents.markdown import with_id
 from clan_learnings.records.notebook import draft_retraction
 from mesh.core.errors import MeshError, UnknownId, UsageError, WriteRefused
 from mesh.core.ids import parse_id, text_id
@@ -20,7 +20,7 @@ from mesh.sidecar.snapshot import memory_of, private_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from clan_learnings.documents.incoming import Told
+    from clan_learnings.documents.folder import Told
     from clan_learnings.documents.learning import Learning
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import Note

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.documents.drafts import learnings
+from clan_learnings.documents.harvested_documents import A_RUN, write_documents
 from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.harvest.candidates import Candidate, Signal
 from clan_learnings.records.record import LEARNINGS
-from mesh.sidecar.documenting import A_RUN, write_documents
 from mesh.sidecar.erasing import erase
 from mesh.store.captured import Digested
 from tests.clan_learnings.documents.test_assembly import DIGEST, FAILURES, FIX, KEY, REASON, RULE

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from clan_learnings.agents.session_notes import bound_sessions
+from clan_learnings.documents.harvested_documents import write_documents
 from clan_learnings.harvest.bloat import warnings
 from clan_learnings.harvest.candidates import (
     APPROVED,
@@ -28,7 +29,6 @@ from clan_learnings.harvest.evidence_bar import Bar, bar_of
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.shared_settings import KEY as SETTINGS
 from mesh.sidecar import answers
-from mesh.sidecar.documenting import write_documents
 from mesh.sidecar.harvesting.asked import Asked
 from mesh.sidecar.harvesting.erased import LOCK, forget_in
 from mesh.sidecar.harvesting.intake import READ, Intake, Taken

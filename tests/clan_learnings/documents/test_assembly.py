@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from clan_learnings.capture.digest import Digest, Failure
 from clan_learnings.documents.assembly import assemble
-from clan_learnings.documents.gate import judge
-from clan_learnings.documents.markdown import parsed, rendered
+from clan_learnings.documents.document_markdown import parsed, rendered
+from clan_learnings.documents.quality_gate import judge
 from clan_learnings.harvest.items import KINDS, Item
 
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6"

@@ -7,8 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.documents.folder import FILE_BYTES, Exported, category_folder, export, files, forget, missing
-from clan_learnings.documents.incoming import CHANGED, NEW, SKIPPED, UNCHANGED, told_by
+from clan_learnings.documents.folder import (
+    CHANGED,
+    FILE_BYTES,
+    NEW,
+    SKIPPED,
+    UNCHANGED,
+    Exported,
+    category_folder,
+    export,
+    files,
+    forget,
+    missing,
+    told_by,
+)
 from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.records.record import CATEGORIES, Note
 from mesh.core.ids import text_id

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from clan_learnings.documents.gate import LEAST_CHARS, judge
 from clan_learnings.documents.learning import Learning
+from clan_learnings.documents.quality_gate import LEAST_CHARS, judge
 from tests.clan_learnings.documents.learned import GOOD, learnings
 
 
