@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from bench.learnings import learnings
 from bench.processes import Measures
-from clan_learnings.embedding.embedder import Embedder, available, open_embedder
 from clan_learnings.records.record import LOGS, Note
-from mesh.sidecar.recall.meaning import repo_number, text_of, version_of
+from clan_learnings.search.embedders.embedder import Embedder, available, open_embedder
+from clan_learnings.search.vectors.record_vectors import repo_number, text_of, version_of
 from mesh.store.changes import Touches
 from mesh.store.reading import open_reading
 
 if TYPE_CHECKING:
-    from mesh.sidecar.recall.vectors import Vectors
+    from clan_learnings.search.vectors.nearest import Vectors
 
 _BATCH = 5000
 _AT_ONCE = 32  # texts a call of the model
@@ -84,7 +84,7 @@ def _fill(
 
 
 def _empty(home: str, embedder: Embedder) -> "Vectors":
-    from mesh.sidecar.recall.vectors import Vectors
+    from clan_learnings.search.vectors.nearest import Vectors
 
     folder = os.path.join(home, "recall", "vectors")
     shutil.rmtree(folder, ignore_errors=True)

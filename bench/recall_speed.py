@@ -25,7 +25,7 @@ from bench.recall_judged import Question
 from bench.recall_ways import behind, choose, peers, ready
 from bench.sidecars import STATES, Sidecar, in_state, rest, running, until
 from bench.table import Goal, Report, say
-from clan_learnings.embedding.embedder import available, open_embedder
+from clan_learnings.search.embedders.embedder import available, open_embedder
 from mesh.sidecar.client import ask
 
 _COLD = Goal(5, most=True, ratio=True)
@@ -128,8 +128,8 @@ def _add_indexing(report: Report, size: int, home: str) -> None:
 
 def refill_keywords(home: str) -> Measures:
     """In a process of its own: what `mesh index rebuild` does to the database."""
+    from clan_learnings.search.keywords.word_table import reindex
     from mesh.store.database import Database
-    from mesh.store.reindex import reindex
 
     database = Database(os.path.join(home, "mesh.db"))
     start = time.perf_counter()

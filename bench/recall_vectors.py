@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bench.machine import MB, resident_bytes
 from bench.quantiles import MS, quantile
 from bench.table import Goal, Report, say
-from mesh.sidecar.recall.vectors import Vectors
+from clan_learnings.search.vectors.nearest import Vectors
 
 _DIMENSIONS = 384
 _FIELDS = 60

@@ -15,14 +15,14 @@ from bench.recall_home import Item
 from bench.recall_judged import Question
 from bench.recall_metrics import DEPTH
 from bench.table import say
-from clan_learnings.embedding.embedder import available
-from clan_learnings.recall.finder import Finder
-from clan_learnings.recall.search import search
-from clan_learnings.recall.within import Within
 from clan_learnings.records.matching_tokens import split_words
 from clan_learnings.records.memory import Memory
-from mesh.sidecar.indexes import EMBEDDER
-from mesh.sidecar.recall.recall import Recall
+from clan_learnings.search.embedders.embedder import available
+from clan_learnings.search.filters import Within
+from clan_learnings.search.finder import Finder
+from clan_learnings.search.index_status import EMBEDDER
+from clan_learnings.search.indexes import Recall
+from clan_learnings.search.search import search
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.reading import Entry
 

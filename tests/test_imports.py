@@ -38,9 +38,9 @@ ONLY_IN = {
     "msgpack": "mesh.core.wire",
     "nacl": "mesh.core.identity",
     "apsw": "mesh.store",
-    "tantivy": "mesh.sidecar.recall",
-    "onnxruntime": "clan_learnings.embedding",
-    "tokenizers": "clan_learnings.embedding",
+    "tantivy": "clan_learnings.search",
+    "onnxruntime": "clan_learnings.search.embedders",
+    "tokenizers": "clan_learnings.search.embedders",
 }
 
 # What keeps a package pure: no clock, no randomness, no files, no network.

@@ -128,8 +128,8 @@ class Teller:
     def _apt(self, text: str, bar: float) -> list[tuple[str, str, Item]]:
         """Records worth interrupting for that this session was not shown, the best first: pattern, id, line."""
         from clan_learnings.agents.relevance import Subject
-        from clan_learnings.recall.likeness import telling_words
-        from clan_learnings.recall.within import Within
+        from clan_learnings.search.filters import Within
+        from clan_learnings.search.likeness import telling_words
 
         memory = self._memory
         words = telling_words(memory, text, _WORDS)

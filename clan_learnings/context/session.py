@@ -112,8 +112,8 @@ def _items(memory: Memory, notes: list[Note], least: float) -> list[Item]:
 def _bank(memory: Memory, repo: str, task: str) -> list[Note]:
     if not task.strip():
         return memory.bank(repo, _BANK)
-    from clan_learnings.recall.search import search  # no session start has a task: it need not load this
-    from clan_learnings.recall.within import Within
+    from clan_learnings.search.filters import Within
+    from clan_learnings.search.search import search  # no session start has a task: it need not load this
 
     hits = search(memory, task, Within(repo, archived=False), _BANK)
     return [hit.note for hit in hits if not memory.is_over(hit.note)]

@@ -1,6 +1,6 @@
 """Detect: items of many sessions become candidates, where they say the same; ranked. Pure; whoever keeps candidates hands them in.
 
-One likeness decides, that of `clan_learnings.recall.likeness`: from MERGE on two are one, from LINK on they know of each other.
+One likeness decides, that of `clan_learnings.search.likeness`: from MERGE on two are one, from LINK on they know of each other.
 Of many candidates only those are compared that share words which count.
 """
 
@@ -17,9 +17,9 @@ from clan_learnings.harvest.candidates import (
     words_of,
 )
 from clan_learnings.harvest.items import PITFALL, Item
-from clan_learnings.recall.likeness import LINK, MERGE, likeness
 from clan_learnings.records.matching import Reading
 from clan_learnings.records.record import category_of
+from clan_learnings.search.likeness import LINK, MERGE, likeness
 
 _COMPARED = 24  # candidates that share the most words
 _WORDS = 24  # of an item that candidates are found by

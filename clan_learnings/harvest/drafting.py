@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from clan_learnings.agents.surroundings import is_session
 from clan_learnings.harvest.candidates import RULES, Candidate, Signal
-from clan_learnings.recall.likeness import LINK, covering, likeness, near_notes
-from clan_learnings.recall.within import Within
 from clan_learnings.records.matching import Reading
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import Sought, completed, find_pattern, named_pattern
@@ -25,6 +23,8 @@ from clan_learnings.records.record import (
     Note,
 )
 from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.search.filters import Within
+from clan_learnings.search.likeness import LINK, covering, likeness, near_notes
 from mesh.core.draft import Draft, Increment, NewRecord
 
 _SOURCE = "agent"

@@ -22,8 +22,8 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from clan_learnings.recall.finder import Finder
     from clan_learnings.records.witnesses import Ballot, Vote
+    from clan_learnings.search.finder import Finder
     from mesh.store.reading import Entry, Reader, Tally
 
 _EXAMPLES = 20  # newest corrections of a pattern looked at for one that is not muted
@@ -132,7 +132,7 @@ class Memory:
     def finder(self) -> Finder:
         """What finds candidates for a search."""
         if self._finder is None:
-            from clan_learnings.recall.finder import Keywords  # most who read do not search
+            from clan_learnings.search.finder import Keywords  # most who read do not search
 
             self._finder = Keywords(self.reader)
         return self._finder

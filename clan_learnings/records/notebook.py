@@ -6,8 +6,6 @@ Decides and drafts; nothing is written here. What is written is handed to whoeve
 from __future__ import annotations
 
 from clan_learnings.agents.surroundings import SHELL
-from clan_learnings.recall.likeness import covering, judge, near_notes, telling_words
-from clan_learnings.recall.within import Within
 from clan_learnings.records import matching
 from clan_learnings.records.patterns import counter
 from clan_learnings.records.record import (
@@ -26,6 +24,8 @@ from clan_learnings.records.record import (
     required_text,
 )
 from clan_learnings.records.shared_settings import is_category
+from clan_learnings.search.filters import Within
+from clan_learnings.search.likeness import covering, judge, near_notes, telling_words
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
-    from clan_learnings.recall.likeness import Cover
     from clan_learnings.records.memory import Memory
     from clan_learnings.redaction.text_cleaner import Pen
+    from clan_learnings.search.likeness import Cover
     from mesh.core.draft import Draft
 
 _PATTERNS = 20  # patterns compared with it

@@ -16,13 +16,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from clan_learnings.recall.likeness import judge
 from clan_learnings.records.matching import Reading, best_match, compare
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import all_candidates
 from clan_learnings.records.pattern_names import is_slug
 from clan_learnings.records.patterns import KEY
 from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
+from clan_learnings.search.likeness import judge
 from mesh.core.draft import Assignment, Draft
 from mesh.core.errors import MeshError, WriteRefused
 from mesh.store.changes import Touched, Touches

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from clan_learnings.recall.search import Hit
     from clan_learnings.records.memory import HotItem, Memory
     from clan_learnings.records.notebook import Found
     from clan_learnings.records.patterns import Standing
     from clan_learnings.records.record import Note
+    from clan_learnings.search.search import Hit
     from mesh.core.errors import WriteRefused
 
 _DAY_MS = 86_400_000

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import About, Note
     from clan_learnings.redaction.text_cleaner import Pen
+    from clan_learnings.search.indexes import Recall
     from mesh.core.draft import Draft
     from mesh.core.errors import HomeError
     from mesh.core.request import Request
-    from mesh.sidecar.recall.recall import Recall
     from mesh.store.author import Author
     from mesh.store.receipts import Receipt
 
@@ -308,7 +308,7 @@ class Desk:
 
     def index(self) -> dict[str, Any]:
         """How the search indexes stand."""
-        from mesh.sidecar.indexes import index_state
+        from clan_learnings.search.index_status import index_state
 
         with memory_of(self.home) as memory:
             return index_state(self.home, memory.reader, self._recall)

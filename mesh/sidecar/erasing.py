@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from clan_learnings.search.index_status import FOLDER, VECTORS
 from mesh.core.limits import TAGS_PER_BODY
 from mesh.core.operation import ADD, Set, parse
 from mesh.core.statement import Erase, sign
 from mesh.core.tuples import NamedTuple
-from mesh.sidecar.indexes import FOLDER, VECTORS
 from mesh.store.merge_outcome import Waiting
 from mesh.store.rewriting import with_counterparts
 
@@ -85,7 +85,7 @@ def _wipe_vectors(folder: str, tags: set[bytes]) -> None:
         return
     from logging import getLogger
 
-    from mesh.sidecar.recall.wiping import wipe_rows
+    from clan_learnings.search.vectors.vector_file import wipe_rows
 
     try:
         wipe_rows(folder, tags)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from clan_learnings.records.access_counts_thread import Openings
+from clan_learnings.search.indexes import Recall
 from mesh import __version__
 from mesh.core.errors import DiskFull, HomeBusy, UsageError
 from mesh.core.ids import display_name, text_id
@@ -31,7 +32,6 @@ from mesh.sidecar.pages.keeper import Keeper
 from mesh.sidecar.pages.study import open_study
 from mesh.sidecar.patience import patience
 from mesh.sidecar.peers import peers_report
-from mesh.sidecar.recall.recall import Recall
 from mesh.sidecar.renderer import Renderer
 from mesh.sidecar.routes import routes
 from mesh.sidecar.settings import Settings, advertised

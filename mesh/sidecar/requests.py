@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from clan_learnings.search.indexes import Recall
 from mesh.core.errors import UsageError
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.openapi import BOUND, CALLS, Call, Field
 from mesh.sidecar.place import named_repo
-from mesh.sidecar.recall.recall import Recall
 
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]
 _TEXT_CHARS = 16_000

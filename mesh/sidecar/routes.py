@@ -4,13 +4,13 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+from clan_learnings.search.indexes import Recall
 from mesh import __version__
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.core.statement import INVITED
 from mesh.sidecar.door import FrontDoor
 from mesh.sidecar.openapi import document
-from mesh.sidecar.recall.recall import Recall
 from mesh.sidecar.requests import record_routes
 from mesh.store.home import Home
 from peers.proto.engine import Engine

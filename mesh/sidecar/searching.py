@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from clan_learnings.recall.search import search
+from clan_learnings.search.filters import filters
+from clan_learnings.search.search import search
 from mesh.core.errors import UsageError
 from mesh.sidecar.answers import found
-from mesh.sidecar.asked import filters
 from mesh.sidecar.pages.found import pages_about
 
 TYPE_CHECKING = False  # see `mesh`
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from clan_learnings.recall.search import Hit
     from clan_learnings.records.memory import Memory
+    from clan_learnings.search.search import Hit
 
 _MOST = 100
 _PAGES = 3

@@ -14,7 +14,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mesh.sidecar.recall.recall import Recall
+    from clan_learnings.search.indexes import Recall
 
 
 @block

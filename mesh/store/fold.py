@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import apsw
 
 from clan_learnings.records.facets_table import Facets
+from clan_learnings.search.keywords.word_table import Words
 from mesh.core.ids import Feed, digest, signed_prefix, tag_of
 from mesh.core.moderation import SETTINGS
 from mesh.core.operation import (
@@ -34,7 +35,6 @@ from mesh.core.tuples import NamedTuple
 from mesh.store.database import Run
 from mesh.store.moderation_judge import Judge, Order, Place
 from mesh.store.page_news import LOG, PageNews
-from mesh.store.words import Words
 
 FOLD_VERSION = 3  # shown beside a root: equal roots mean equal views at equal fold version
 

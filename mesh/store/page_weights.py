@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mesh.store.index import Index, number_in
-from mesh.store.weights import DIGITS, part, rarity
+from clan_learnings.search.keywords.word_index_table import Index, number_in
+from clan_learnings.search.keywords.word_weights_table import DIGITS, part, rarity
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

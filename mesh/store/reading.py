@@ -10,6 +10,7 @@ import os
 
 import apsw
 
+from clan_learnings.search.keywords.search_table import Searching
 from mesh.core import clock
 from mesh.core.errors import AmbiguousId, HomeDamaged, NewerHome, NoHome, UnknownId, UsageError
 from mesh.core.ids import ID_CHARS, digest, parse_id, prefix_bounds, short, signed_prefix, tag_of, text_id
@@ -17,7 +18,6 @@ from mesh.core.limits import SALT_BYTES
 from mesh.core.wire import unpack
 from mesh.store.database import FORMAT, Run, open_reader, translated
 from mesh.store.entries import AMONG, Assigned, Entry, MemberRow, Tally, keys_of, newest
-from mesh.store.searching import Searching
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ class Reader(Searching):
 
     def edits(self, tags: Iterable[bytes]) -> dict[bytes, dict[str, Any]]:
         """The registers of those of some records that have any, in one look."""
-        from mesh.store.words import edits_of
+        from clan_learnings.search.keywords.word_table import edits_of
 
         return edits_of(self._run, [*tags])
 

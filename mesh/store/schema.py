@@ -213,7 +213,7 @@ def _take_pages(connection: apsw.Connection) -> None:
 def _index_anew(connection: apsw.Connection) -> None:
     """The index has edits and identifiers in it now."""
     connection.execute(NEW_WORDS + _PAGE_WORDS)
-    from mesh.store.reindex import fill
+    from clan_learnings.search.keywords.word_table import fill
 
     fill(connection)
 

@@ -11,6 +11,8 @@ from hashlib import blake2b
 
 import apsw
 
+from clan_learnings.search.keywords.word_index_table import Index
+from clan_learnings.search.keywords.word_table import texts
 from mesh.core.clock import milliseconds
 from mesh.core.errors import HomePermissions, MeshError, RemoteError
 from mesh.core.feed import link_hash
@@ -25,10 +27,8 @@ from mesh.store.acceptance import fold_rows
 from mesh.store.database import SCRATCH
 from mesh.store.feeds import FeedRow
 from mesh.store.fold import Fold
-from mesh.store.index import Index
 from mesh.store.statements import member_rows
 from mesh.store.store import Store
-from mesh.store.words import texts
 
 _CHUNK = 4096
 _LOOKED_UP = 500  # records of the keyword index

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from clan_learnings.recall.finder import Finder
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import draft_correction, draft_discovery
 from clan_learnings.records.pattern_drafts import (
@@ -16,6 +15,7 @@ from clan_learnings.records.pattern_drafts import (
 from clan_learnings.records.patterns import Standing
 from clan_learnings.records.record import About
 from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.search.finder import Finder
 from mesh.core.draft import Assignment, Draft, NewRecord, Removal
 from mesh.store.home import create_home
 from mesh.store.reading import Reader

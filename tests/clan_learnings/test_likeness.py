@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.embedding.embedder import available, open_embedder
-from clan_learnings.recall.finder import Keywords
-from clan_learnings.recall.likeness import LINK, MERGE, covering, judge, likeness, telling_words
-from clan_learnings.recall.within import Within
 from clan_learnings.records.matching import CONTRADICTION, Candidate, Reading, best_match, compare, slug_of
 from clan_learnings.records.notebook import draft_discovery, find_pattern
 from clan_learnings.records.record import About
 from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.search.embedders.embedder import available, open_embedder
+from clan_learnings.search.filters import Within
+from clan_learnings.search.finder import Keywords
+from clan_learnings.search.likeness import LINK, MERGE, covering, judge, likeness, telling_words
 from mesh.core.draft import NewRecord
 from mesh.store.reading import Entry, Reader
 from tests.clan_learnings import matching_pairs, meaning_pairs, pair_cosines

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from clan_learnings.context.session import session_context
-from clan_learnings.recall.likeness import covering
-from clan_learnings.recall.search import search
-from clan_learnings.recall.within import Within
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.newest import recent, recent_patterns
 from clan_learnings.records.pattern_conflicts import Rivals
 from clan_learnings.records.tiers import WARM_DISCOVERIES, WARM_MOST, Census
+from clan_learnings.search.filters import Within
+from clan_learnings.search.likeness import covering
+from clan_learnings.search.search import search
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import text_id
 from mesh.sidecar import answers

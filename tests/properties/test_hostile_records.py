@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from clan_learnings.context.compose import hot_only, short_lines
 from clan_learnings.context.session import hot_lines, line_of, session_context
-from clan_learnings.recall.likeness import covering
-from clan_learnings.recall.search import search
-from clan_learnings.recall.within import Within
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.newest import recent, recent_patterns
 from clan_learnings.records.pattern_conflicts import Rivals
 from clan_learnings.records.pattern_merging import second_look
 from clan_learnings.records.tiers import Census
+from clan_learnings.search.filters import Within
+from clan_learnings.search.likeness import covering
+from clan_learnings.search.search import search
 from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
 from mesh.core.operation import Add, Body, Set
 from mesh.store.reading import Reader

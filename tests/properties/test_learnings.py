@@ -15,8 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clan_learnings.context.session import session_context
-from clan_learnings.recall.search import search
-from clan_learnings.recall.within import Within
 from clan_learnings.records.memory import HotItem, Memory
 from clan_learnings.records.newest import recent
 from clan_learnings.records.notebook import draft_correction
@@ -26,6 +24,8 @@ from clan_learnings.records.patterns import Patterns, Standing
 from clan_learnings.records.record import About
 from clan_learnings.records.witnesses import seal_of
 from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.search.filters import Within
+from clan_learnings.search.search import search
 from mesh.core.draft import Assignment, Draft, NewRecord, Removal
 from mesh.core.ids import tag_of, text_id
 from mesh.core.operation import Add, Count, Remove, Set, parse

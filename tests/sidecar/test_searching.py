@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.recall.finder import Keywords
 from clan_learnings.records.memory import Memory
+from clan_learnings.search.finder import Keywords
 from mesh.core.errors import UsageError
 from mesh.sidecar.openapi import document
 from mesh.sidecar.searching import searched

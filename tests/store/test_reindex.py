@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from clan_learnings.search.keywords import word_table as reindexing
+from clan_learnings.search.keywords.word_table import reindex
 from mesh.core.draft import Assignment, NewRecord, Removal
-from mesh.store import reindex as reindexing
 from mesh.store.author import Author
 from mesh.store.reading import Reader
-from mesh.store.reindex import reindex
 from mesh.store.verify import verify_store
 from tests.store.test_words import content
 from tests.worlds import Clan, open_author
@@ -23,7 +23,7 @@ OWN = CLAN.node(0)
 # Makes the index anew in steps of 10 and is killed after the third, as if the machine went down.
 KILLED = """
 import os, signal, sys
-from mesh.store import reindex
+from clan_learnings.search.keywords import word_table as reindex
 from mesh.store.database import Database
 reindex.STEP = 10
 steps = []

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clan_learnings.search.keywords import word_weights_table
+from clan_learnings.search.keywords.word_table import BATCH, Words
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.operation import Add
-from mesh.store import weights
 from mesh.store.author import Author
 from mesh.store.database import open_reader
 from mesh.store.reading import Reader
-from mesh.store.words import BATCH, Words
 from tests.worlds import Chain, Clan, open_author, open_store
 
 CLAN = Clan()
@@ -126,8 +126,8 @@ def test_only_what_is_in_scope_is_found(author: Author, monkeypatch: pytest.Monk
     write(author, "proxy everywhere", repo="")
     write(author, "proxy in another log", log="others", repo=API)
     write(author, "proxy without a repo")
-    for narrow in (weights.NARROW, 0):
-        monkeypatch.setattr(weights, "NARROW", narrow)
+    for narrow in (word_weights_table.NARROW, 0):
+        monkeypatch.setattr(word_weights_table, "NARROW", narrow)
         assert len(found(author, "proxy", 10)) == 10
         assert found(author, "proxy", 2, repos=[API], logs=["notes"]) == [
             "a long text about many things and also about a proxy"
@@ -276,7 +276,7 @@ def test_a_long_question_is_asked_by_its_rarest_words(author: Author) -> None:
     """However long it is, only so many words are looked for."""
     write(author, *(f"common word{number}" for number in range(100)), "common and rare")
     question = {f"word{number}": 1.0 for number in range(100)} | {"common": 1.0, "rare": 1.0}
-    assert len(reading(author).weighed(question, 200)) >= weights.WORDS - 1
+    assert len(reading(author).weighed(question, 200)) >= word_weights_table.WORDS - 1
     assert len(reading(author).weighed({f"x{number}": 1.0 for number in range(5000)} | {"rare": 1.0}, 5)) == 1
 
 
@@ -284,9 +284,9 @@ def test_of_very_many_records_those_with_the_rarest_words_are_read(
     author: Author, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A word that every record has costs no more than so many steps, and still weighs."""
-    monkeypatch.setattr(weights, "LISTED", 20)
-    monkeypatch.setattr(weights, "MEASURED", 10)
-    monkeypatch.setattr(weights, "READ", 5)
+    monkeypatch.setattr(word_weights_table, "LISTED", 20)
+    monkeypatch.setattr(word_weights_table, "MEASURED", 10)
+    monkeypatch.setattr(word_weights_table, "READ", 5)
     write(author, *(f"proxy {number}" for number in range(50)), "handshake twice", "handshake proxy")
     flush(author)
     assert found(author, "proxy handshake", 2) == ["handshake proxy", "handshake twice"]
@@ -296,7 +296,7 @@ def test_of_very_many_records_those_with_the_rarest_words_are_read(
 
 def test_of_very_many_that_weigh_the_same_the_newest_are_found(author: Author) -> None:
     """Those that are only noted for the index are the newest of all."""
-    write(author, *["proxy of a kind"] * 2 * weights.MEASURED)
+    write(author, *["proxy of a kind"] * 2 * word_weights_table.MEASURED)
     flush(author)
     tags = write(author, *["proxy of a kind"] * 3)
     found_tags = [entry.tag for entry, _ in reading(author).weighed({"proxy": 1.0, "kind": 1.0}, 3)]
@@ -306,7 +306,12 @@ def test_of_very_many_that_weigh_the_same_the_newest_are_found(author: Author) -
 def test_a_long_record_that_repeats_a_word_is_not_overlooked(author: Author) -> None:
     """Before it is read only its length is known, which counts against it."""
     long = "handshake " * 12 + "filling " * 24
-    write(author, long, *["a handshake and other words"] * (weights.READ + 100), *["nothing of the kind"] * 1000)
+    write(
+        author,
+        long,
+        *["a handshake and other words"] * (word_weights_table.READ + 100),
+        *["nothing of the kind"] * 1000,
+    )
     flush(author)
     assert found(author, "handshake", 1) == [long]
 

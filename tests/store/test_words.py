@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clan_learnings.search.keywords import word_table
+from clan_learnings.search.keywords.word_index_table import Index
+from clan_learnings.search.keywords.word_table import Words, plain, reindex, searchable
 from mesh.core.operation import Add, Remove, Set
 from mesh.core.statement import Statement
-from mesh.store import words
-from mesh.store.index import Index
-from mesh.store.reindex import reindex
 from mesh.store.store import Store
 from mesh.store.verify import verify_store
-from mesh.store.words import Words, plain, searchable
 from tests.worlds import Chain, Clan, open_store
 
 CLAN = Clan()
@@ -97,7 +96,7 @@ class History:
 def test_whatever_happened_the_index_is_that_of_the_records_as_they_are(number: int, batch: int) -> None:
     """Adds, edits before and after them, removals, erasures, revocations, repeats: equal to an index made from nothing."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words, "BATCH", batch)
+        patch.setattr(word_table, "BATCH", batch)
         with open_store(Path(folder), CLAN) as store:
             History(random.Random(number)).deliver(store)
             assert verify_store(store).problems == []
@@ -112,7 +111,7 @@ def test_an_edit_that_came_before_its_record_is_in_the_index(tmp_path: Path, mon
     writer, editor = Chain(CLAN, CLAN.node(0)), Chain(CLAN, CLAN.node(1))
     tags = [writer.add(Add(writer.next_hlc(), "notes", {"text": f"proxy {number}"})) for number in range(4)]
     editor.add(Set(editor.next_hlc(), tags[1], "text", "cache"))
-    monkeypatch.setattr(words, "BATCH", 2)
+    monkeypatch.setattr(word_table, "BATCH", 2)
     with open_store(tmp_path, CLAN) as store:
         store.merge_statements([CLAN.member(chain.author).encode() for chain in (writer, editor)])
         store.merge(editor.encoded())

@@ -5,8 +5,8 @@ By words alone, and by texts as they were last worked out. Where no page has the
 
 from __future__ import annotations
 
-from clan_learnings.recall.question import is_grammar
 from clan_learnings.records.matching_tokens import split_words
+from clan_learnings.search.question import is_grammar
 from mesh.core.identifiers import extra_words
 from mesh.core.ids import text_id
 

@@ -10,11 +10,11 @@ import pytest
 
 from clan_learnings.documents.drafts import draft_learning, draft_revision, learnings, same_learning
 from clan_learnings.documents.learning import BYTES, Learning, learning_from, learning_of
-from clan_learnings.recall.search import search
-from clan_learnings.recall.within import Within
 from clan_learnings.records.record import About, Note
 from clan_learnings.records.tiers import ARCHIVE, BANK, WARM
 from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.search.filters import Within
+from clan_learnings.search.search import search
 from mesh.core.errors import UsageError
 from tests.clan_learnings.documents.learned import GOOD
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.embedding.embedder import available, open_embedder, split_address
+from clan_learnings.search.embedders.embedder import available, open_embedder, split_address
 from mesh.core.errors import MeshError, UsageError
 
 ROOT = Path(__file__).parents[3]
@@ -36,7 +36,7 @@ def test_asking_what_is_available_imports_nothing_heavy(tmp_path: Path) -> None:
     """`status` may ask on every call: no numpy, no model, no http, and for plain choices no `typing` either."""
     script = (
         "import sys; before = set(sys.modules)\n"
-        "from clan_learnings.embedding.embedder import available\n"
+        "from clan_learnings.search.embedders.embedder import available\n"
         f"for choice in ('auto', 'minilm', 'none', {str(tmp_path)!r}): available(choice)\n"
         "import json; print(json.dumps(sorted(set(sys.modules) - before)))"
     )

@@ -13,9 +13,9 @@ pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
 np = pytest.importorskip("numpy")
 
-from clan_learnings.embedding.bert import Shape, build_graph  # noqa: E402
-from clan_learnings.embedding.embedder import available, open_embedder  # noqa: E402
-from clan_learnings.embedding.safetensors import Weights  # noqa: E402
+from clan_learnings.search.embedders.embedder import available, open_embedder  # noqa: E402
+from clan_learnings.search.embedders.onnx_graph import Shape, build_graph  # noqa: E402
+from clan_learnings.search.embedders.safetensors_file import Weights  # noqa: E402
 from mesh.core.errors import Malformed, MeshError, UsageError  # noqa: E402
 from tests.clan_learnings.embedding.models import CONFIG, WORDS, packed, reference, tiny_weights, write_folder  # noqa: E402
 
@@ -78,7 +78,7 @@ def test_a_graph_is_run_as_it_is(tmp_path: Path, place: str) -> None:
 
 def test_a_graph_that_gives_a_vector_a_piece_is_pooled(tmp_path: Path) -> None:
     """Published graphs take a mask and segments, and leave the mean to whoever runs them."""
-    from clan_learnings.embedding.onnx_file import Graph
+    from clan_learnings.search.embedders.onnx_graph import Graph
 
     graph = Graph()
     table = graph.tensor("words", tiny_weights()["embeddings.word_embeddings.weight"])
@@ -208,7 +208,7 @@ def test_a_word_that_a_graph_does_not_have_fails_in_words(tmp_path: Path) -> Non
 
 def test_a_graph_of_another_sort_is_refused(tmp_path: Path) -> None:
     """A graph that asks for something else than word pieces is no model of sentences."""
-    from clan_learnings.embedding.onnx_file import Graph
+    from clan_learnings.search.embedders.onnx_graph import Graph
 
     graph = Graph()
     folder = write_folder(tmp_path / "model")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.embedding.graph_cache import cached
+from clan_learnings.search.embedders.onnx_graph import cached
 
 GRAPH = bytes(range(256)) * 8
 
@@ -66,7 +66,7 @@ def test_a_folder_where_the_file_should_be_costs_time_only(tmp_path: Path, caplo
 def test_processes_that_build_at_once_end_with_one_whole_graph(tmp_path: Path) -> None:
     """Real ones, started together: each gets the whole graph."""
     script = (
-        "import sys; from clan_learnings.embedding.graph_cache import cached\n"
+        "import sys; from clan_learnings.search.embedders.onnx_graph import cached\n"
         f"given = cached({str(tmp_path)!r}, 'name', lambda: bytes(range(256)) * 40_000)\n"
         "assert open(given, 'rb').read() == bytes(range(256)) * 40_000"
     )

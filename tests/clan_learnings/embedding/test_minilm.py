@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.embedding import minilm
-from clan_learnings.embedding.embedder import Embedder, available, open_embedder
+from clan_learnings.search.embedders import local_model
+from clan_learnings.search.embedders.embedder import Embedder, available, open_embedder
 from mesh.core.errors import Forged, MeshError
 
 pytest.importorskip("onnxruntime")
@@ -37,17 +37,17 @@ def model(cache: Path) -> Embedder:
 
 def test_eight_bits_are_close_to_the_floats_they_were_made_of(model: Embedder) -> None:
     """The same weights, computed in plain numpy without rounding, point the same way."""
-    from clan_learnings.embedding.local_model import open_tokenizer
-    from clan_learnings.embedding.safetensors import Weights
+    from clan_learnings.search.embedders.local_model import open_tokenizer
+    from clan_learnings.search.embedders.safetensors_file import Weights
     from tests.clan_learnings.embedding.models import reference, shapes
 
-    tokenizer = open_tokenizer(Path(minilm._file("tokenizer.json")).read_bytes(), 256)
-    with open(minilm._file("model.safetensors"), "rb") as file:
+    tokenizer = open_tokenizer(Path(local_model._file("tokenizer.json")).read_bytes(), 256)
+    with open(local_model._file("model.safetensors"), "rb") as file:
         weights = Weights(file)
-        floats = {name: weights.read(name, *shape) for name, shape in shapes(minilm._CONFIG).items()}
+        floats = {name: weights.read(name, *shape) for name, shape in shapes(local_model._CONFIG).items()}
     rows = model.embed(SENTENCES)
     for row, text in zip(rows, SENTENCES, strict=True):
-        exact = reference(floats, minilm._CONFIG, tokenizer.encode(text).ids)
+        exact = reference(floats, local_model._CONFIG, tokenizer.encode(text).ids)
         assert float(row @ exact) > (0.997 if text else 0.98), text  # of two pieces that mean nothing, rounding is more
 
 
@@ -111,10 +111,10 @@ def test_the_graph_is_small_and_built_once(cache: Path, model: Embedder) -> None
 
 def test_weights_that_are_not_the_known_ones_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package of that name with other files is not used, whatever is in it."""
-    folder = tmp_path / minilm.PACKAGE
+    folder = tmp_path / local_model.PACKAGE
     (folder / "model").mkdir(parents=True)
     (folder / "__init__.py").write_text("raise SystemExit('this code must never run')")
-    os.symlink(minilm._file("tokenizer.json"), folder / "model" / "tokenizer.json")
+    os.symlink(local_model._file("tokenizer.json"), folder / "model" / "tokenizer.json")
     monkeypatch.syspath_prepend(str(tmp_path))
     (folder / "model" / "model.safetensors").write_bytes(b"other weights")
     with pytest.raises(Forged, match=r"model\.safetensors .* not the file that was checked") as refused:
@@ -133,15 +133,15 @@ def test_weights_that_are_not_the_known_ones_are_refused(tmp_path: Path, monkeyp
 def test_the_package_is_never_imported(cache: Path) -> None:
     """Only two of its files are read; its code is not ours to run."""
     script = (
-        "import sys; from clan_learnings.embedding.embedder import open_embedder;"
-        f"open_embedder('auto', {str(cache)!r}, {{}}); assert {minilm.PACKAGE!r} not in sys.modules"
+        "import sys; from clan_learnings.search.embedders.embedder import open_embedder;"
+        f"open_embedder('auto', {str(cache)!r}, {{}}); assert {local_model.PACKAGE!r} not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_nobody_is_told_that_it_runs(cache: Path, tmp_path: Path) -> None:
     """The runtime would report to its makers, and keep an id of this machine in the user's folder."""
-    script = f"from clan_learnings.embedding.embedder import open_embedder; open_embedder('minilm', {str(cache)!r}, {{}}).embed(['a'])"
+    script = f"from clan_learnings.search.embedders.embedder import open_embedder; open_embedder('minilm', {str(cache)!r}, {{}}).embed(['a'])"
     environ = {
         "HOME": str(tmp_path),
         "TMPDIR": str(tmp_path),

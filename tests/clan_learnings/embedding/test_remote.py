@@ -9,10 +9,15 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
-from clan_learnings.embedding import remote  # noqa: E402
-from clan_learnings.embedding.embedder import Refused, open_embedder  # noqa: E402
-from clan_learnings.embedding.remote import KEY, Patience, Remote, ServerAway  # noqa: E402
-from clan_learnings.embedding.remote_answer import ANSWER_BYTES  # noqa: E402
+from clan_learnings.search.embedders import remote  # noqa: E402
+from clan_learnings.search.embedders.embedder import Refused, open_embedder  # noqa: E402
+from clan_learnings.search.embedders.remote import (  # noqa: E402
+    ANSWER_BYTES,
+    KEY,
+    Patience,
+    Remote,
+    ServerAway,
+)
 from mesh.core.errors import Malformed, MeshError, RemoteError, UsageError  # noqa: E402
 from tests.clan_learnings.embedding.servers import (  # noqa: E402
     DIMENSIONS,

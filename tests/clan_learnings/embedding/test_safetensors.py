@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 np = pytest.importorskip("numpy")
 
-from clan_learnings.embedding.safetensors import Weights  # noqa: E402
+from clan_learnings.search.embedders.safetensors_file import Weights  # noqa: E402
 from mesh.core.errors import Malformed  # noqa: E402
 from tests.clan_learnings.embedding.models import packed  # noqa: E402
 

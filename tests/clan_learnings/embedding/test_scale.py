@@ -9,9 +9,13 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
-from clan_learnings.embedding.embedder import Embedder, available, open_embedder  # noqa: E402
-from clan_learnings.embedding.rewordings import PAIRS  # noqa: E402
-from clan_learnings.embedding.scale import USUAL, Scale, scale_of  # noqa: E402
+from clan_learnings.search.embedders.cosine_scale import (  # noqa: E402
+    PAIRS,
+    USUAL,
+    Scale,
+    scale_of,
+)
+from clan_learnings.search.embedders.embedder import Embedder, available, open_embedder  # noqa: E402
 from mesh.core.errors import MeshError  # noqa: E402
 from tests.clan_learnings.embedding.servers import DIMENSIONS, Asked, leaning, serving, status, vector, well  # noqa: E402
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.recall.diversity import Saying, diverse, grouped
 from clan_learnings.records.record import Note
+from clan_learnings.search.diversity import Saying, diverse, grouped
 from mesh.store.entries import Entry
 
 LEXICON: dict[str, int] = {}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.recall.fusion import (
+from clan_learnings.search.fusion import (
     FULL,
     HALF_LIFE_MS,
     SAME,

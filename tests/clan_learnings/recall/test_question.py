@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.recall.question import Question, is_grammar
-from clan_learnings.recall.within import Within
 from clan_learnings.records.matching_tokens import split_words
+from clan_learnings.search.filters import Within
+from clan_learnings.search.question import Question, is_grammar
 from tests.clan_learnings.notebooks import Notebook
 
 TEXTS = (

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.recall.finder import Keywords, are_crowded
-from clan_learnings.recall.search import Hit, search
-from clan_learnings.recall.within import Within
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.shared_settings import KEY
+from clan_learnings.search.filters import Within
+from clan_learnings.search.finder import Keywords, are_crowded
+from clan_learnings.search.search import Hit, search
 from mesh.core.draft import NewRecord
 from mesh.core.ids import text_id
 from mesh.store.reading import Entry, Reader

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.recall.spelling import distance, may_be_misspelt, nearest
+from clan_learnings.search.question import distance, may_be_misspelt, nearest
 
 INDEX = ["allow", "core", "dubiou", "elasticsearch", "environ", "field", "kernel", "queri", "repositori", "scope"]
 INDEX += ["stabl", "stale", "still", "terraform", "transact", "transform"]

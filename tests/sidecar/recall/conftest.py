@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.recall import follower
+from clan_learnings.search import index_thread
 from tests.clan_learnings.embedding.servers import Server, serving
 from tests.clan_learnings.notebooks import Notebook
 
@@ -13,9 +13,9 @@ from tests.clan_learnings.notebooks import Notebook
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """A follower looks and commits at once."""
-    monkeypatch.setattr(follower, "_COMMIT_SECONDS", 0.0)
-    monkeypatch.setattr(follower, "_LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(follower, "_AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(index_thread, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(index_thread, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(index_thread, "_AGAIN_SECONDS", 0.05)
 
 
 @pytest.fixture

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from clan_learnings.recall.finder import Finder, Keywords
-from clan_learnings.recall.within import Within
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import LOGS
+from clan_learnings.search.filters import Within
+from clan_learnings.search.finder import Finder, Keywords
+from clan_learnings.search.index_thread import Kept
+from clan_learnings.search.indexes import Recall
+from clan_learnings.search.keywords.unindexed import Fresh, look
+from clan_learnings.search.node_finder import Indexed
 from mesh.core.draft import NewRecord
 from mesh.sidecar.erasing import erase
-from mesh.sidecar.recall.finder import Indexed
-from mesh.sidecar.recall.fresh import Fresh, look
-from mesh.sidecar.recall.recall import Recall
-from mesh.sidecar.recall.sink import Kept
 from mesh.store.changes import Followed
 from mesh.store.reading import Reader, open_reading
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.recall.within import Within
+from clan_learnings.search.filters import Within
+from clan_learnings.search.indexes import Recall
+from clan_learnings.search.node_finder import Indexed
 from mesh.sidecar.desk import Desk
-from mesh.sidecar.recall.finder import Indexed
-from mesh.sidecar.recall.recall import Recall
 from mesh.store.database import Database
 from mesh.store.reading import Entry
 from tests.clan_learnings.embedding.servers import Asked, Server, serving, status, well
@@ -128,7 +128,7 @@ def test_the_nearest_are_those_in_scope(
     book: Notebook, server: Server, monkeypatch: pytest.MonkeyPatch, *, behind: bool
 ) -> None:
     """Few or many, also while the index of words cannot help."""
-    monkeypatch.setattr("mesh.sidecar.recall.finder._FEW", 5)
+    monkeypatch.setattr("clan_learnings.search.node_finder._FEW", 5)
     tags = write(book, *({"text": f"number {number}", "repo": (REPO, OTHER)[number % 2]} for number in range(60)))
     with recalling(book, choice(server)) as recall:
         embedded(recall, 60)

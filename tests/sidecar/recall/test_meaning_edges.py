@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.recall.within import Within
 from clan_learnings.records.provenance_table import edits_of
+from clan_learnings.search import indexes, node_finder
+from clan_learnings.search.filters import Within
+from clan_learnings.search.indexes import Recall
+from clan_learnings.search.node_finder import Indexed
+from clan_learnings.search.vectors import record_vectors
+from clan_learnings.search.vectors.vector_file import wipe_rows
 from mesh.cli.index import _sidecar
 from mesh.core.errors import MeshError
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.erasing import wipe_erased
-from mesh.sidecar.recall import finder, meaning, recall
-from mesh.sidecar.recall.finder import Indexed
-from mesh.sidecar.recall.recall import Recall
-from mesh.sidecar.recall.wiping import wipe_rows
 from tests.clan_learnings.embedding.servers import Asked, Server, raw, serving, status, well
 from tests.clan_learnings.notebooks import REPO, Notebook
 from tests.end_to_end.commands import wait_until
@@ -130,9 +131,9 @@ def test_what_nobody_has_asked_for_by_name_waits_until_a_sidecar_has_started(
     book: Notebook, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And not a moment longer once somebody asks."""
-    monkeypatch.setattr(recall, "_UNHURRIED_SECONDS", 600.0)
+    monkeypatch.setattr(indexes, "_UNHURRIED_SECONDS", 600.0)
     opened: list[str] = []
-    monkeypatch.setattr(meaning, "available", opened.append)
+    monkeypatch.setattr(record_vectors, "available", opened.append)
     fill(book, 5)
     with Recall(book.home.path, {}) as running:
         settled(book, running)
@@ -175,7 +176,7 @@ def test_what_is_only_faintly_near_was_not_found(
     """What was found by its words has its cosine, however small."""
     tags = fill(book, 20)
     book.set(tags[4], "text", "quixotic")
-    monkeypatch.setattr(finder, "_FAINT", 0.98)
+    monkeypatch.setattr(node_finder, "_FAINT", 0.98)
     with recalling(book, choice(server)) as running:
         embedded(running, 20)
         wait_until(lambda: nearest(book, running, "quixotic", count=20) == [tags[4]])
@@ -202,7 +203,7 @@ def test_a_text_that_is_refused_costs_its_own_vector_only(
         said = [record for record in caplog.records if "no vector can be had" in record.message]
         assert len(said) == 1
         assert texts_asked(server).count("another poison apple") < 10
-        monkeypatch.setattr(meaning, "_RETRY_SECONDS", 0.0)
+        monkeypatch.setattr(record_vectors, "_RETRY_SECONDS", 0.0)
         server.answers[:] = [well]
         with recalling(book, choice(server)) as running:
             wait_until(lambda: running._sink.left_out == 2)  # known from the last time

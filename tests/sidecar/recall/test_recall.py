@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.recall.finder import Keywords
-from clan_learnings.recall.within import Within
+from clan_learnings.search import index_thread
+from clan_learnings.search.filters import Within
+from clan_learnings.search.finder import Keywords
+from clan_learnings.search.keywords.word_index import WordIndex
+from clan_learnings.search.node_finder import Indexed
 from mesh.sidecar.desk import Desk
-from mesh.sidecar.recall import follower
-from mesh.sidecar.recall.finder import Indexed
-from mesh.sidecar.recall.word_index import WordIndex
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 from tests.end_to_end.commands import wait_until
 from tests.sidecar.recall.kept_homes import (
@@ -36,8 +36,8 @@ EVERYWHERE = Within()
 @pytest.fixture(autouse=True)
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commits come as soon as there is something to commit."""
-    monkeypatch.setattr(follower, "_COMMIT_SECONDS", 0.0)
-    monkeypatch.setattr(follower, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(index_thread, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(index_thread, "_LOOK_SECONDS", 0.01)
 
 
 @pytest.fixture

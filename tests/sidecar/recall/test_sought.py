@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from mesh.sidecar.recall import word_view
-from mesh.sidecar.recall.fresh import Fresh
-from mesh.sidecar.recall.sought import Sought
-from mesh.sidecar.recall.weights import Corpus
-from mesh.sidecar.recall.word_index import WordIndex
-from mesh.sidecar.recall.word_view import Paper, Ranking, Scope
+from clan_learnings.search.keywords import word_view
+from clan_learnings.search.keywords.bm25 import Corpus
+from clan_learnings.search.keywords.unindexed import Fresh
+from clan_learnings.search.keywords.word_index import WordIndex
+from clan_learnings.search.keywords.word_query import Sought
+from clan_learnings.search.keywords.word_view import Paper, Ranking, Scope
 
 WORDS = ("retry", "kernel", "socket", "use", "for")
 

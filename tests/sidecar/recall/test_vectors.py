@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mesh.sidecar.recall import vectors as module
-from mesh.sidecar.recall.vectors import Vectors
+from clan_learnings.search.vectors import nearest as module
+from clan_learnings.search.vectors.nearest import Vectors
 from tests.sidecar.recall.vector_sets import directions, tag_of, truth, version_of
 
 DIMENSIONS = 20  # no multiple of eight

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clan_learnings.search.vectors.nearest import Vectors
+from clan_learnings.search.vectors.vector_file import remove_vectors
 from mesh.core.errors import HomeDamaged
-from mesh.sidecar.recall.vectors import Vectors
-from mesh.sidecar.recall.wiping import remove_vectors
 from tests.sidecar.recall.vector_sets import directions, tag_of, version_of
 
 DIMENSIONS = 8
@@ -23,7 +23,7 @@ REPOSITORY = Path(__file__).parents[3]
 # Runs in a process of its own: tears the n-th write in the middle, or dies at the n-th fsync.
 DIES = """
 import os, signal, sys
-from mesh.sidecar.recall.vectors import Vectors
+from clan_learnings.search.vectors.nearest import Vectors
 from tests.sidecar.recall.vector_sets import directions, tag_of, version_of
 folder, what, function, left = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 real_write, real_sync = os.pwrite, os.fsync
@@ -116,7 +116,7 @@ def test_what_was_put_survives_a_kill_at_any_moment(folder: str) -> None:
     """A process that writes as fast as it can is killed; everything it had told of is there."""
     program = """
 import sys
-from mesh.sidecar.recall.vectors import Vectors
+from clan_learnings.search.vectors.nearest import Vectors
 from tests.sidecar.recall.vector_sets import directions, tag_of, version_of
 vectors, rows = Vectors(sys.argv[1], "model", 8), directions(40, 8)
 for turn in range(10**9):
@@ -265,7 +265,7 @@ def test_a_full_disk_loses_nothing_that_was_there(folder: str) -> None:
     put(folder, range(10))
     program = """
 import resource, sys
-from mesh.sidecar.recall.vectors import Vectors
+from clan_learnings.search.vectors.nearest import Vectors
 from tests.sidecar.recall.vector_sets import directions, tag_of, version_of
 vectors, rows = Vectors(sys.argv[1], "model", 8), directions(40, 8)
 given = [tag_of(n) for n in range(10, 40)], rows[10:], [version_of(n) for n in range(10, 40)]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.recall.within import Within
-from mesh.sidecar.recall import follower
-from mesh.sidecar.recall import vectors as module
-from mesh.sidecar.recall.finder import Indexed
-from mesh.sidecar.recall.meaning import repo_number, version_of
-from mesh.sidecar.recall.vectors import Vectors
+from clan_learnings.search import index_thread
+from clan_learnings.search.filters import Within
+from clan_learnings.search.node_finder import Indexed
+from clan_learnings.search.vectors import nearest as module
+from clan_learnings.search.vectors.nearest import Vectors
+from clan_learnings.search.vectors.record_vectors import repo_number, version_of
 from tests.clan_learnings.embedding.servers import serving
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 from tests.end_to_end.commands import wait_until
@@ -163,8 +163,8 @@ def test_a_record_that_is_moved_is_near_in_the_repository_it_is_moved_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As soon as its vector was put again; in the one it has left it is not found from the first moment."""
-    monkeypatch.setattr(follower, "_COMMIT_SECONDS", 0.0)
-    monkeypatch.setattr(follower, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(index_thread, "_COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(index_thread, "_LOOK_SECONDS", 0.01)
     book = Notebook(tmp_path)
     one, other, everywhere = write(
         book, *({"text": f"gearwheels {at}", "repo": repo} for at, repo in enumerate((REPO, OTHER, "")))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.recall import vectors as module
-from mesh.sidecar.recall.vectors import Vectors
+from clan_learnings.search.vectors import nearest as module
+from clan_learnings.search.vectors.nearest import Vectors
 from tests.sidecar.recall.vector_sets import directions, tag_of, version_of
 
 WIDE = 64

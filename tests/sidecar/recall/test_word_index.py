@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from mesh.sidecar.recall.word_index import WordIndex
-from mesh.sidecar.recall.word_view import Paper, Scope
+from clan_learnings.search.keywords.word_index import WordIndex
+from clan_learnings.search.keywords.word_view import Paper, Scope
 
 
 def tag(number: int) -> bytes:

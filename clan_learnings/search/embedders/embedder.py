@@ -1,0 +1,153 @@
+"""The seam: what makes a vector of a text, and which one was chosen. Light: nothing heavy is imported before an embedder is opened.
+
+A choice is one line: `minilm`, `http://host/v1 MODEL`, the path of a model folder, `auto` (minilm if all of it is installed),
+or `none`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from mesh.core.errors import MeshError, RemoteError, UsageError
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Protocol
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.float32]
+else:
+    Protocol = object
+
+AUTO, MINILM, NONE = "auto", "minilm", "none"
+CHOICES = "minilm, auto, none, an address like 'http://localhost:11434/v1 MODEL', or the path of a model folder"
+WITH_EXTRA = "pip install 'clan-mesh[semantic]'"
+_LOCAL = ("numpy", "onnxruntime", "tokenizers")  # what a model on this machine needs
+
+
+class Refused(RemoteError):
+    """These texts cannot be embedded; others, or shorter ones, perhaps."""
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts. Several threads may call it at once; what goes wrong is a `MeshError`."""
+
+    name: str  # names the model and its settings: vectors under another name cannot be compared with its own
+    dimensions: int
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        """One row a text, of length 1. A row depends on its own text only, not on what else was asked for.
+
+        A row of zeros: no vector can be had of that text.
+        """
+
+    def close(self) -> None:
+        """End what is under way; a call that waits for a server fails at once."""
+
+
+def open_embedder(choice: str, cache: str, environ: Mapping[str, str]) -> Embedder:
+    """The embedder of that choice. `cache`: a folder for what takes a while to build; it may be deleted at any time."""
+    choice = choice.strip()
+    describe(choice)
+    if is_address(choice):
+        from clan_learnings.search.embedders.remote import KEY, Remote
+
+        address, model = split_address(choice)
+        return Remote(address, model, environ.get(KEY, ""))
+    if choice in (AUTO, MINILM):
+        from clan_learnings.search.embedders.local_model import open_minilm
+
+        return open_minilm(cache)
+    from clan_learnings.search.embedders.model_folder import open_folder
+
+    return open_folder(choice, cache)
+
+
+def available(choice: str) -> tuple[bool, str]:
+    """Whether everything for a choice seems to be there, and in words what it is, or what is missing and what to run."""
+    try:
+        return True, describe(choice.strip())
+    except MeshError as error:
+        return False, f"{error}; next: {error.next_step}" if error.next_step else str(error)
+
+
+def describe(choice: str) -> str:
+    """What a choice stands for, in words. Cheap: files are looked for, not read, and no server is asked."""
+    if choice == NONE:
+        raise UsageError("vectors are switched off", "mesh index use auto")
+    if is_address(choice):
+        address, model = split_address(choice)
+        _need("numpy")
+        return f"{model} at {address}"
+    if choice in (AUTO, MINILM):
+        from clan_learnings.search.embedders import local_model
+
+        lacks = local_model.lacks()
+        _need(*_LOCAL, also=lacks)
+        if lacks:
+            raise MeshError("the weights of MiniLM-L6 are not installed", lacks)
+        return "MiniLM-L6, 384 dimensions, on this machine"
+    from clan_learnings.search.embedders import model_folder
+
+    model_folder.check(choice)
+    _need(*_LOCAL)
+    return f"the model in {choice}"
+
+
+def is_address(choice: str) -> bool:
+    """Whether a choice is meant as the address of a server."""
+    return choice.lower().startswith(("http://", "https://"))
+
+
+def split_address(choice: str) -> tuple[str, str]:
+    """The address and the model of a choice like `http://localhost:11434/v1 nomic-embed-text`."""
+    from urllib.parse import urlsplit
+
+    address, _, model = choice.strip().partition(" ")
+    model = model.strip()
+    example = "mesh index use http://localhost:11434/v1 nomic-embed-text"
+    if not model or not model.isprintable() or len(model) > 200:
+        raise UsageError(f"{address} needs the name of a model after it", example)
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError as error:
+        raise UsageError("that address cannot be read", example) from error
+    if "@" in parts.netloc or parts.query or parts.fragment:  # a choice is shown by `status`; a key must not be in it
+        raise UsageError(
+            "an address may have neither a password nor a query: a key is taken from the environment", example
+        )
+    if not parts.hostname or port == 0 or not address.isascii() or not address.isprintable():
+        raise UsageError("that address names no host", example)
+    path = parts.path.rstrip("/").removesuffix("/embeddings")
+    return f"{parts.scheme}://{parts.netloc.lower()}{path}", model
+
+
+def _need(*packages: str, also: str = "") -> None:
+    """A `MeshError` if one of them is not there; `also`: what has to be run after its installation."""
+    if missing := [name for name in packages if not _is_installed(name)]:
+        raise MeshError(f"{' and '.join(missing)} not installed", " && ".join(filter(None, (WITH_EXTRA, also))))
+
+
+def _is_installed(name: str) -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def folder_of(package: str) -> str:
+    """Where a package is installed, without importing it: its code is not ours to run. Empty if it is not."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        return ""
+    places = (spec.submodule_search_locations or ()) if spec is not None else ()
+    return next((os.fspath(place) for place in places), "")

@@ -1,0 +1,117 @@
+"""How the search indexes of a home stand, and which embedder it uses. Reads, but for the one line that says which.
+
+The keyword index is part of the database. What a sidecar has beside it, words and vectors, is in one folder, and disposable.
+"""
+
+from __future__ import annotations
+
+import os
+
+from mesh.core.errors import UsageError
+from mesh.store.permissions import unwritable
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from clan_learnings.search.indexes import Recall
+    from mesh.store.reading import Reader
+
+FOLDER = "recall"  # in the home
+WORDS, VECTORS = "words", "vectors"  # in the folder
+EMBEDDER = "embedder"  # in the home: one line, the choice
+VARIABLE = "MESH_EMBEDDER"  # counts where there is no such file; without both: auto
+USUAL = "auto"
+_CHOICE_BYTES = 4096
+KEYWORDS, BOTH = "keywords", "keywords and vectors"
+
+
+def index_state(home: str, reader: Reader, recall: Recall | None) -> dict[str, Any]:
+    """Everything in one answer. `recall`: the indexes of the sidecar that answers; None if a command does."""
+    from clan_learnings.search.embedders.embedder import available
+
+    choice = chosen(home)
+    usable, says = available(choice)
+    status = None if recall is None else recall.status()
+    folder = os.path.join(home, FOLDER)
+    return {
+        "by": BOTH if status is not None and status.get("vectors") else KEYWORDS,
+        "says": _says(status, usable=usable, says=says),
+        "keywords": {"engine": "FTS5", "records": sum(reader.logs().values())},
+        "sidecar": status,
+        "embedder": {"choice": choice, "usable": usable, "says": says},
+        "folder": folder,
+        "bytes": {name: _size(os.path.join(folder, name)) for name in _folders(folder)},
+    }
+
+
+def _says(status: dict[str, Any] | None, *, usable: bool, says: str) -> str:
+    """What a search runs on now, in a line."""
+    if status is None:
+        return "keywords only: no sidecar runs; next: mesh up --detach" if usable else f"keywords only: {says}"
+    told = status.get("says")
+    return told if isinstance(told, str) and told else BOTH if status.get("vectors") else f"keywords only: {says}"
+
+
+def chosen(home: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Which embedder this home is to use."""
+    try:
+        with open(os.path.join(home, EMBEDDER), encoding="utf-8", errors="replace") as file:
+            return file.read(_CHOICE_BYTES).strip().split("\n")[0].strip() or USUAL
+    except OSError:
+        return environ.get(VARIABLE) or USUAL
+
+
+def choose(home: str, words: list[str]) -> dict[str, Any]:
+    """Use another embedder from now on; a running sidecar notices. What cannot work is refused, and the error says why."""
+    from clan_learnings.search.embedders.embedder import AUTO, CHOICES, MINILM, NONE, available, is_address
+
+    choice = " ".join(words)
+    if choice not in (AUTO, NONE, MINILM) and not is_address(choice):
+        choice = os.path.abspath(os.path.expanduser(choice))
+        if not os.path.isdir(choice):
+            raise UsageError(f"{words[0]!r} is neither an embedder nor a folder", f"one of: {CHOICES}")
+    usable, says = available(choice)
+    if not usable and choice not in (AUTO, NONE):
+        message, _, step = says.partition("; next: ")
+        raise UsageError(message, step)
+    path = os.path.join(home, EMBEDDER)
+    draft = f"{path}.new-{os.getpid()}"
+    try:
+        with open(draft, "w", encoding="utf-8") as file:
+            file.write(choice + "\n")
+        os.replace(draft, path)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return {"choice": choice, "usable": usable, "says": says}
+
+
+def drop_indexes(home: str, *, vectors: bool) -> list[str]:
+    """Delete what a sidecar has beside the database: it makes it anew, whether it runs or is started later."""
+    from shutil import rmtree  # brings three compressors with it
+
+    folder = os.path.join(home, FOLDER)
+    dropped = [name for name in _folders(folder) if vectors or name == WORDS]
+    for name in dropped:
+        rmtree(os.path.join(folder, name), ignore_errors=True)
+    return dropped
+
+
+def _folders(folder: str) -> list[str]:
+    try:
+        return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def _size(folder: str) -> int:
+    """The bytes of all files in a folder; they come and go while we count."""
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(path, name)).st_size
+            except OSError:
+                continue
+    return total

@@ -1,0 +1,332 @@
+"""What a follower keeps up to date, and what it tells of that: the seam between following a database and being an index of it."""
+
+import json
+import logging
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from clan_learnings.records.record import Note
+from clan_learnings.search.vectors.vector_file import STATE
+from mesh.core.errors import MeshError
+from mesh.sidecar.background import Background
+from mesh.store.changes import Followed, Mark, Touched, Touches
+from mesh.store.entries import Entry
+from mesh.store.reading import Reader, open_reading, read_errors
+
+
+class Kept(NamedTuple):
+    """What an index holds: all records up to a place, as they were in a state of the feeds."""
+
+    progress: dict[str, Any]
+    place: int
+    mark: Mark  # of that state
+    is_whole: bool  # whether what is gone was dropped: not yet, while all is gone through for the first time
+    view: Any = None  # what was committed then, for those who ask
+    looked: dict[Mark, Any] = {}  # noqa: RUF012 (what they found out about it goes with it; `seen` gives each its own)
+
+    def seen(self, view: Any) -> "Kept":
+        """The same, to be asked."""
+        return self._replace(view=view, looked={})
+
+
+class Live(NamedTuple):
+    """A record as it is now."""
+
+    entry: Entry
+    fields: dict[str, Any]
+
+    @property
+    def note(self) -> Note:
+        """As it is read."""
+        return Note(self.entry, self.fields)
+
+
+def as_they_are(reader: Reader, entries: Iterable[Entry]) -> list[Live]:
+    """Records with their edits."""
+    found = list(entries)
+    edits = reader.edits(entry.tag for entry in found)
+    return [Live(entry, edits.get(entry.tag, {})) for entry in found]
+
+
+class Sink(Protocol):
+    """An index that is kept up to date. Used by the follower's thread only."""
+
+    folder: str
+    batch: int  # records that are taken at once
+    commit_records: int  # as many are worth a commit
+
+    @property
+    def view(self) -> Any:
+        """What was committed last: for any thread, and never changed."""
+        ...
+
+    def open(self, about: Mapping[str, Any] | None) -> bool:
+        """Go on with what is there; `about`: what it said of itself at its last commit. False: nothing to go on with."""
+        ...
+
+    def has_changed(self) -> bool:
+        """Whether it has to be opened again: somebody wants another one."""
+        ...
+
+    def begin(self) -> None:
+        """All records will come again. What is not among them is to be dropped: see `swept`."""
+        ...
+
+    def about(self) -> dict[str, Any]:
+        """What is remembered beside the state, to know the index again."""
+        ...
+
+    def put(self, records: Sequence[Live], reader: Reader, breathe: Callable[[], None]) -> None:
+        """Records that are new or another."""
+        ...
+
+    def drop(self, tags: Iterable[bytes]) -> None:
+        """Records that are gone."""
+        ...
+
+    def erase(self, tags: Iterable[bytes]) -> bool:
+        """Records of which not a byte may stay. False: that takes beginning anew."""
+        ...
+
+    def swept(self, are_live: Callable[[Sequence[bytes]], set[bytes]]) -> None:
+        """All records have come since `begin`."""
+        ...
+
+    def commit(self) -> None:
+        """On disk, and to be found."""
+        ...
+
+    def rest(self) -> None:
+        """Nothing has come for a while."""
+        ...
+
+    def tidy(self) -> bool:
+        """Called again and again. True: `view` is another one of the same."""
+        ...
+
+    def close(self) -> None:
+        """The end, or before `open`."""
+        ...
+
+
+class Off(Exception):
+    """There is to be no such index, or what it needs is not installed: no error either."""
+
+
+_FORM = 1  # of the state, and of whatever is kept by it: another one is made anew
+_LOOK_SECONDS = 0.2
+_TRIES = 3  # before somebody is told what is no sentence: an erase that deletes the folder may be in the middle of it
+_COMMIT_SECONDS = 1.0  # at least so long between two commits, unless much has come
+_REST_SECONDS = 5.0  # without a change, until what only writing needs is given back
+_AGAIN_SECONDS = 3.0
+_STOP_SECONDS = 2.0
+_BULK = 1_000  # so many changes between two looks: more are coming, and are looked at before any is taken
+# Gossip waits for the interpreter while we compute: so we compute for a moment and rest for a moment.
+_WORK_SECONDS, _PAUSE_SECONDS = 0.002, 0.0005
+
+log = logging.getLogger("mesh.sidecar")
+
+
+class Stopped(Exception):
+    """The way out of the middle of work: no error."""
+
+
+class Follower(Background):
+    """Use as a context manager: leaving it ends the thread, in the middle of its work if need be."""
+
+    def __init__(self, home: str, sink: Sink, name: str, *, delay_seconds: float = 0.0) -> None:
+        """`delay_seconds`: before anything is done, unless somebody wants something else meanwhile."""
+        self.kept: Kept | None = None  # as committed; None: nothing that could be asked
+        self.says = ""  # what is wrong, if something is
+        self._home = home
+        self._sink = sink
+        self._name = name
+        self._delay_seconds = delay_seconds
+        self._state = os.path.join(sink.folder, STATE)
+        self._inode = 0
+        self._taken: Kept | None = None  # as it will be once committed
+        self._uncommitted = self._failures = 0
+        self._is_forgotten = self._is_dirty = self._is_resting = False
+        self._committed_at = self._resumed = 0.0
+        super().__init__(name, _STOP_SECONDS)
+
+    def forget(self) -> None:
+        """What was kept is worth nothing: to be made anew. From any thread."""
+        self.kept = None
+        self._is_forgotten = True
+
+    def breathe(self) -> None:
+        """Let others have the interpreter, now and then; and end if it is time to."""
+        if time.monotonic() - self._resumed > _WORK_SECONDS:
+            if self._stop.is_set():
+                raise Stopped
+            time.sleep(_PAUSE_SECONDS)
+            self._resumed = time.monotonic()
+
+    def _work(self) -> None:
+        self._wait(self._delay_seconds)
+        while not self._stop.is_set():
+            try:
+                self._watch()
+            except Stopped:
+                break
+            except Off:
+                self.says = ""
+                self._wait(math.inf)
+            except BaseException as error:  # noqa: BLE001 (also a panic in a library: what is lost is made again)
+                self._failures += 1
+                self._stop.wait(_LOOK_SECONDS * self._failures)
+                if self._failures > _TRIES or isinstance(error, MeshError):
+                    self._complain(error)
+                    self._wait(_AGAIN_SECONDS)
+            finally:
+                self.kept = None
+                self._sink.close()
+
+    def _wait(self, seconds: float) -> None:
+        """Until then, or until somebody wants something else."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not self._sink.has_changed() and not self._stop.wait(_LOOK_SECONDS):
+            pass
+
+    def _watch(self) -> None:
+        """For as long as the database is the same file."""
+        path = os.path.join(self._home, "mesh.db")
+        with read_errors(self._home):
+            reader = open_reading(self._home)
+            try:
+                self._inode = os.stat(path).st_ino
+                self._open()
+                while os.stat(path).st_ino == self._inode and not self._sink.has_changed():
+                    self._resumed = time.monotonic()
+                    if not self._step(reader) and self._stop.wait(_LOOK_SECONDS):
+                        raise Stopped
+            finally:
+                reader.connection.close()
+
+    def _open(self) -> None:
+        state = self._read_state()
+        self._taken, self._uncommitted, self._is_dirty, self._is_resting = None, 0, False, False
+        if self._sink.open(None if state is None else state["about"]) and state is not None:
+            self._taken = Kept(state["progress"], state["place"], (), state["is_whole"])
+            self.kept = self._taken.seen(self._sink.view)
+
+    def _step(self, reader: Reader) -> bool:
+        """One look at the database, and some of the work that is due. False if there is none for now."""
+        if self._is_forgotten or (self.kept is not None and not os.path.exists(self._state)):  # somebody has deleted it
+            self._taken, self._is_forgotten = None, False
+        run = reader.connection.execute
+        run("BEGIN")
+        try:
+            again = self._catch_up(reader)
+            assert self._taken is not None
+            new = reader.arrived(self._taken.place, self._sink.batch) if len(again) < _BULK else []
+            came = as_they_are(reader, [entry for _, entry in new])
+        finally:
+            run("ROLLBACK")
+        for start in range(0, len(again), self._sink.batch):
+            self._sink.put(again[start : start + self._sink.batch], reader, self.breathe)
+        if came:
+            self._sink.put(came, reader, self.breathe)
+            self._taken = self._taken._replace(place=new[-1][0])
+        elif not self._taken.is_whole and len(again) < _BULK:
+            self._finish(reader)
+        self._uncommitted += len(again) + len(came)
+        self._is_dirty = self._is_dirty or bool(again or came)
+        has_more = len(came) == self._sink.batch or len(again) >= _BULK
+        self._save(has_more=has_more)
+        return has_more
+
+    def _catch_up(self, reader: Reader) -> list[Live]:
+        """What was taken already and is another now. What has come behind it is still to be taken."""
+        followed, touches = Followed(reader), Touches(reader.connection, self.breathe)
+        mark = followed.mark()
+        if self._taken is not None and mark == self._taken.mark:
+            return []
+        found = None if self._taken is None else touches.since(self._taken.progress)
+        self._is_dirty = True
+        if self._taken is None or found is None or not self._erase(found):
+            self.kept = None
+            self._sink.begin()
+            self._taken = Kept(touches.progress(), 0, mark, is_whole=False)
+            return []
+        tags = sorted({*found.records, *found.erased})
+        places = followed.places(tags)
+        gone = [tag for tag in tags if tag not in places]
+        self._sink.drop(gone)
+        self._uncommitted += len(gone)
+        entries = reader.live(tag for tag, place in places.items() if place <= self._taken.place)
+        self._taken = self._taken._replace(progress=touches.progress(), mark=mark)
+        return as_they_are(reader, entries.values())
+
+    def _erase(self, found: Touched) -> bool:
+        return not found.erased or self._sink.erase(sorted(found.erased))
+
+    def _finish(self, reader: Reader) -> None:
+        assert self._taken is not None
+
+        def are_live(tags: Sequence[bytes]) -> set[bytes]:
+            self.breathe()
+            return set(Followed(reader).places(tags))
+
+        self._sink.swept(are_live)
+        self._taken = self._taken._replace(is_whole=True)
+        self._uncommitted += 1
+        self._is_dirty = True
+
+    def _save(self, *, has_more: bool) -> None:
+        """Commit, if that is due: first the index, then what it is of."""
+        assert self._taken is not None
+        now = time.monotonic()
+        if self.kept is not None and self._sink.tidy():
+            self.kept = self.kept.seen(self._sink.view)
+        if not self._is_dirty:
+            if self.kept is not None and not self._is_resting and now > self._committed_at + _REST_SECONDS:
+                self._sink.rest()
+                self._is_resting, self.kept = True, self.kept.seen(self._sink.view)
+            return
+        is_time = now > self._committed_at + _COMMIT_SECONDS and not has_more
+        if is_time or self._uncommitted >= self._sink.commit_records:
+            if self._uncommitted or self.kept is None:
+                self._sink.commit()
+            self._write_state(self._taken)
+            self.kept, self.says = self._taken.seen(self._sink.view), ""
+            self._uncommitted, self._committed_at, self._is_dirty, self._is_resting = 0, now, False, False
+            self._failures = 0
+
+    def _read_state(self) -> dict[str, Any] | None:
+        try:
+            with open(self._state, encoding="utf-8") as file:
+                state = json.load(file)
+            sound = (
+                state["form"] == _FORM
+                and state["inode"] == self._inode
+                and type(state["place"]) is int
+                and type(state["is_whole"]) is bool
+                and type(state["progress"]) is dict
+                and type(state["about"]) is dict
+            )
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+        return dict(state) if sound else None
+
+    def _write_state(self, kept: Kept) -> None:
+        state = {"form": _FORM, "inode": self._inode, "about": self._sink.about()} | kept._asdict()
+        for name in ("mark", "view", "looked"):
+            del state[name]
+        with open(f"{self._state}.new", "w", encoding="utf-8") as file:
+            json.dump(state, file)
+        os.replace(f"{self._state}.new", self._state)
+
+    def _complain(self, error: BaseException) -> None:
+        """Once, until it is another error or has gone well again."""
+        said = str(error) if isinstance(error, MeshError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, MeshError) and error.next_step:
+            said = f"{said}; next: {error.next_step}"
+        if said != self.says:
+            self.says = said
+            log.warning("the index of %s is not up to date: %s", self._name, said)
+            log.debug("where it happened", exc_info=error)

@@ -1,0 +1,85 @@
+"""The search part of the read side: records and pages by their words. Everyday commands import this; who searches loads the rest."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import apsw
+
+    from clan_learnings.search.keywords.word_weights_table import Weights
+    from mesh.store.entries import Entry
+
+
+class Searching:
+    """Searches one database as it is now."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self._weighed: Weights | None = None
+
+    def weighed(
+        self,
+        words: Mapping[str, float],
+        count: int,
+        *,
+        repos: Iterable[str] | None = None,
+        logs: Iterable[str] | None = None,
+        also: Iterable[bytes] = (),
+        author: bytes | None = None,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
+        newest: int | None = None,
+        without: Iterable[str] = (),
+    ) -> list[tuple[Entry, float]]:
+        """The live records that have some of the words, each with its BM25 weight, best first. `words`: what each counts, mostly 1.
+
+        `also`: records that are searched too, whatever repo they were written for. `newest`: only so many that came last.
+        `without`: patterns under which none of them was written.
+        """
+        from clan_learnings.search.keywords.word_weights_table import Scope
+
+        scope = Scope(self.connection.execute, repos, logs, also, author, since_ms, until_ms, without)
+        return self._weights().best(words, count, scope, newest) if count > 0 else []
+
+    def documents(self, term: str, most: int | None = None) -> int:
+        """In how many live records a word stands; of several words, the rarest. `most`: no more than this is said."""
+        return self._weights().documents(term, most)
+
+    def counts(self, words: Iterable[str], most: int | None = None) -> dict[str, int]:
+        """The same of several words, each by itself."""
+        return self._weights().counts(words, most)
+
+    def records(self) -> int:
+        """How many live records there are to be searched."""
+        return self._weights().records()
+
+    def terms(self, start: str, count: int) -> list[str]:
+        """Words of all records, in the form the index keeps, that begin like this, in the order of the alphabet."""
+        return self._weights().terms(start, count)
+
+    def stems(self, text: str) -> list[str]:
+        """The words of a text in that form, in their order; then those that its identifiers are made of."""
+        from mesh.core.identifiers import extra_words
+
+        return self._weights().stems("\n".join([text, *extra_words(text)]))
+
+    def written(self, stem: str) -> str:
+        """A word to ask for, if only its form in the index is known."""
+        return self._weights().written(stem)
+
+    def page_texts_with(self, words: Mapping[str, float], count: int) -> list[tuple[bytes, str, float]]:
+        """The texts of pages that have some of the words, as last worked out: of which body, the text, the weight; best first."""
+        from mesh.store.page_weights import best_pages
+
+        return best_pages(self.connection, words, count)
+
+    def _weights(self) -> Weights:
+        if self._weighed is None:
+            from clan_learnings.search.keywords.word_weights_table import (
+                Weights,  # who does not search does not load it
+            )
+
+            self._weighed = Weights(self.connection)
+        return self._weighed

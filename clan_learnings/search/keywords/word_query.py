@@ -1,0 +1,82 @@
+"""One question to the index of words, as one snapshot has it: which records weigh most. Kept while somebody asks for more of the same."""
+
+from collections.abc import Collection, Mapping
+from functools import cache, partial
+
+from clan_learnings.search.finder import are_crowded
+from clan_learnings.search.keywords.bm25 import Weighing, joined
+from clan_learnings.search.keywords.unindexed import Fresh
+from clan_learnings.search.keywords.word_view import PATTERN, STAMP, Ranking, Scope, pattern_number, reading
+from mesh.core.ids import signed_prefix as key_of
+
+
+class _Weighed:
+    """The words of a question, and of each record that was looked at for it, in whatever scope."""
+
+    def __init__(self, fresh: Fresh, stems: Mapping[str, float]) -> None:
+        self.fresh = fresh
+        self.stems = stems
+        self.texts = {key_of(item.tag): joined(item.words) for item in fresh.papers}
+        # Corrections of one pattern are often the same to the word.
+        self._weigh = cache(Weighing(stems, fresh.corpus).weigh)
+
+    def weights(self, ranking: Ranking, new: Collection[int]) -> dict[int, float]:
+        """Of all that a ranking gave, and of some that it cannot know; without those that weigh nothing."""
+        texts, text_at = self.texts, self.fresh.view.text_at
+        with reading():
+            texts |= {key: text_at(place) for key, place in ranking.places.items() if key not in texts}
+        keys = (*ranking.places, *new)
+        return {key: weight for key in keys if (weight := self._weigh(texts[key])) > 0}
+
+
+class Sought:
+    """Tantivy finds, we weigh (ADR 0042). Records go by their keys. Whatever is asked may be told that the index is `Broken`."""
+
+    def __init__(
+        self, fresh: Fresh, stems: Mapping[str, float], scope: Scope, known: tuple[_Weighed, Ranking] | None = None
+    ) -> None:
+        """`stems`: what each counts. `known`: what is shared with another scope."""
+        self._weighed, self._ranking = known or (_Weighed(fresh, stems), fresh.view.ranked(stems, scope))
+        self._hidden = fresh.hidden
+        self._new = {key_of(item.tag): item for item in fresh.papers if scope.takes(item)}
+        self._best: dict[int, dict[int, float]] = {}
+
+    def passing(self, patterns: Collection[str], scope: Scope) -> "Sought":
+        """The same question without what was written under some patterns, which `scope` leaves out: most of what is to be found was found."""
+        fresh, stems = self._weighed.fresh, self._weighed.stems
+        numbers = {pattern_number(pattern) for pattern in patterns}
+        ranking = self._ranking.passing(numbers, partial(fresh.view.query, stems, scope))
+        return Sought(fresh, stems, scope, (self._weighed, ranking))
+
+    def text(self, key: int) -> str | None:
+        """The words of a record, if it was looked at."""
+        return self._weighed.texts.get(key)
+
+    def best(self, count: int) -> dict[int, float]:
+        """The records that weigh most, of equals the newest, and their weights: so many, and any that are like the last in both."""
+        found = self._best.get(count)
+        if found is None:
+            self._ranking.give(count, self._hidden)
+            found = self._best[count] = self._first(self._weighed.weights(self._ranking, self._new), count)
+        return found
+
+    def _first(self, weights: dict[int, float], count: int) -> dict[int, float]:
+        if len(weights) <= count:
+            return weights
+        least = sorted(weights.values(), reverse=True)[count - 1]
+        found = {key: weight for key, weight in weights.items() if weight >= least}
+        if len(found) <= count:
+            return found
+        stamps = self._ranking.column(STAMP, found) | {key: item.at for key, item in self._new.items()}
+        ranks = {key: (-weight, -stamps[key]) for key, weight in found.items()}
+        last = sorted(ranks.values())[count - 1]
+        return {key: found[key] for key, rank in ranks.items() if rank <= last}
+
+    def is_crowded(self, count: int, others: int) -> bool:
+        """As in the seam."""
+        best = self.best(count)
+        if len(best) < count:
+            return False
+        patterns = self._ranking.column(PATTERN, best)
+        patterns |= {key: pattern_number(item.pattern) for key, item in self._new.items()}
+        return are_crowded([patterns[key] for key in best][:count], others)

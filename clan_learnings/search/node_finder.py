@@ -1,0 +1,310 @@
+"""What a running sidecar finds candidates with: its own indexes where they are up to date, the database's where not."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import cached_property, partial
+from typing import Any, NamedTuple, Protocol
+
+from clan_learnings.records.record import Note
+from clan_learnings.search.filters import Within
+from clan_learnings.search.finder import Finder, Keywords
+from clan_learnings.search.keywords.unindexed import Fresh
+from clan_learnings.search.keywords.word_documents import scope_of
+from clan_learnings.search.keywords.word_query import Sought
+from clan_learnings.search.keywords.word_view import Broken, Scope
+from clan_learnings.search.vectors.query_embedding import Space
+from clan_learnings.search.vectors.record_vectors import repo_number, text_of, version_of
+from mesh.core.ids import signed_prefix as key_of
+from mesh.store.reading import Entry, Reader
+
+_ANY = Within()
+_NONE: frozenset[str] = frozenset()
+_AT_ONCE = 10  # records that are read at least
+_FEW = 4_000  # records in scope: all of them are compared
+_SPARE = 20  # more than asked for are looked at: some may have changed since their vectors were made
+_CACHED = 20_000  # versions of records
+_FAINT = 0.22  # a cosine that a question has with anything, also one that means nothing
+_WIDER = 4  # times as many are looked at, as long as too few of them are in scope
+
+
+class Indexes(Protocol):
+    """What a finder asks."""
+
+    def fresh(self, reader: Reader) -> Fresh | None:
+        """The index of words as this snapshot has it, if it can be used."""
+        ...
+
+    def distrust(self, error: Exception) -> None:
+        """That index is broken."""
+        ...
+
+    @property
+    def meaning(self) -> Space | None:
+        """Vectors, if there are any."""
+        ...
+
+
+class _Begun(NamedTuple):
+    """A question whose vector is being made, and what is found near to it: so many, in these scopes."""
+
+    text: str
+    scopes: frozenset[int] | None
+    wanted: int
+    found: Future[tuple[Any, list[tuple[bytes, float]] | None]]
+
+
+class Indexed(Finder):
+    """Finds in one snapshot."""
+
+    def __init__(self, indexes: Indexes, reader: Reader) -> None:
+        self._reader = reader
+        self._indexes = indexes
+        self._keywords = Keywords(reader)
+        self._versions: dict[bytes, bytes] = {}  # of vectors, as this snapshot wants them
+        self._given: dict[bytes, Entry] = {}  # found by words a moment ago
+        self._asked: tuple[Mapping[str, float], Scope] | None = None  # by which words
+        self._sought: dict[frozenset[str], Sought] = {}  # each without some patterns
+        self._begun: _Begun | None = None
+        self._near_to: tuple[str, dict[bytes, float]] = ("", {})  # a question, and the cosines of what was found for it
+        self.look_again()
+
+    def look_again(self) -> None:
+        """The same snapshot, another question: meanwhile the indexes may have got on."""
+        self.let_go()
+        self._meaning = self._indexes.meaning
+        self.has_meaning = self._meaning is not None
+        self.embedder = "" if self._meaning is None else self._meaning.embedder.name
+
+    def let_go(self) -> None:
+        """Between two questions: an index that is not kept any more must not be held by one who waits."""
+        self.__dict__.pop("_fresh", None)
+        self._asked, self._sought, self._given = None, {}, {}
+        self._begun, self._near_to = None, ("", {})
+
+    @cached_property
+    def _fresh(self) -> Fresh | None:
+        """Looked for when it is needed: most who read do not search."""
+        return self._indexes.fresh(self._reader)
+
+    def by_words(
+        self,
+        words: Mapping[str, float],
+        within: Within,
+        count: int,
+        also: Iterable[bytes] = (),
+        without: Collection[str] = (),
+    ) -> list[tuple[Entry, float]]:
+        """As in the seam."""
+        fresh = self._fresh
+        if fresh is None:
+            return self._keywords.by_words(words, within, count, also, without)
+        try:
+            return self._weighed(self._seek(fresh, words, within, frozenset(without)), count) if count > 0 else []
+        except Broken as error:
+            self._distrust(error)
+            return self._keywords.by_words(words, within, count, also, without)
+
+    def is_crowded(
+        self, words: Mapping[str, float], within: Within, count: int, others: int, also: Iterable[bytes] = ()
+    ) -> bool:
+        """As in the seam, without reading a record."""
+        if self._fresh is not None:
+            try:
+                return self._seek(self._fresh, words, within).is_crowded(count, others)
+            except Broken as error:
+                self._distrust(error)
+        return self._keywords.is_crowded(words, within, count, others, also)
+
+    def _seek(
+        self, fresh: Fresh, words: Mapping[str, float], within: Within, without: frozenset[str] = _NONE
+    ) -> Sought:
+        """The question in the form of the index; the last one, if it is asked again, or asked to leave out some patterns."""
+        asked = (words, scope_of(within))
+        if self._asked != asked:
+            stems: dict[str, float] = {}
+            for word, factor in words.items():
+                for stem in self._reader.stems(word)[:1]:
+                    stems[stem] = max(factor, stems.get(stem, 0.0))
+            self._asked, self._sought = asked, {_NONE: Sought(fresh, stems, asked[1])}
+        if without not in self._sought:
+            self._sought[without] = self._sought[_NONE].passing(without, scope_of(within, without))
+        return self._sought[without]
+
+    def _distrust(self, error: Broken) -> None:
+        self._indexes.distrust(error)
+        self.__dict__["_fresh"] = None
+
+    def _weighed(self, sought: Sought, count: int) -> list[tuple[Entry, float]]:
+        weights = sought.best(count)
+        given = self._given
+        read = weights.keys() - map(key_of, given)
+        given |= {entry.tag: entry for entry in self._reader.keyed(read)}
+        entries = [(entry, weights[key]) for tag, entry in given.items() if (key := key_of(tag)) in weights]
+        entries.sort(key=lambda item: (-item[1], -item[0].at, item[0].tag))
+        if self._begun is not None:  # its vector is not made yet: now is the time for whatever needs none
+            self._read_all([entry.tag for entry, _ in entries[:count] if entry.tag not in self._versions])
+        return entries[:count]
+
+    def stems_of(self, tag: bytes) -> Sequence[str] | None:
+        """As in the seam."""
+        text = self._sought[_NONE].text(key_of(tag)) if self._sought else None
+        return None if text is None else text.split()
+
+    def counts(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
+        """As in the seam."""
+        if self._fresh is None:
+            return self._keywords.counts(words)
+        corpus = self._fresh.corpus
+        stems = {word: self._reader.stems(word)[:1] for word in words}
+        try:
+            return corpus.records, {word: corpus.documents(found[0]) if found else 0 for word, found in stems.items()}
+        except Broken as error:
+            self._distrust(error)
+            return self._keywords.counts(stems)
+
+    def by_meaning(
+        self, text: str, within: Within, count: int, without: Collection[str] = ()
+    ) -> list[tuple[Entry, float]]:
+        """As in the seam."""
+        meaning, question = self._meaning, self._vector(text)
+        if meaning is None or question is None or count < 1:
+            return []
+        scope = scope_of(within, without)
+        try:
+            found = self._near(meaning, question, within, scope, count)
+        except Broken as error:
+            self._distrust(error)
+            found = self._near(meaning, question, within, scope, count)
+        self._near_to = (text, {entry.tag: cosine for entry, cosine in found})
+        return found
+
+    def expect(self, text: str, within: Within, count: int) -> None:
+        """As in the seam."""
+        meaning, is_plain = self._meaning, _is_plain(within, scope_of(within))
+        if meaning is None:
+            return
+        scopes, wanted = _scopes(within), count + _SPARE if is_plain else 0
+        near = partial(meaning.vectors.nearest, count=wanted, scopes=scopes)
+        self._begun = _Begun(text, scopes, wanted, meaning.begin(text, near))
+
+    def _vector(self, text: str) -> Any:
+        """The vector of a question. Without one, this question is answered by words alone, and that is said."""
+        if len(self._versions) > _CACHED:
+            self._versions.clear()
+        question = None
+        if self._begun is not None and self._begun.text == text:
+            question = self._begun.found.result()[0]
+        elif self._meaning is not None:
+            question = self._meaning.question(text)
+        if question is None:
+            self.has_meaning = False
+        return question
+
+    def _near(
+        self, meaning: Space, question: Any, within: Within, scope: Scope, count: int
+    ) -> list[tuple[Entry, float]]:
+        is_plain = _is_plain(within, scope)
+        few = None if is_plain else self._few(scope)
+        if few is not None:
+            cosines = _clear(meaning.vectors.cosines(question, few).items())
+            return self._first(sorted(cosines, key=lambda item: (-item[1], item[0])), count)
+        scopes = _scopes(within)
+        fresh = None if is_plain else self._fresh
+        wanted = count + _SPARE if is_plain else _WIDER * count
+        while True:
+            near = _clear(self._nearest(meaning, question, wanted, scopes))
+            found = self._first(near, count, within) if fresh is None else self._looked_up(near, scope, count, fresh)
+            if len(found) >= count or len(near) < wanted:
+                return found[:count]
+            wanted *= _WIDER
+
+    def _nearest(
+        self, meaning: Space, question: Any, wanted: int, scopes: frozenset[int] | None
+    ) -> list[tuple[bytes, float]]:
+        begun = self._begun
+        if begun is not None and (begun.wanted, begun.scopes) == (wanted, scopes):
+            row, near = begun.found.result()
+            if row is question and near is not None:
+                return near
+        return meaning.vectors.nearest(question, wanted, scopes)
+
+    def _few(self, scope: Scope) -> list[bytes] | None:
+        """All records in scope, if they are few; also those that have only just come into it."""
+        if self._fresh is None:
+            return None
+        every = self._fresh.view.every(scope, _FEW)
+        return None if every is None else [*every, *(item.tag for item in self._fresh.papers if scope.takes(item))]
+
+    def _looked_up(
+        self, near: list[tuple[bytes, float]], scope: Scope, count: int, fresh: Fresh
+    ) -> list[tuple[Entry, float]]:
+        """The first of those in scope, by what the index of words knows of them."""
+        scoped = fresh.view.among([tag for tag, _ in near], scope) - fresh.hidden
+        scoped |= {item.tag for item in fresh.papers if scope.takes(item)}
+        return self._first([(tag, cosine) for tag, cosine in near if tag in scoped], count)
+
+    def _first(self, near: list[tuple[bytes, float]], count: int, within: Within = _ANY) -> list[tuple[Entry, float]]:
+        """So many of those whose vectors are of what they say, and that are in scope as far as log and repository go."""
+        found: list[tuple[Entry, float]] = []
+        start = 0
+        while start < len(near) and len(found) < count:
+            end = start + max(count - len(found), _AT_ONCE)  # hardly ever does one fail: none is read for nothing
+            found += [
+                (entry, cosine)
+                for entry, note, cosine in self._current(near[start:end])
+                if note.log in within.logs and (within.repo is None or note.repo in ("", within.repo))
+            ]
+            start = end
+        return found[:count]
+
+    def _current(self, near: list[tuple[bytes, float]]) -> list[tuple[Entry, Note, float]]:
+        """Those that are live, without those whose vectors are of what they said before an edit."""
+        tags = [tag for tag, _ in near]
+        read = self._read_all(tags)
+        current = self._are_current(tags)
+        return [(*read[tag], cosine) for tag, cosine in near if tag in current]
+
+    def _read_all(self, tags: list[bytes]) -> dict[bytes, tuple[Entry, Note]]:
+        entries = {tag: self._given[tag] for tag in tags if tag in self._given}
+        entries |= self._reader.live(tag for tag in tags if tag not in entries)
+        edits = self._reader.edits(tags)
+        read = {tag: (entry, Note(entry, edits.get(tag, {}))) for tag, entry in entries.items()}
+        self._versions |= {
+            tag: version_of(text_of(note), note.repo) for tag, (_, note) in read.items() if tag not in self._versions
+        }
+        return read
+
+    def _are_current(self, tags: list[bytes]) -> set[bytes]:
+        """Those whose vectors are of what they say. All of them were read before."""
+        if self._meaning is None:
+            return set()
+        wanted = [(tag, self._versions[tag]) for tag in tags if tag in self._versions]
+        made = self._meaning.vectors.versions([tag for tag, _ in wanted])
+        return {tag for (tag, version), other in zip(wanted, made, strict=True) if version == other}
+
+    def cosines(self, text: str, tags: Iterable[bytes]) -> dict[bytes, float]:
+        """As in the seam."""
+        question, asked = self._vector(text), [*tags]
+        if self._meaning is None or question is None:
+            return {}
+        near = self._near_to[1] if self._near_to[0] == text else {}
+        known = {tag: near[tag] for tag in asked if tag in near}
+        others = [tag for tag in asked if tag not in known]
+        self._read_all([tag for tag in others if tag not in self._versions])
+        current = self._are_current(others)
+        return known | self._meaning.vectors.cosines(question, [tag for tag in others if tag in current])
+
+
+def _is_plain(within: Within, scope: Scope) -> bool:
+    """Whether nothing but a repository is asked for: vectors know these, and nothing else."""
+    return scope == scope_of(Within(within.repo))
+
+
+def _scopes(within: Within) -> frozenset[int] | None:
+    """What vectors may be found."""
+    return None if within.repo is None else frozenset((repo_number(""), repo_number(within.repo)))
+
+
+def _clear(near: Iterable[tuple[bytes, float]]) -> list[tuple[bytes, float]]:
+    """Those that are more than faintly near. Whoever is left out need not be read."""
+    return [(tag, cosine) for tag, cosine in near if cosine >= _FAINT]
