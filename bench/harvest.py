@@ -13,11 +13,11 @@ from typing import Any
 
 from bench.harvest_scores import JUDGED, Cited, Judged, Score, judge, labels_of
 from bench.table import Goal, Report, say
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.digest import digest_of
-from clan_learnings.capture.recognise import read_transcript
 from clan_learnings.harvest.found import found_in
 from clan_learnings.harvest.items import KINDS, Item
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.digest import digest_of
+from clan_learnings.sessions.recognition import read_transcript
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent / "shared" / "transcripts"

@@ -7,7 +7,6 @@ say beyond that is the session's error, commands and a person's words, so nothin
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
-from clan_learnings.capture.digest import Digest, Failure
 from clan_learnings.documents.assembly import WORKED, assemble
 from clan_learnings.documents.drafts import draft_learning, learnings
 from clan_learnings.documents.learning import Learning, learning_of
@@ -16,10 +15,11 @@ from clan_learnings.harvest.items import item_from
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import BESIDE, HARVESTED, About
 from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.sessions.catalogue_rows import Digested
+from clan_learnings.sessions.digest import Digest, Failure
 from mesh.core.draft import NewRecord
 from mesh.core.errors import UsageError, WriteRefused
 from mesh.store.author import Author
-from mesh.store.captured import Digested
 from mesh.store.reading import Reader
 
 WORTH = 0.6  # quality from which on a document is worth reading beside the one sentence that is recorded anyway

@@ -1,14 +1,14 @@
 """Items from where a person put the model right. Where that happened is `capture.corrections`' business; here it becomes a sentence."""
 
-from clan_learnings.capture.attempts import State
-from clan_learnings.capture.corrections import Correction, Manner, corrections_in
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.events import Event, Kind
-from clan_learnings.capture.excerpt import excerpt
-from clan_learnings.capture.pushback import spoken
 from clan_learnings.harvest.deeds import command, deed, swap
 from clan_learnings.harvest.items import CORRECTION, Item
 from clan_learnings.harvest.statements import is_statement
+from clan_learnings.sessions.attempts import State
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.corrections import Correction, Manner, corrections_in
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.events import Event, Kind
+from clan_learnings.sessions.objections import spoken
 
 _OBJECTION_TEXT, _WORDS, _WRONG, _QUOTE, _DONE = 300, 190, 200, 300, 300
 _VERBS = {Manner.REFUSED: "A person refused", Manner.STOPPED: "A person stopped"}

@@ -2,10 +2,10 @@
 
 import re
 
-from clan_learnings.capture.commands import plain
-from clan_learnings.capture.edits import Change, changes_of, files_of, is_edit
-from clan_learnings.capture.events import Event, Kind
-from clan_learnings.capture.excerpt import excerpt
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.command_lines import plain
+from clan_learnings.sessions.edits import Change, changes_of, files_of, is_edit
+from clan_learnings.sessions.events import Event, Kind
 
 _COMMAND, _TOOL, _SAID, _PIECE = 110, 60, 80, 60
 _PLANS = ("plan",)

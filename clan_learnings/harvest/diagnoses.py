@@ -5,13 +5,13 @@ Also checks that failed elsewhere: the model reads why, changes something, and a
 
 import re
 
-from clan_learnings.capture.attempts import Attempt, State
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.edits import changes_of, files_of, is_edit
-from clan_learnings.capture.events import Event, Kind
-from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.harvest.deeds import base, first_sentence, swap
 from clan_learnings.harvest.items import FIX, Item
+from clan_learnings.sessions.attempts import Attempt, State
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.edits import changes_of, files_of, is_edit
+from clan_learnings.sessions.events import Event, Kind
 
 _TEXT, _SIDE, _QUOTE = 300, 200, 300
 _CHARS = 700  # of an answer that is read; who writes more is explaining

@@ -8,12 +8,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from clan_learnings.capture.digest import Digest
-from clan_learnings.capture.events import Session
 from clan_learnings.harvest.bounded_command import ask
 from clan_learnings.harvest.extractor_answer import NoArray, items_in
 from clan_learnings.harvest.extractor_question import clean, question_about
 from clan_learnings.harvest.items import Item
+from clan_learnings.sessions.digest import Digest
+from clan_learnings.sessions.events import Session
 
 # Our hooks stay silent where this is set: the model's own session is none of the user's.
 EXTRACTING = "MESH_EXTRACTING"

@@ -9,12 +9,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clan_learnings.capture.digest import Digest
-from clan_learnings.capture.events import Event, Kind, Session
-from clan_learnings.capture.own_text import Ours, theirs
 from clan_learnings.context.text import LIMIT
 from clan_learnings.harvest.extractor_question import NEVER_SHOWN, clean
 from clan_learnings.harvest.items import CORRECTION, FIX, KINDS, Item
+from clan_learnings.sessions.digest import Digest
+from clan_learnings.sessions.events import Event, Kind, Session
+from clan_learnings.sessions.injected_by_us import Ours, theirs
 
 MOST = 50  # items of one session
 UNSHOWN = 0.6  # the most that a claim is worth whose quotation is not where it says

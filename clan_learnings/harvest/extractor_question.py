@@ -8,14 +8,14 @@ day, then nothing of it is taken for somebody's words.
 import json
 from collections.abc import Iterator, Sequence
 
-from clan_learnings.capture.digest import Digest
-from clan_learnings.capture.events import Event, Kind, Session
-from clan_learnings.capture.home_folders import homeless
-from clan_learnings.capture.own_text import theirs
 from clan_learnings.context.mark import CLOSING, opening, without_ours
 from clan_learnings.harvest.prompts import prompt
 from clan_learnings.redaction import redact, redact_value
 from clan_learnings.redaction.private_passages import without_private
+from clan_learnings.sessions.cleaning import homeless
+from clan_learnings.sessions.digest import Digest
+from clan_learnings.sessions.events import Event, Kind, Session
+from clan_learnings.sessions.injected_by_us import theirs
 from mesh.core.ids import digest as hashed
 
 EXCERPT_CHARS = 60_000

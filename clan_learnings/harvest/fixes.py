@@ -5,20 +5,19 @@ Not every one teaches something. A test that does its work is none; what is not 
 
 import re
 
-from clan_learnings.capture.attempts import State, is_by_shell
-from clan_learnings.capture.checks import is_well
-from clan_learnings.capture.commands import plain
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.edits import files_of
-from clan_learnings.capture.events import Kind
-from clan_learnings.capture.excerpt import excerpt
-from clan_learnings.capture.failures import Mended
-from clan_learnings.capture.findings import findings_in
-from clan_learnings.capture.misuse import is_misuse
-from clan_learnings.capture.ways import Way
 from clan_learnings.harvest.deeds import base, command, first_sentence, swap
 from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
 from clan_learnings.harvest.mended_checks import mended_checks
+from clan_learnings.sessions.attempts import State, is_by_shell
+from clan_learnings.sessions.checks import findings_in, is_well
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.command_fixes import Way
+from clan_learnings.sessions.command_lines import plain
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.edits import files_of
+from clan_learnings.sessions.events import Kind
+from clan_learnings.sessions.failed_output import is_misuse
+from clan_learnings.sessions.failures import Mended
 
 _TEXT, _ERROR, _SIDE, _QUOTE = 300, 120, 200, 300
 _FAR = 25  # attempts between a failure and what seems to have prepared the success

@@ -5,8 +5,6 @@ No session raises here, whatever its events are: a rule that fails costs its own
 
 from collections.abc import Callable
 
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.events import Session
 from clan_learnings.harvest.corrections import corrections
 from clan_learnings.harvest.diagnoses import diagnoses
 from clan_learnings.harvest.fixes import fixes
@@ -15,6 +13,8 @@ from clan_learnings.harvest.pitfalls import pitfalls
 from clan_learnings.harvest.questions import questions
 from clan_learnings.harvest.quirks import quirks
 from clan_learnings.harvest.statements import statements
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.events import Session
 
 RULES: tuple[Callable[[Course], list[Item]], ...] = (
     corrections,

@@ -1,12 +1,12 @@
 """Items from checks that failed until files were changed: one for each run that showed an error for the last time. Which those are is `capture.checks`' business."""
 
-from clan_learnings.capture.attempts import State
-from clan_learnings.capture.checks import Gone, gone_in
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.edits import files_of
-from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.harvest.deeds import base, command, swap
 from clan_learnings.harvest.items import FIX, Item
+from clan_learnings.sessions.attempts import State
+from clan_learnings.sessions.checks import Gone, gone_in
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.edits import files_of
 
 _TEXT, _ERROR, _SIDE, _QUOTE = 300, 120, 200, 300
 

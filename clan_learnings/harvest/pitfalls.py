@@ -4,17 +4,17 @@ three failures, an error that comes back.
 
 import re
 
-from clan_learnings.capture.attempts import State
-from clan_learnings.capture.commands import last_of
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.excerpt import excerpt
-from clan_learnings.capture.failures import Mended
-from clan_learnings.capture.outcome import unwritten_claim
-from clan_learnings.capture.ways import Way
 from clan_learnings.harvest.deeds import command, deed
 from clan_learnings.harvest.fixes import is_assertion
 from clan_learnings.harvest.items import PITFALL, Item
 from clan_learnings.harvest.untested_claims import untested_claims
+from clan_learnings.sessions.attempts import State
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.command_fixes import Way
+from clan_learnings.sessions.command_lines import last_of
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.failures import Mended
+from clan_learnings.sessions.session_outcome import unwritten_claim
 
 _TEXT, _ERROR, _QUOTE = 300, 140, 300
 _GIVEN_UP = 3  # failures

@@ -1,9 +1,9 @@
 """Items from what was left open: the last thing the model asked, if nobody answered. Little, and never sure."""
 
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.events import Kind
-from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.harvest.items import QUESTION, Item
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.events import Kind
 
 _TEXT = 300
 _LEAST_QUESTION = 20  # characters of a question that says what it is about

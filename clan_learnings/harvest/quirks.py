@@ -2,13 +2,13 @@
 
 import re
 
-from clan_learnings.capture.attempts import State
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.excerpt import excerpt
-from clan_learnings.capture.failures import Mended
-from clan_learnings.capture.misuse import is_misuse
-from clan_learnings.capture.ways import Way
 from clan_learnings.harvest.items import TOOL_QUIRK, Item
+from clan_learnings.sessions.attempts import State
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.command_fixes import Way
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.failed_output import is_misuse
+from clan_learnings.sessions.failures import Mended
 
 _TEXT, _ERROR, _QUOTE = 300, 200, 300
 _SHORT, _LINES = 600, 12  # of an error that is one message

@@ -2,11 +2,11 @@
 
 import re
 
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.events import Kind
-from clan_learnings.capture.excerpt import excerpt
-from clan_learnings.capture.pushback import spoken
 from clan_learnings.harvest.items import FACT, Item
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.events import Kind
+from clan_learnings.sessions.objections import spoken
 
 _TEXT = 300
 _STATED = re.compile(

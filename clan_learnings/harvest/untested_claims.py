@@ -2,14 +2,14 @@
 
 import re
 
-from clan_learnings.capture.attempts import Attempt, State, only_looks
-from clan_learnings.capture.commands import commands_in
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.edits import is_edit
-from clan_learnings.capture.events import Kind
-from clan_learnings.capture.excerpt import excerpt
 from clan_learnings.harvest.deeds import command, first_sentence
 from clan_learnings.harvest.items import PITFALL, Item
+from clan_learnings.sessions.attempts import Attempt, State, only_looks
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.command_lines import commands_in
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.edits import is_edit
+from clan_learnings.sessions.events import Kind
 
 _CLAIM_TEXT, _CLAIM_QUOTE, _CHARS = 300, 300, 3_000
 _CLAIM = re.compile(

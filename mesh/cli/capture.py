@@ -4,8 +4,12 @@ import argparse
 import os
 import time
 
-from clan_learnings.capture.places import AGENTS
-from clan_learnings.capture.recognise import all_flavours
+from clan_learnings.sessions.capture import Capture, Report
+from clan_learnings.sessions.capture_settings import CaptureSettings, read_settings, write_settings
+from clan_learnings.sessions.catalogue_table import PREFIX_CHARS, Catalogue, is_there
+from clan_learnings.sessions.recognition import all_flavours
+from clan_learnings.sessions.retention import keep_within
+from clan_learnings.sessions.session_folders import AGENTS, discover, refuse_missing, refuse_unknown
 from mesh.cli.arguments import parser
 from mesh.cli.bar import Bar
 from mesh.cli.erase_completion import finish_soon, tell_unfinished
@@ -14,12 +18,6 @@ from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.moment import span
 from mesh.core.quantities import number_of
-from mesh.sidecar.capturing.capture import Capture
-from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
-from mesh.sidecar.capturing.report import Report
-from mesh.sidecar.capturing.retention import keep_within
-from mesh.sidecar.capturing.settings import CaptureSettings, read_settings, write_settings
-from mesh.store.catalogue import PREFIX_CHARS, Catalogue, is_there
 from mesh.store.home import open_home
 
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
@@ -58,7 +56,7 @@ def main(argv: list[str]) -> int:
 
 
 def _capture(home: str, given: argparse.Namespace) -> int:
-    from mesh.sidecar.capturing.analysis import real_analysts
+    from clan_learnings.sessions.analysis import real_analysts
 
     refuse_unknown(given.agent)
     refuse_missing(given.paths)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from clan_learnings.agents.installed import check
 from clan_learnings.records.spool import State as Spool
+from clan_learnings.sessions.catalogue_table import FOLDER, Catalogue
 from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
 from mesh.cli.install import target
@@ -30,7 +31,6 @@ from mesh.sidecar.pages.checkup import examine_drafts, examine_pages
 from mesh.sidecar.pages.open import open_pages
 from mesh.sidecar.snapshot import memory_of
 from mesh.sidecar.status import node_status
-from mesh.store.catalogue import FOLDER, Catalogue
 from mesh.store.erase_debts import lasting_readers
 from mesh.store.home import Home, open_home
 

@@ -6,6 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from clan_learnings.sessions.capture import Capture, Report
+from clan_learnings.sessions.capture_settings import read_settings
+from clan_learnings.sessions.catalogue_table import Catalogue
+from clan_learnings.sessions.retention import keep_within
+from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
 from mesh.cli.arguments import any_text, parser
 from mesh.cli.bar import Bar
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_WAITING
@@ -14,13 +19,7 @@ from mesh.cli.telling import place_name
 from mesh.core.errors import UsageError
 from mesh.core.moment import span
 from mesh.core.quantities import number_of
-from mesh.sidecar.capturing.capture import Capture
-from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
-from mesh.sidecar.capturing.report import Report
-from mesh.sidecar.capturing.retention import keep_within
-from mesh.sidecar.capturing.settings import read_settings
 from mesh.sidecar.harvesting.asked import Asked
-from mesh.store.catalogue import Catalogue
 
 _SHOWN = 10
 _MOST_SECONDS = 3600  # for one session
@@ -112,7 +111,7 @@ def _harvest(given: argparse.Namespace, since_ms: int) -> int:
 
 
 def _captured(home: str, files: list[Any]) -> Report:
-    from mesh.sidecar.capturing.analysis import real_analysts
+    from clan_learnings.sessions.analysis import real_analysts
 
     bar = Bar("transcripts", len(files))
     with Catalogue(home) as catalogue:

@@ -14,8 +14,8 @@ from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from clan_learnings.capture.sampling import Scored
-    from mesh.store.catalogue import Catalogue
+    from clan_learnings.sessions.catalogue_table import Catalogue
+    from clan_learnings.sessions.sampling import Scored
 
 
 def main(argv: list[str]) -> int:
@@ -52,9 +52,9 @@ def main(argv: list[str]) -> int:
 
 
 def _sample(given: argparse.Namespace) -> int:
-    from clan_learnings.capture.sampling import best, score_all
-    from mesh.sidecar.capturing.discovery import discover, refuse_missing, refuse_unknown
-    from mesh.sidecar.capturing.scanning import scan
+    from clan_learnings.sessions.sampling import best, score_all
+    from clan_learnings.sessions.scanning import scan
+    from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
 
     began = time.monotonic()
     refuse_unknown(given.agent)
@@ -116,7 +116,7 @@ def _print(chosen: "list[Scored]") -> None:
 
 def _memory(home: str) -> "Catalogue | None":
     """Where counts are remembered. Sampling works without: nothing else is kept in a home for it."""
-    from mesh.store.catalogue import Catalogue
+    from clan_learnings.sessions.catalogue_table import Catalogue
     from mesh.store.home import open_home
 
     try:

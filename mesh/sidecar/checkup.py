@@ -23,6 +23,7 @@ from clan_learnings.records.spool import POINTERS_BYTES
 from clan_learnings.records.spool import State as Spool
 from clan_learnings.repository.detection import find
 from clan_learnings.repository.settings_file import NAME
+from clan_learnings.sessions.catalogue_rows import Counts
 from mesh.core.ids import display_name
 from mesh.core.moderation import GUARDED, MODERATION, OPEN, SETTINGS
 from mesh.core.statement import ADMIN
@@ -30,7 +31,6 @@ from mesh.sidecar.answers import dispute, lacking
 from mesh.sidecar.doctor import Finding
 from mesh.sidecar.proposals import proposals
 from mesh.store import homes
-from mesh.store.captured import Counts
 from mesh.store.reading import Tally
 
 HOT_TOKENS = 8_000  # what all HOT patterns together should stay under

@@ -15,11 +15,11 @@ from typing import Any
 
 from clan_learnings.records.access_counts_thread import Openings
 from clan_learnings.search.indexes import Recall
+from clan_learnings.sessions.capture_thread import Capturing
 from mesh import __version__
 from mesh.core.errors import DiskFull, HomeBusy, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.sidecar.api import serving
-from mesh.sidecar.capturing.watcher import Capturing
 from mesh.sidecar.corrected_clock import ClockCheck, CorrectedClock
 from mesh.sidecar.door import FrontDoor
 from mesh.sidecar.gossip import Gossip

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bench.capture_sessions import make
+from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.cli.main import run
-from mesh.store.catalogue import Catalogue
 from mesh.store.home import create_home
 
 

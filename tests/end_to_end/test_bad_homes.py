@@ -13,11 +13,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.core.draft import NewRecord
 from mesh.core.errors import HomeError
 from mesh.store import database, keyfile, schema
 from mesh.store import home as homes
-from mesh.store.catalogue import Catalogue
 from mesh.store.home import Home, create_home, open_home, refuse_network_disk
 from mesh.store.reading import Reader
 from mesh.store.repair import repair

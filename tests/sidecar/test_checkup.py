@@ -7,6 +7,7 @@ import pytest
 
 from clan_learnings.agents.installed import State as Installed
 from clan_learnings.records.spool import State as Spool
+from clan_learnings.sessions.catalogue_rows import Counts
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.identity import Identity
 from mesh.core.ids import digest
@@ -23,7 +24,6 @@ from mesh.sidecar.checkup import (
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.doctor import Finding
 from mesh.sidecar.snapshot import memory_of
-from mesh.store.captured import Counts
 from mesh.store.home import create_home, open_home
 
 NPM = ("ran npm install", "use pnpm install")

@@ -10,8 +10,8 @@ from clan_learnings.documents.harvested_documents import A_RUN, write_documents
 from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.harvest.candidates import Candidate, Signal
 from clan_learnings.records.record import LEARNINGS
+from clan_learnings.sessions.catalogue_rows import Digested
 from mesh.sidecar.erasing import erase
-from mesh.store.captured import Digested
 from tests.clan_learnings.documents.test_assembly import DIGEST, FAILURES, FIX, KEY, REASON, RULE
 from tests.clan_learnings.notebooks import Notebook
 from tests.interrupting import interrupted_author

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from clan_learnings.sessions.bodies import Bodies
+from clan_learnings.sessions.catalogue_rows import COPY, FAILED, FORGOTTEN, MOVED_ON, TAKEN, Known, Look, Taking, Told
+from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.core.errors import NewerHome
-from mesh.store.bodies import Bodies
-from mesh.store.captured import COPY, FAILED, FORGOTTEN, MOVED_ON, TAKEN, Known, Look, Taking, Told
-from mesh.store.catalogue import Catalogue
 
 
 def told(key: str = "codex:1", *, weight: int = 5, task: str = "a task", name: str = "") -> Told:
@@ -193,7 +193,7 @@ def test_a_body_is_kept_while_another_process_removes_the_last_one_beside_it(
         makedirs(path, mode, exist_ok=exist_ok)
         other.remove([gone])
 
-    monkeypatch.setattr("mesh.store.bodies.os.makedirs", interrupted)
+    monkeypatch.setattr("clan_learnings.sessions.bodies.os.makedirs", interrupted)
     place, _ = one.keep(2, b"stays")
     assert one.read(place) == b"stays"
     with pytest.raises(FileNotFoundError):
@@ -244,7 +244,7 @@ def test_a_process_that_dies_between_a_row_and_its_file_breaks_nothing(
     """Dropped: the row is gone first, the digest stays, the file is swept. Replaced: the new body counts, the old one is swept."""
     catalogue.take([taking("/t/a.jsonl", "one\n"), taking("/t/b.jsonl", "two\n", [told("codex:2")])])
     with monkeypatch.context() as patch:
-        patch.setattr("mesh.store.bodies.os.unlink", _die)
+        patch.setattr("clan_learnings.sessions.bodies.os.unlink", _die)
         with pytest.raises(KeyboardInterrupt):
             catalogue.drop([kept.file for kept in catalogue.kept()][:1])
         known = catalogue.known("/t/b.jsonl")
@@ -262,7 +262,7 @@ def test_a_process_that_dies_before_the_row_leaves_the_file_unread(
 ) -> None:
     """The body that was written is swept, and the next run takes the file as if nothing had been."""
     with monkeypatch.context() as patch:
-        patch.setattr("mesh.store.bodies.os.fsync", _die)
+        patch.setattr("clan_learnings.sessions.bodies.os.fsync", _die)
         with pytest.raises(KeyboardInterrupt):
             catalogue.take([taking("/t/a.jsonl", "one\n")])
     assert catalogue.known("/t/a.jsonl") is None

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any
 
-from clan_learnings.capture.digest import Digest, Failure
-from clan_learnings.capture.events import Session
 from clan_learnings.harvest.items import Item, item_from
-from mesh.store.captured import Digested
-from mesh.store.catalogue import Catalogue
+from clan_learnings.sessions.catalogue_rows import Digested
+from clan_learnings.sessions.catalogue_table import Catalogue
+from clan_learnings.sessions.digest import Digest, Failure
+from clan_learnings.sessions.events import Session
 
 _PROBLEMS = 10
 _NO_COMMAND = (
@@ -80,7 +80,7 @@ def digest_from(value: dict[str, Any]) -> Digest | None:
 
 def _session(catalogue: Catalogue, found: Digested) -> Session | None:
     """The session itself, if its body is still there."""
-    from clan_learnings.capture.recognise import read_transcript
+    from clan_learnings.sessions.recognition import read_transcript
 
     try:
         body = catalogue.body(found.path)

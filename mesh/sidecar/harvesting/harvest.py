@@ -28,6 +28,7 @@ from clan_learnings.harvest.clusters import rank
 from clan_learnings.harvest.evidence_bar import Bar, bar_of
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.shared_settings import KEY as SETTINGS
+from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.sidecar import answers
 from mesh.sidecar.harvesting.asked import Asked
 from mesh.sidecar.harvesting.erased import LOCK, forget_in
@@ -37,7 +38,6 @@ from mesh.sidecar.harvesting.taken_back import TakenBack
 from mesh.sidecar.harvesting.writer import RecordWriter, Written
 from mesh.store.author import Author
 from mesh.store.candidates import FOLDER, Candidates
-from mesh.store.catalogue import Catalogue
 from mesh.store.home import open_home
 from mesh.store.lock import FileLock
 from mesh.store.reading import Reader

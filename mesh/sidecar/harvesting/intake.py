@@ -18,10 +18,10 @@ from clan_learnings.harvest.items import Item, item_from
 from clan_learnings.harvest.recurring_errors import recurring
 from clan_learnings.redaction import redact_value
 from clan_learnings.repository.detection import find
+from clan_learnings.sessions.catalogue_rows import Digested
+from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.core.ids import named_digest, text_id
 from mesh.sidecar.harvesting.shelf import KeptShelf
-from mesh.store.captured import Digested
-from mesh.store.catalogue import Catalogue
 
 READ = "digests"  # the name of the number up to which digests were read
 _PAGE = 200  # sessions in one transaction

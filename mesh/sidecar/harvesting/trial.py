@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clan_learnings.capture.digest import Digest
-from clan_learnings.capture.events import Session
 from clan_learnings.harvest.items import Item
-from mesh.sidecar.capturing.analysis import Analysts, analyse, real_analysts
-from mesh.sidecar.capturing.discovery import discover
-from mesh.sidecar.capturing.reading import Refused, read_file
+from clan_learnings.sessions.analysis import Analysts, analyse, real_analysts
+from clan_learnings.sessions.digest import Digest
+from clan_learnings.sessions.events import Session
+from clan_learnings.sessions.session_folders import discover
+from clan_learnings.sessions.transcript_file import Refused, read_file
 from mesh.sidecar.harvesting.asked import Asked
 
 

@@ -1,1 +1,1 @@
-"""Tests of `clan_learnings.capture`."""
+"""Tests of `clan_learnings.sessions`."""

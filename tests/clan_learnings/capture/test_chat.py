@@ -1,8 +1,8 @@
 """Plain messages of chat APIs."""
 
-from clan_learnings.capture.events import Event, Kind, Session, Usage
-from clan_learnings.capture.flavours import chat
-from clan_learnings.capture.source import Source
+from clan_learnings.sessions.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.flavours import chat
+from clan_learnings.sessions.transcript_source import Source
 from tests.clan_learnings.capture.small_transcripts import CHAT, CHAT_BLOCKS, document, lines
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.capture.events import Event, Kind, Session, Usage
-from clan_learnings.capture.recognise import read_transcript
+from clan_learnings.sessions.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.recognition import read_transcript
 from tests.clan_learnings.capture import transcripts
 from tests.clan_learnings.capture.transcripts import lines, only, told
 

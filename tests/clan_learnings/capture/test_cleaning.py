@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from clan_learnings.capture.cleaning import LONG_CHARS, Cleaner
-from clan_learnings.capture.home_folders import homeless
 from clan_learnings.redaction import redact
+from clan_learnings.sessions.cleaning import LONG_CHARS, Cleaner, homeless
 from tests.clan_learnings.redaction_examples import harmless, secrets
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from clan_learnings.capture.codex_output import command_of, told
-from clan_learnings.capture.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.codex_output import command_of, told
+from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from tests.clan_learnings.capture import transcripts
 from tests.clan_learnings.capture.transcripts import lines, only
 from tests.clan_learnings.capture.transcripts import told as said

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clan_learnings.capture.commands import commands_in, last_of, likeness, plain
+from clan_learnings.sessions.command_lines import commands_in, last_of, likeness, plain
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clan_learnings.capture.recognise import read_transcript
+from clan_learnings.sessions.recognition import read_transcript
 from tests.clan_learnings.capture.small_transcripts import SHARED
 
 # file -> (flavour, messages, calls) of each session in it. Counted on the raw text: records of the person and of the model

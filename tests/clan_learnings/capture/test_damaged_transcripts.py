@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.capture.events import Event, Session
-from clan_learnings.capture.recognise import all_flavours
-from clan_learnings.capture.source import Source
+from clan_learnings.sessions.events import Event, Session
+from clan_learnings.sessions.recognition import all_flavours
+from clan_learnings.sessions.transcript_source import Source
 from tests.clan_learnings.capture.small_transcripts import TRANSCRIPTS, document, lines
 
 JUNK: list[Any] = [
@@ -102,7 +102,7 @@ def _is_looked_at(data: bytes) -> bool:
 
 
 def _survives(name: str, data: bytes) -> None:
-    module = import_module(f"clan_learnings.capture.flavours.{TRANSCRIPTS[name][0]}")
+    module = import_module(f"clan_learnings.sessions.flavours.{TRANSCRIPTS[name][0]}")
     assert isinstance(module.recognises(Source(data)), bool)
     assert all(_is_sound(session) for session in module.read(Source(data)))
 

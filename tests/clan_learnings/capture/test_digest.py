@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.capture.course import Course
-from clan_learnings.capture.digest import digest_of, repo_of
-from clan_learnings.capture.events import Kind, Usage
-from clan_learnings.capture.outcome import outcome_of
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.digest import digest_of, repo_of
+from clan_learnings.sessions.events import Kind, Usage
+from clan_learnings.sessions.session_outcome import outcome_of
 from tests.clan_learnings.harvest.made_sessions import Made
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.capture.events import Kind, Session, Usage
+from clan_learnings.sessions.events import Kind, Session, Usage
 from tests.clan_learnings.capture import transcripts
 from tests.clan_learnings.capture.transcripts import lines, only, told
 

@@ -1,8 +1,8 @@
 """Hermes: its gateway's lines, its documents, what it exports."""
 
-from clan_learnings.capture.events import Event, Kind, Session, Usage
-from clan_learnings.capture.flavours import hermes, hermes_export
-from clan_learnings.capture.source import Source
+from clan_learnings.sessions.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.flavours import hermes, hermes_export
+from clan_learnings.sessions.transcript_source import Source
 from tests.clan_learnings.capture.small_transcripts import (
     HERMES_ARCHIVE,
     HERMES_DOCUMENT,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clan_learnings.capture.home_folders import homeless
+from clan_learnings.sessions.cleaning import homeless
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.capture.recognise import Transcript, all_flavours, read_transcript
-from clan_learnings.capture.source import Source
+from clan_learnings.sessions.recognition import Transcript, all_flavours, read_transcript
+from clan_learnings.sessions.transcript_source import Source
 from tests.clan_learnings.capture.transcripts import lines
 
 AT = "2026-01-01T10:00:00Z"

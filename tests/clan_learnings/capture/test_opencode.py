@@ -4,10 +4,10 @@ import copy
 import json
 from pathlib import Path
 
-from clan_learnings.capture.events import Event, Kind, Session, Usage
-from clan_learnings.capture.flavours import opencode
-from clan_learnings.capture.opencode_storage import assembled
-from clan_learnings.capture.source import Source
+from clan_learnings.sessions.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.flavours import opencode
+from clan_learnings.sessions.flavours.opencode import assembled
+from clan_learnings.sessions.transcript_source import Source
 from tests.clan_learnings.capture.small_transcripts import OPENCODE, OPENCODE_LINES, document, lines
 
 

@@ -1,8 +1,8 @@
 """OpenHands: instances of benchmarks, and events of its SDK."""
 
-from clan_learnings.capture.events import Event, Kind, Session, Usage
-from clan_learnings.capture.flavours import openhands
-from clan_learnings.capture.source import Source
+from clan_learnings.sessions.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.flavours import openhands
+from clan_learnings.sessions.transcript_source import Source
 from tests.clan_learnings.capture.small_transcripts import (
     OPENHANDS_EVENTS,
     OPENHANDS_INSTANCE,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.capture.places import AGENTS, Found, look_at, places, sessions_in
+from clan_learnings.sessions.session_folders import AGENTS, Found, look_at, places, sessions_in
 
 
 def make(root: Path, *names: str) -> None:

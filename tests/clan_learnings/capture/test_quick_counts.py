@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bench.capture_sessions import make
-from clan_learnings.capture.quick.count import count, quickly, thoroughly
-from clan_learnings.capture.quick.facts import Facts
+from clan_learnings.sessions.quick_counts.counting import count, quickly, thoroughly
+from clan_learnings.sessions.quick_counts.session_counts import Facts
 
 TRANSCRIPTS = Path(__file__).parents[3].parent / "shared" / "transcripts"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.capture import flavours, recognise
-from clan_learnings.capture.events import Event, Kind, Session
-from clan_learnings.capture.recognise import EMPTY, TOO_LARGE, UNKNOWN, all_flavours, read_transcript
-from clan_learnings.capture.source import Source, TooLarge
+from clan_learnings.sessions import flavours, recognition
+from clan_learnings.sessions.events import Event, Kind, Session
+from clan_learnings.sessions.recognition import EMPTY, TOO_LARGE, UNKNOWN, all_flavours, read_transcript
+from clan_learnings.sessions.transcript_source import Source, TooLarge
 from tests.clan_learnings.capture.transcripts import lines
 
 CLAUDE = {"type": "user", "uuid": "u1", "sessionId": "s1", "message": {"role": "user", "content": "hello"}}
@@ -21,7 +21,7 @@ def flavour(name: str, read: Any, *, recognises: Any = lambda _source: True, ord
 
 
 def with_flavours(monkeypatch: pytest.MonkeyPatch, *found: Any) -> None:
-    monkeypatch.setattr(recognise, "all_flavours", lambda: list(found))
+    monkeypatch.setattr(recognition, "all_flavours", lambda: list(found))
 
 
 def test_every_module_of_the_folder_is_a_flavour() -> None:
@@ -95,7 +95,7 @@ def test_too_large_file_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> Non
     def refuse(_data: bytes) -> bytes:
         raise TooLarge
 
-    monkeypatch.setattr("clan_learnings.capture.source.unpacked", refuse)
+    monkeypatch.setattr("clan_learnings.sessions.transcript_source.unpacked", refuse)
     assert read_transcript(b"x") == ("", [], {TOO_LARGE: 1})
 
 

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from clan_learnings.capture.sampling import Candidate, best, score_all
+from clan_learnings.sessions.sampling import Candidate, best, score_all
 
 DAY = 86_400_000
 NOW = 1000 * DAY

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clan_learnings.capture.signature import signature_of, telling_line
+from clan_learnings.sessions.error_signature import signature_of, telling_line
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from clan_learnings.capture import source as source_module
-from clan_learnings.capture.source import BESIDE_BYTES, Record, Source, TooLarge
+from clan_learnings.sessions import transcript_source as source_module
+from clan_learnings.sessions.transcript_source import BESIDE_BYTES, Record, Source, TooLarge
 
 
 def test_lines_are_records_with_their_numbers() -> None:

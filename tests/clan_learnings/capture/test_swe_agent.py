@@ -1,8 +1,8 @@
 """SWE-agent's and mini-swe-agent's documents."""
 
-from clan_learnings.capture.events import Event, Kind, Session, Usage
-from clan_learnings.capture.flavours import swe_agent
-from clan_learnings.capture.source import Source
+from clan_learnings.sessions.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.flavours import swe_agent
+from clan_learnings.sessions.transcript_source import Source
 from tests.clan_learnings.capture.small_transcripts import HISTORY_ONLY, MINI, MINI_NEWER, TRAJECTORY, document
 
 

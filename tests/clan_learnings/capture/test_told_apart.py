@@ -2,8 +2,8 @@
 
 import pytest
 
-from clan_learnings.capture.recognise import all_flavours, read_transcript
-from clan_learnings.capture.source import Source
+from clan_learnings.sessions.recognition import all_flavours, read_transcript
+from clan_learnings.sessions.transcript_source import Source
 from tests.clan_learnings.capture.small_transcripts import SHARED, TRANSCRIPTS
 
 FOLDERS = {

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from clan_learnings.capture.events import Event, Kind, Session
-from clan_learnings.capture.recognise import read_transcript
+from clan_learnings.sessions.events import Event, Kind, Session
+from clan_learnings.sessions.recognition import read_transcript
 
 
 def lines(*records: Any) -> bytes:

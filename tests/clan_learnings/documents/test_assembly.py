@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.capture.digest import Digest, Failure
 from clan_learnings.documents.assembly import assemble
 from clan_learnings.documents.document_markdown import parsed, rendered
 from clan_learnings.documents.quality_gate import judge
 from clan_learnings.harvest.items import KINDS, Item
+from clan_learnings.sessions.digest import Digest, Failure
 
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6"
 ERROR = "error: lockfile is out of date\n  run the installer without the flag, or regenerate the lockfile first"

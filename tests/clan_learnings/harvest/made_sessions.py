@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clan_learnings.capture.events import Event, Kind, Session
+from clan_learnings.sessions.events import Event, Kind, Session
 
 
 class Made:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from clan_learnings.capture.events import Event, Kind
 from clan_learnings.harvest.found import found_in
 from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
+from clan_learnings.sessions.events import Event, Kind
 from tests.clan_learnings.harvest.made_sessions import Made
 
 ZSH = "Exit code 1\n(eval):1: no matches found: --include=*.py"

@@ -1,8 +1,8 @@
 """Checks that fail, and fail otherwise, until files were changed: each error is a fix of its own."""
 
-from clan_learnings.capture.findings import findings_in
 from clan_learnings.harvest.found import found_in
 from clan_learnings.harvest.items import FIX, Item
+from clan_learnings.sessions.checks import findings_in
 from tests.clan_learnings.harvest.made_sessions import Made
 
 SHADOW = "lib/queue.go:12:4: shadow: declaration of err shadows declaration at line 9 (govet)"

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from clan_learnings.capture.events import Event, Kind, Session
-from clan_learnings.capture.places import Found, look_at
-from mesh.sidecar.capturing.analysis import Analysts
+from clan_learnings.sessions.analysis import Analysts
+from clan_learnings.sessions.events import Event, Kind, Session
+from clan_learnings.sessions.session_folders import Found, look_at
 
 
 class Read(NamedTuple):

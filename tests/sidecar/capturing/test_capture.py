@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.capturing.capture import Capture
-from mesh.sidecar.capturing.report import Report
-from mesh.sidecar.capturing.stopping import Stopped
-from mesh.store.catalogue import Catalogue
+from clan_learnings.sessions.capture import Capture, Report
+from clan_learnings.sessions.catalogue_table import Catalogue
+from clan_learnings.sessions.worker_processes import Stopped
 from tests.sidecar.capturing.stand_ins import ANALYSTS, Value, found, write
 
 
@@ -181,7 +180,7 @@ def test_a_transcript_that_is_too_large_is_skipped_with_the_reason(
     catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of it is held in memory."""
-    monkeypatch.setattr("mesh.sidecar.capturing.reading.FILE_BYTES", 1024 * 1024)
+    monkeypatch.setattr("clan_learnings.sessions.transcript_file.FILE_BYTES", 1024 * 1024)
     path = tmp_path / "a.jsonl"
     with path.open("wb") as file:
         file.truncate(2 * 1024 * 1024)
@@ -223,7 +222,7 @@ def test_newer_rules_judge_kept_bodies_again(
     kept = gone.read_bytes()
     gone.unlink()
     for module in ("capture", "preparing"):
-        monkeypatch.setattr(f"mesh.sidecar.capturing.{module}.RULES", 99)
+        monkeypatch.setattr(f"clan_learnings.sessions.{module}.RULES", 99)
     newer = ANALYSTS._replace(digest=lambda session: Value({"session": session.name, "task": "judged anew"}))
     again = Capture(catalogue, newer)
     assert again.renew() == 2

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.capturing.capture import Capture
-from mesh.store.catalogue import Catalogue
+from clan_learnings.sessions.capture import Capture
+from clan_learnings.sessions.catalogue_table import Catalogue
 from tests.sidecar.capturing.stand_ins import ANALYSTS, found, write
 
 FILES = 60
 _PROGRAM = """
 import sys
 from pathlib import Path
-import mesh.sidecar.capturing.capture as capture
-from mesh.store.catalogue import Catalogue
+import clan_learnings.sessions.capture as capture
+from clan_learnings.sessions.catalogue_table import Catalogue
 from tests.sidecar.capturing.stand_ins import ANALYSTS, found
 capture._BATCH_FILES = 3
 home, folder = sys.argv[1:]
@@ -88,7 +88,7 @@ def test_a_killed_run_is_finished_by_the_next(tmp_path: Path, seed: int) -> None
 
 _CREW = """
 import os
-from mesh.sidecar.capturing.crew import by_crew
+from clan_learnings.sessions.worker_processes import by_crew
 
 door = os.dup(0)  # processes of a pool have another stdin
 

@@ -9,9 +9,9 @@ import pytest
 import zstandard
 
 from clan_learnings.redaction import redact
-from mesh.sidecar.capturing.analysis import real_analysts
-from mesh.sidecar.capturing.capture import Capture
-from mesh.store.catalogue import Catalogue
+from clan_learnings.sessions.analysis import real_analysts
+from clan_learnings.sessions.capture import Capture
+from clan_learnings.sessions.catalogue_table import Catalogue
 from tests.clan_learnings.redaction_examples import Secret, secrets
 from tests.sidecar.capturing.stand_ins import found
 

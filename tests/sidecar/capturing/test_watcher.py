@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.records import spool
-from mesh.sidecar.capturing.pointers import Pointers
-from mesh.sidecar.capturing.settings import CaptureSettings, read_settings, write_settings
-from mesh.sidecar.capturing.watcher import Capturing
-from mesh.store.catalogue import Catalogue
+from clan_learnings.sessions.capture_settings import CaptureSettings, read_settings, write_settings
+from clan_learnings.sessions.capture_thread import Capturing, Pointers
+from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.store.home import Home, create_home
 from tests.sidecar.capturing.stand_ins import ANALYSTS, write
 

@@ -8,10 +8,10 @@ from clan_learnings.harvest.candidates import Candidate
 from clan_learnings.harvest.items import Item
 from clan_learnings.records.memory import Memory
 from clan_learnings.repository.sharing import change_shared
+from clan_learnings.sessions.catalogue_rows import TAKEN, Look, Taking, Told
+from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.sidecar.harvesting.harvest import Summary, harvesting
 from mesh.sidecar.snapshot import memory_of
-from mesh.store.captured import TAKEN, Look, Taking, Told
-from mesh.store.catalogue import Catalogue
 from mesh.store.home import create_home
 
 API, WEB = "github.com/acme/api", "github.com/acme/web"

@@ -7,6 +7,7 @@ import pytest
 
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
 from clan_learnings.records.record import CORRECTIONS, HARVESTED
+from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.erasing import erase
 from mesh.sidecar.harvesting import intake
@@ -15,7 +16,6 @@ from mesh.sidecar.harvesting.intake import Taken
 from mesh.sidecar.harvesting.taken_back import TakenBack
 from mesh.sidecar.harvesting.writer import Written
 from mesh.sidecar.snapshot import memory_of
-from mesh.store.catalogue import Catalogue
 from mesh.store.home import open_home
 from mesh.store.reading import Reader
 from tests.clan_learnings.harvest.signals import correction, fact

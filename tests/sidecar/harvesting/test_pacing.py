@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.harvest.candidates import APPROVED, RECORDED
+from clan_learnings.sessions.capture_thread import Capturing
 from mesh.cli.main import run
 from mesh.core.errors import MayNotWrite, QuotaReached
 from mesh.core.statement import READER, Quota, sign
-from mesh.sidecar.capturing.watcher import Capturing
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.harvesting.curating import Curator
 from mesh.sidecar.harvesting.harvest import harvest_new, harvesting

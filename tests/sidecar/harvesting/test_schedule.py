@@ -5,7 +5,7 @@ from pathlib import Path
 
 from clan_learnings.records import spool
 from clan_learnings.repository.sharing import change_shared
-from mesh.sidecar.capturing.watcher import Capturing
+from clan_learnings.sessions.capture_thread import Capturing
 from mesh.sidecar.harvesting.harvest import harvesting
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.home import create_home

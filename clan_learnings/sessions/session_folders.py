@@ -1,0 +1,159 @@
+"""Where each coding agent keeps its sessions, and which files there are. Looks at names and owners only, never inside.
+
+Symbolic links below a place are not followed, and only regular files of our own are found: what an agent's folder names is
+nobody's order to read something else. The folder of an agent itself may be a link, as people keep those elsewhere.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from mesh.core.errors import UsageError
+
+_DEPTH = 8
+_ENTRIES = 2_000_000  # looked at in one place: more is no folder of sessions
+
+
+class Place(NamedTuple):
+    """A folder of an agent's, and what its sessions are called below it."""
+
+    agent: str  # as in `flavour:id` of records
+    folder: str
+    names: tuple[str, ...]  # of files, as patterns
+    within: str = ""  # a pattern that the path below the folder must fit; empty: any
+
+
+class Found(NamedTuple):
+    """A file that may be a transcript, and how it looks."""
+
+    path: str
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    agent: str = ""  # whose place it was found in
+
+
+def places(environ: Mapping[str, str]) -> list[Place]:
+    """The places of all agents, whether or not they are there."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    data = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    config = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    claude = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+    codex = environ.get("CODEX_HOME") or os.path.join(home, ".codex")
+    gemini = os.path.join(environ.get("GEMINI_CLI_HOME") or home, ".gemini")
+    grok = environ.get("GROK_HOME") or os.path.join(home, ".grok")
+    hermes = environ.get("HERMES_HOME") or os.path.join(home, ".hermes")
+    openclaw = environ.get("OPENCLAW_STATE_DIR") or os.path.join(home, ".openclaw")
+    pi = environ.get("PI_CODING_AGENT_DIR") or os.path.join(home, ".pi", "agent")
+    lines = ("*.jsonl", "*.jsonl.zst")
+    return [
+        Place("claude-code", os.path.join(claude, "projects"), ("*.jsonl",)),
+        Place("claude-code", os.path.join(config, "claude", "projects"), ("*.jsonl",)),
+        Place("codex", os.path.join(codex, "sessions"), lines),
+        Place("codex", os.path.join(codex, "archived_sessions"), lines),
+        Place("gemini", os.path.join(gemini, "tmp"), ("*.json", "*.jsonl"), "*/chats/*"),
+        Place("grok", os.path.join(grok, "sessions"), ("updates.jsonl", "chat_history.jsonl")),
+        Place("hermes", os.path.join(hermes, "sessions"), ("*.jsonl", "session_*.json")),
+        Place("openclaw", os.path.join(openclaw, "agents"), ("*.jsonl",), "*/sessions/*"),
+        Place("pi", os.path.join(pi, "sessions"), ("*.jsonl",)),
+        Place("opencode", os.path.join(data, "opencode", "storage", "session"), ("*.json",)),
+    ]
+
+
+AGENTS = tuple(dict.fromkeys(place.agent for place in places({"HOME": "/"})))
+
+
+def sessions_in(place: Place) -> Iterator[Found]:
+    """The files of a place that are called like sessions, in the order of their names."""
+    root = os.path.realpath(place.folder)
+    for found in files_below(root, is_own_only=True):
+        below = os.path.relpath(found.path, root)
+        if any(fnmatchcase(os.path.basename(found.path), name) for name in place.names) and (
+            not place.within or fnmatchcase(below, place.within)
+        ):
+            yield found._replace(agent=place.agent)
+
+
+def files_below(root: str, *, is_own_only: bool) -> Iterator[Found]:
+    """Every regular file below a folder, without following links."""
+    entries = 0
+    folders = [(root, 0)]
+    while folders:
+        folder, depth = folders.pop()
+        try:
+            with os.scandir(folder) as listing:
+                inside = sorted(listing, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        deeper = []
+        for entry in inside:
+            entries += 1
+            if entries > _ENTRIES:
+                return
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if depth < _DEPTH:
+                        deeper.append((entry.path, depth + 1))
+                    continue
+                seen = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            if stat.S_ISREG(seen.st_mode) and (not is_own_only or seen.st_uid == os.getuid()):
+                yield Found(entry.path, seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
+        folders += reversed(deeper)
+
+
+def look_at(path: str, *, is_own_only: bool) -> Found | None:
+    """One file; None if it is none that may be read."""
+    try:
+        seen = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(seen.st_mode) or (is_own_only and seen.st_uid != os.getuid()):
+        return None
+    return Found(path, seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
+
+
+def discover(paths: Sequence[str], agent: str, since_ms: int, environ: Mapping[str, str]) -> Iterator[Found]:
+    """Files to look at, each once. A path that was given may be anybody's; what is found by itself is our own only."""
+    seen: set[tuple[int, int]] = set()
+    for found in _given(paths) if paths else _kept(agent, environ):
+        place = (found.device, found.inode)
+        if found.mtime_ns >= since_ms * 1_000_000 and place not in seen:
+            seen.add(place)
+            yield found
+
+
+def refuse_unknown(agent: str) -> None:
+    """Raise if there is no such agent."""
+    if agent and agent not in AGENTS:
+        raise UsageError(f"there is no agent {agent!r} here", f"one of these: {', '.join(AGENTS)}")
+
+
+def refuse_missing(paths: Sequence[str]) -> None:
+    """Raise if a path leads nowhere, or to what is neither a file nor a folder."""
+    for path in paths:
+        if not os.path.exists(path):
+            raise UsageError(f"{path} is not there", f"look: ls -la {os.path.dirname(os.path.abspath(path))}")
+        if not os.path.isfile(path) and not os.path.isdir(path):
+            raise UsageError(f"{path} is neither a file nor a folder", "name a transcript, or a folder of them")
+
+
+def _given(paths: Sequence[str]) -> Iterator[Found]:
+    for path in paths:
+        real = os.path.realpath(path)
+        if os.path.isdir(real):
+            yield from files_below(real, is_own_only=False)
+        else:
+            found = look_at(real, is_own_only=False)
+            if found is not None:
+                yield found
+
+
+def _kept(agent: str, environ: Mapping[str, str]) -> Iterator[Found]:
+    for place in places(environ):
+        if not agent or place.agent == agent:
+            yield from sessions_in(place)

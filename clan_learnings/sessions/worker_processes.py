@@ -1,0 +1,56 @@
+"""Processes that share the work of one command. They end with it, however it ends, and print nothing.
+
+What goes wrong in one of them comes back to whoever leads, as an answer or as its exception. Knows nothing of the work.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TypeVar
+
+_Thing = TypeVar("_Thing")
+_Made = TypeVar("_Made")
+_leader: list[int] = []  # in a process of the crew: who waits for it
+
+
+def processors() -> int:
+    """How many there are for us."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        return os.cpu_count() or 1
+
+
+def by_crew(
+    work: Callable[[_Thing], _Made],
+    things: Iterable[_Thing],
+    processes: int,
+    chunk: int,
+    begin: Callable[[], None] | None = None,
+) -> Iterator[_Made]:
+    """What `work` makes of each thing, in their order. `chunk`: how many a process takes at once; `begin`: what it does first."""
+    with multiprocessing.Pool(processes, _join, (begin,)) as pool:
+        yield from pool.imap(partial(_worked, work), things, chunksize=chunk)
+
+
+def _join(begin: Callable[[], None] | None) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever leads, who then ends us
+    _leader.append(os.getppid())
+    # If the leader was killed, an answer finds nobody, and multiprocessing prints how that failed: on the user's screen.
+    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    if begin is not None:
+        begin()
+
+
+def _worked(work: Callable[[_Thing], _Made], thing: _Thing) -> _Made:
+    if os.getppid() != _leader[0]:
+        os._exit(1)  # nobody waits for it any more
+    return work(thing)
+
+
+class Stopped(Exception):
+    """The way out of the middle of a run: no error."""
