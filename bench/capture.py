@@ -19,8 +19,8 @@ from bench.capture_sessions import make
 from bench.machine import MB
 from bench.processes import MESH
 from bench.table import Goal, Report, say
-from mesh.sidecar.harvesting.intake import READ
-from mesh.store.candidates import Candidates, are_there
+from clan_learnings.harvest.candidate_table import Candidates, are_there
+from clan_learnings.harvest.intake import READ
 
 _ROUNDS = 3
 _MOST_MB = 200

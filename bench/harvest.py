@@ -13,8 +13,8 @@ from typing import Any
 
 from bench.harvest_scores import JUDGED, Cited, Judged, Score, judge, labels_of
 from bench.table import Goal, Report, say
-from clan_learnings.harvest.found import found_in
 from clan_learnings.harvest.items import KINDS, Item
+from clan_learnings.harvest.rules import found_in
 from clan_learnings.sessions.course import Course
 from clan_learnings.sessions.digest import digest_of
 from clan_learnings.sessions.recognition import read_transcript

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from clan_learnings.context.mark import without_ours
 from clan_learnings.documents.learning import TITLE_CHARS, Learning, one_line, tidy
 from clan_learnings.documents.quality_gate import judge
-from clan_learnings.harvest.extractor_question import clean
 from clan_learnings.harvest.items import CORRECTION, FACT, FIX, PATTERN, PITFALL, TOOL_QUIRK
+from clan_learnings.harvest.model_question import clean
 from clan_learnings.records.record import category_of
 from clan_learnings.sessions.injected_by_us import words_of
 

@@ -5,8 +5,7 @@ Also checks that failed elsewhere: the model reads why, changes something, and a
 
 import re
 
-from clan_learnings.harvest.deeds import base, first_sentence, swap
-from clan_learnings.harvest.items import FIX, Item
+from clan_learnings.harvest.items import FIX, Item, base, first_sentence, swap
 from clan_learnings.sessions.attempts import Attempt, State
 from clan_learnings.sessions.cleaning import excerpt
 from clan_learnings.sessions.course import Course

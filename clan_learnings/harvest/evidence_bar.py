@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
-from clan_learnings.harvest.directives import is_rule
+from clan_learnings.harvest.directives import is_rule, placeless
 from clan_learnings.harvest.items import CORRECTION
-from clan_learnings.harvest.one_place import placeless
 from clan_learnings.records.shared_settings import KEY
 from mesh.core.draft import Assignment, Draft
 from mesh.core.errors import UsageError

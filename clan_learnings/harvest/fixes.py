@@ -5,11 +5,9 @@ Not every one teaches something. A test that does its work is none; what is not 
 
 import re
 
-from clan_learnings.harvest.deeds import base, command, first_sentence, swap
-from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
-from clan_learnings.harvest.mended_checks import mended_checks
+from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item, base, command, first_sentence, swap
 from clan_learnings.sessions.attempts import State, is_by_shell
-from clan_learnings.sessions.checks import findings_in, is_well
+from clan_learnings.sessions.checks import Gone, findings_in, gone_in, is_well
 from clan_learnings.sessions.cleaning import excerpt
 from clan_learnings.sessions.command_fixes import Way
 from clan_learnings.sessions.command_lines import plain
@@ -20,6 +18,39 @@ from clan_learnings.sessions.failed_output import is_misuse
 from clan_learnings.sessions.failures import Mended
 
 _TEXT, _ERROR, _SIDE, _QUOTE = 300, 120, 200, 300
+
+
+def mended_checks(course: Course) -> list[Item]:
+    """In order. A slip alone teaches nothing."""
+    return [_mended_item(gone) for gone in gone_in(course.attempts) if not gone.findings[0].is_slip]
+
+
+def _mended_item(gone: Gone) -> Item:
+    finding, call = gone.findings[0], gone.fix.call
+    names, change = ", ".join(map(base, files_of(call)[:2])), swap(call)
+    right = f"{names}: {change}" if change and names else names or command(call)
+    what = command(gone.attempt.call)
+    return Item(
+        FIX,
+        excerpt(f"{what} fails with “{excerpt(finding.message, _ERROR)}”; mended in {right}", _TEXT),
+        gone.attempt.line,
+        _mended_sureness(gone),
+        fix_line=call.line,
+        wrong=excerpt(what, _SIDE),
+        right=excerpt(right, _SIDE),
+        source="build",
+        signature=finding.signature,
+        quote=excerpt(finding.message, _QUOTE),
+        at_ms=gone.attempt.call.at_ms,
+    )
+
+
+def _mended_sureness(gone: Gone) -> float:
+    if gone.attempt.state is not State.FAILED:
+        return 0.5  # only its output tells that it failed
+    return 0.7 if gone.is_clean else 0.6
+
+
 _FAR = 25  # attempts between a failure and what seems to have prepared the success
 # A test found what it is there to find.
 _ASSERTED = re.compile(

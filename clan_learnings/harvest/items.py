@@ -1,6 +1,12 @@
 """An item: one thing that a session taught, in one sentence, with the line that shows it. Plain values and their JSON."""
 
+import re
 from typing import Any, NamedTuple
+
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.command_lines import plain
+from clan_learnings.sessions.edits import Change, changes_of, files_of, is_edit
+from clan_learnings.sessions.events import Event, Kind
 
 CORRECTION, FIX, FACT, PITFALL, PATTERN, TOOL_QUIRK, QUESTION = KINDS = (
     "correction",
@@ -43,3 +49,68 @@ def item_from(value: Any) -> Item | None:
     if any(not isinstance(value.get(name), kind) for name, kind in types.items()):
         return None
     return Item(**{name: value[name] for name in Item._fields if name in value})
+
+
+_COMMAND, _TOOL, _SAID, _PIECE = 110, 60, 80, 60
+_PLANS = ("plan",)
+_ELSEWHERE = re.compile(r"^cd [^&;|\n]{1,300}(?:&&|;|\n)\s*")
+
+
+def deed(event: Event | None) -> str:
+    """`git push`, an edit of a file, a plan, an answer."""
+    if event is None:
+        return "what the agent did"
+    if event.kind is not Kind.CALL:
+        return f"the answer “{first_sentence(event.text)}”"
+    if event.text:
+        return command(event)
+    if any(word in event.tool.lower() for word in _PLANS):
+        return "a plan"
+    names = ", ".join(map(base, files_of(event)[:2]))
+    if is_edit(event):
+        return f"a change of {excerpt(names, _TOOL)}"
+    return f"{excerpt(event.tool, _TOOL)}{f' of {excerpt(names, _TOOL)}' if names else ''}"
+
+
+def command(event: Event, chars: int = _COMMAND) -> str:
+    """A line for a shell as it is shown, without where it is run."""
+    line = event.text.strip()
+    if "<<" in line:  # without the text that is given to it
+        line = plain(line)
+    return f"`{excerpt(_ELSEWHERE.sub('', line) or line, chars)}`"
+
+
+def swap(call: Event) -> str:
+    """What an edit put in whose place, if that is short enough to say."""
+    for change in changes_of(call):
+        piece = difference(change)
+        if piece is not None:
+            old, new = (excerpt(text.strip(), _PIECE) for text in piece)
+            if old and new:
+                return f"“{old}” became “{new}”"
+            if new:
+                return f"“{new}” was added"
+            if old:
+                return f"“{old}” was removed"
+    return ""
+
+
+def difference(change: Change) -> tuple[str, str] | None:
+    """The first lines in which the two differ."""
+    old, new = change.old.splitlines(), change.new.splitlines()
+    if not old:
+        return None
+    gone = [line for line in old if line.strip() and line not in new]
+    came = [line for line in new if line.strip() and line not in old]
+    return (gone[0] if gone else "", came[0] if came else "") if gone or came else None
+
+
+def base(path: str) -> str:
+    """The last part of a path."""
+    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+
+
+def first_sentence(text: str) -> str:
+    """The beginning of what was said."""
+    line = next((line for line in text.strip().splitlines() if line.strip(" #*-")), "")
+    return excerpt(line.strip(" #*-").partition(". ")[0], _SAID)

@@ -39,7 +39,7 @@ class Analysis(NamedTuple):
 
 def real_analysts() -> Analysts:
     """Those of this program. Imported late: hooks and everyday commands come nowhere near."""
-    from clan_learnings.harvest.found import found_in
+    from clan_learnings.harvest.rules import found_in
     from clan_learnings.sessions.course import Course
     from clan_learnings.sessions.digest import digest_of
     from clan_learnings.sessions.recognition import read_transcript

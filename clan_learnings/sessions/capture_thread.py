@@ -226,7 +226,7 @@ class Capturing(Background):
 
     def _harvest(self) -> None:
         """What was captured is judged, and written where its repository is shared."""
-        from mesh.sidecar.harvesting.harvest import harvest_new
+        from clan_learnings.harvest.harvest import harvest_new
 
         try:
             summary = harvest_new(self._home, self._breathe)

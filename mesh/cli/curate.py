@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from mesh.sidecar.harvesting.curating import Curator
+    from clan_learnings.harvest.review import Curator
 
 SHAPE = Shape(
     "curate",
@@ -61,8 +61,8 @@ def _curate(given: Given) -> int:
         raise Wrong("--all goes with --list")
     if not action and (not sys.stdin.isatty() or given.as_json):
         raise Wrong("without a terminal: --list, --accept ID, --reject ID, --edit ID, --merge ID INTO or --auto")
-    from mesh.sidecar.harvesting.curating import Curator
-    from mesh.sidecar.harvesting.harvest import harvesting
+    from clan_learnings.harvest.harvest import harvesting
+    from clan_learnings.harvest.review import Curator
 
     with harvesting(given.home) as harvest:
         curator = Curator(harvest)
@@ -78,8 +78,8 @@ def _curate(given: Given) -> int:
 
 
 def _list(given: Given, curator: Curator, *, everything: bool) -> int:
+    from clan_learnings.harvest.harvest import told
     from mesh.cli.detect import lines_of
-    from mesh.sidecar.harvesting.harvest import told
 
     found = [told(each) for each in (curator.all() if everything else curator.queue())]
     if given.as_json:

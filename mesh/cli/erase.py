@@ -3,6 +3,7 @@
 import os
 
 from clan_learnings.documents.drafts import documents_beside
+from clan_learnings.harvest.withdrawn import forget_erased
 from clan_learnings.records.matching import slug_of
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.patterns import KEY
@@ -20,7 +21,6 @@ from mesh.core.ids import text_id
 from mesh.core.operation import KIND_NAMES, LASTING, PAGE
 from mesh.core.quantities import number_of
 from mesh.sidecar.erasing import Erased, erase
-from mesh.sidecar.harvesting.erased import forget_erased
 from mesh.sidecar.history import locate
 from mesh.sidecar.renderer import FOLDER, render
 from mesh.store.erase_requests import LOG, REASON_CHARS, request_record

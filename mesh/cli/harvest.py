@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from clan_learnings.harvest.model_extraction import Asked
 from clan_learnings.sessions.capture import Capture, Report
 from clan_learnings.sessions.capture_settings import read_settings
 from clan_learnings.sessions.catalogue_table import Catalogue
@@ -19,7 +20,6 @@ from mesh.cli.telling import place_name
 from mesh.core.errors import UsageError
 from mesh.core.moment import span
 from mesh.core.quantities import number_of
-from mesh.sidecar.harvesting.asked import Asked
 
 _SHOWN = 10
 _MOST_SECONDS = 3600  # for one session
@@ -67,7 +67,7 @@ def _asked(given: argparse.Namespace, paths: list[str], said: Callable[[int], No
 
 
 def _try(given: argparse.Namespace, since_ms: int) -> int:
-    from mesh.sidecar.harvesting.trial import trial
+    from clan_learnings.harvest.trial import trial
 
     progress = Progress("files read")
     asked = _asked(given, [])
@@ -90,7 +90,7 @@ def _try(given: argparse.Namespace, since_ms: int) -> int:
 
 
 def _harvest(given: argparse.Namespace, since_ms: int) -> int:
-    from mesh.sidecar.harvesting.harvest import harvesting
+    from clan_learnings.harvest.harvest import harvesting
 
     with harvesting(given.home) as harvest:
         files = list(discover(given.paths, given.agent, since_ms, os.environ))

@@ -40,7 +40,7 @@ _ANSWER_SECONDS = 3.0  # then the session goes on without us
 _AFTERWARDS_SECONDS = 1.5  # for what the answer does not need; together below what agents are told to wait
 _TAKEN = 20  # queued writes that one hook takes in
 _STARTING = "starting.lock"
-_EXTRACTING = "MESH_EXTRACTING"  # as in `clan_learnings.harvest.extractor`, which is too much to import
+_EXTRACTING = "MESH_EXTRACTING"  # as in `clan_learnings.harvest.model_extraction`, which is too much to import
 _TODAY = b'{\n  "format": 1,'  # how home.json begins; if it does not, it is looked at more closely
 
 

@@ -51,11 +51,11 @@ def _owes(path: str) -> bool:
 
 
 def _open_local(home: str, name: str) -> None:
-    from clan_learnings.sessions.catalogue_table import Catalogue
-    from mesh.store.candidates import (
+    from clan_learnings.harvest.candidate_table import (  # only here: whoever just asks whether something is owed need not load them
         FILE,
         Candidates,
-    )  # only here: whoever just asks whether something is owed need not load them
+    )
+    from clan_learnings.sessions.catalogue_table import Catalogue
 
     (Candidates(home) if os.path.basename(name) == FILE else Catalogue(home)).close()
 

@@ -171,7 +171,7 @@ def test_merging_at_the_terminal(home: Path) -> None:
 
 def names_held(home: Path, but: str) -> list[str]:
     """Ids of the others, read while another process curates: from the database itself, without the lock."""
-    from mesh.store.candidates import Candidates
+    from clan_learnings.harvest.candidate_table import Candidates
 
     with Candidates(str(home)) as kept:
         return [body["id"] for body in kept.every() if but not in body["right"]]

@@ -107,9 +107,9 @@ def test_one_transcript_in_two_files_and_on_two_nodes_counts_once(home: Path, cl
 
 
 KILLED_AT = (
-    "mesh.sidecar.harvesting.intake.place",
-    "mesh.sidecar.harvesting.writer.draft_signal",
-    "mesh.sidecar.harvesting.writer._recorded",
+    "clan_learnings.harvest.intake.place",
+    "clan_learnings.harvest.record_writer.draft_signal",
+    "clan_learnings.harvest.record_writer._recorded",
 )
 
 

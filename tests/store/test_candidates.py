@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mesh.store.candidates import Candidates
+from clan_learnings.harvest.candidate_table import Candidates
 
 WORDS = ["a", "b", "c", "d", "e", "f"]
 HELD = st.lists(st.lists(st.sampled_from(WORDS), max_size=6), max_size=40)

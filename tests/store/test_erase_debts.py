@@ -8,9 +8,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from clan_learnings.harvest.candidate_table import Candidates
 from mesh.core.draft import NewRecord
 from mesh.core.statement import Erase, sign
-from mesh.store.candidates import Candidates
 from mesh.store.erase_debts import finish, unfinished
 from mesh.store.home import Home, create_home
 

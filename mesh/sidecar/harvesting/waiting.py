@@ -3,10 +3,10 @@
 from collections import Counter
 from typing import Any
 
+from clan_learnings.harvest.candidate_store import KeptShelf
+from clan_learnings.harvest.candidate_table import Candidates, are_there
 from clan_learnings.harvest.candidates import APPROVED, FOR_SHARE, RECORDED
 from clan_learnings.repository.sharing import is_shared, read_shared
-from mesh.sidecar.harvesting.shelf import KeptShelf
-from mesh.store.candidates import Candidates, are_there
 
 
 def waiting_for_share(home: str) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.harvest.found import found_in
 from clan_learnings.harvest.items import KINDS, item_from
+from clan_learnings.harvest.rules import found_in
 from clan_learnings.sessions.digest import digest_of
 from clan_learnings.sessions.events import Event, Kind, Session, Usage
 

@@ -5,7 +5,7 @@ import pytest
 from clan_learnings.harvest.candidates import APPROVED, PROVISIONAL
 from clan_learnings.harvest.directives import is_rule
 from clan_learnings.harvest.evidence_bar import Bar, judged
-from clan_learnings.harvest.gate import problems
+from clan_learnings.harvest.item_gate import problems
 from tests.clan_learnings.harvest.signals import candidate, correction, fact, signal
 
 RULES = (

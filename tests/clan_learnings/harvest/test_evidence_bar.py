@@ -4,7 +4,7 @@ import pytest
 
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, REJECTED, Candidate
 from clan_learnings.harvest.evidence_bar import Bar, bar_of, draft_setting, judged
-from clan_learnings.harvest.gate import problems
+from clan_learnings.harvest.item_gate import problems
 from mesh.core.draft import Assignment
 from mesh.core.errors import UsageError
 from tests.clan_learnings.harvest.signals import candidate, correction, fact, signal

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.context.mark import without_ours
-from clan_learnings.harvest.extractor import EXTRACTING, Extracted, extract
-from clan_learnings.harvest.extractor_answer import MOST, NoArray, array_in, items_in
-from clan_learnings.harvest.extractor_question import EXCERPT_CHARS, question_about
 from clan_learnings.harvest.items import Item
+from clan_learnings.harvest.model_answer import MOST, NoArray, array_in, items_in
+from clan_learnings.harvest.model_extraction import EXTRACTING, Extracted, extract
+from clan_learnings.harvest.model_question import EXCERPT_CHARS, question_about
 from clan_learnings.sessions.digest import Digest, Failure
 from clan_learnings.sessions.events import Event, Kind, Session
 from mesh.cli import hook

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clan_learnings.harvest.found import found_in
 from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
+from clan_learnings.harvest.rules import found_in
 from clan_learnings.sessions.events import Event, Kind
 from tests.clan_learnings.harvest.made_sessions import Made
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from clan_learnings.harvest.bloat import OF_ONE_SESSION, WAITING, warnings
 from clan_learnings.harvest.candidates import PROVISIONAL, Candidate
-from clan_learnings.harvest.gate import bears_mark, problems
+from clan_learnings.harvest.clusters import OF_ONE_SESSION, WAITING, warnings
+from clan_learnings.harvest.item_gate import bears_mark, problems
 from clan_learnings.harvest.items import QUESTION, Item
 from clan_learnings.redaction import redact
 from tests.clan_learnings.harvest.signals import candidate, correction, fact, signal

@@ -1,7 +1,7 @@
 """Checks that fail, and fail otherwise, until files were changed: each error is a fix of its own."""
 
-from clan_learnings.harvest.found import found_in
 from clan_learnings.harvest.items import FIX, Item
+from clan_learnings.harvest.rules import found_in
 from clan_learnings.sessions.checks import findings_in
 from tests.clan_learnings.harvest.made_sessions import Made
 

@@ -1,7 +1,7 @@
 """Most mended failures of many examples are found, and nothing else is taken for one."""
 
-from clan_learnings.harvest.found import found_in
 from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
+from clan_learnings.harvest.rules import found_in
 from tests.clan_learnings.harvest.made_sessions import Made
 from tests.clan_learnings.harvest.mended_examples import EDIT, MENDED, OTHERS, Step
 

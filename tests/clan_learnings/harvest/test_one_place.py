@@ -3,8 +3,8 @@
 import pytest
 
 from clan_learnings.harvest.candidates import APPROVED, PROVISIONAL
+from clan_learnings.harvest.directives import one_place
 from clan_learnings.harvest.evidence_bar import Bar, judged
-from clan_learnings.harvest.one_place import one_place
 from tests.clan_learnings.harvest.signals import candidate, correction, signal
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING, opening
-from clan_learnings.harvest.found import found_in
 from clan_learnings.harvest.items import FIX
+from clan_learnings.harvest.rules import found_in
 from clan_learnings.sessions.digest import digest_of
 from clan_learnings.sessions.events import Kind
 from mesh.mcp.answers import data, marked, searched

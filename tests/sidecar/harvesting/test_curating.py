@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.harvest.candidates import APPROVED, MERGED, PROVISIONAL, RECORDED, REJECTED
+from clan_learnings.harvest.harvest import harvesting
 from clan_learnings.harvest.items import Item
+from clan_learnings.harvest.review import Curator
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
-from mesh.sidecar.harvesting.curating import Curator
-from mesh.sidecar.harvesting.harvest import harvesting
 from tests.clan_learnings.harvest.signals import correction, fact
 from tests.end_to_end.claude_sessions import clone_of
 from tests.end_to_end.commands import done, mesh

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from clan_learnings.harvest import intake
 from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
+from clan_learnings.harvest.harvest import Harvest, harvest_new, harvesting
+from clan_learnings.harvest.intake import Taken
+from clan_learnings.harvest.record_writer import Written
+from clan_learnings.harvest.withdrawn import TakenBack
 from clan_learnings.records.record import CORRECTIONS, HARVESTED
 from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.sidecar.desk import Desk
 from mesh.sidecar.erasing import erase
-from mesh.sidecar.harvesting import intake
-from mesh.sidecar.harvesting.harvest import Harvest, harvest_new, harvesting
-from mesh.sidecar.harvesting.intake import Taken
-from mesh.sidecar.harvesting.taken_back import TakenBack
-from mesh.sidecar.harvesting.writer import Written
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.home import open_home
 from mesh.store.reading import Reader
@@ -349,7 +349,7 @@ def test_a_kill_between_the_record_and_its_note_writes_nothing_twice(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("mesh.sidecar.harvesting.writer._recorded", die)
+        patch.setattr("clan_learnings.harvest.record_writer._recorded", die)
         for _ in range(2):
             with pytest.raises(Killed):
                 farm.harvest()

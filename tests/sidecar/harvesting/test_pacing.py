@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.harvest.candidates import APPROVED, RECORDED
+from clan_learnings.harvest.harvest import harvest_new, harvesting
+from clan_learnings.harvest.review import Curator
 from clan_learnings.sessions.capture_thread import Capturing
 from mesh.cli.main import run
 from mesh.core.errors import MayNotWrite, QuotaReached
 from mesh.core.statement import READER, Quota, sign
 from mesh.sidecar.desk import Desk
-from mesh.sidecar.harvesting.curating import Curator
-from mesh.sidecar.harvesting.harvest import harvest_new, harvesting
 from mesh.store.home import Home, open_home
 from tests.clan_learnings.harvest.signals import correction
 from tests.roles import admitted, fill, founder, free, throw_away

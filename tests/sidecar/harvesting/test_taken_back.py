@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.harvest.items import Item
-from mesh.sidecar.harvesting.taken_back import KEY, key_of
+from clan_learnings.harvest.withdrawn import KEY, key_of
 from mesh.sidecar.snapshot import memory_of
 from mesh.store.home import open_home
 from tests.clan_learnings.harvest.signals import correction, fact, signal

@@ -1,10 +1,14 @@
 """A model of the user's, asked about captured sessions one by one. What goes wrong is collected and told; nothing is lost by it."""
 
+import os
 from collections import Counter
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from clan_learnings.harvest.bounded_command import ask
 from clan_learnings.harvest.items import Item, item_from
+from clan_learnings.harvest.model_answer import NoArray, items_in
+from clan_learnings.harvest.model_question import clean, question_about
 from clan_learnings.sessions.catalogue_rows import Digested
 from clan_learnings.sessions.catalogue_table import Catalogue
 from clan_learnings.sessions.digest import Digest, Failure
@@ -52,7 +56,6 @@ class Asked:
         """The same for a session that is at hand."""
         if self._is_nobody:
             return []
-        from clan_learnings.harvest.extractor import SECONDS, extract
 
         items, problems = extract(self._command, digest, session, seconds=self._seconds or SECONDS, known=known)
         self._problems.update(problems)
@@ -90,3 +93,49 @@ def _session(catalogue: Catalogue, found: Digested) -> Session | None:
         return None
     sessions = [each for each in read_transcript(body, found.path).sessions if each.name == found.session]
     return max(sessions, key=lambda each: len(each.events), default=None)
+
+
+# Our hooks stay silent where this is set: the model's own session is none of the user's.
+EXTRACTING = "MESH_EXTRACTING"
+SECONDS = 180.0  # for one session, unless somebody says otherwise
+_COMPLAINT_CHARS = 200
+
+
+class Extracted(NamedTuple):
+    """What a model found in one session, and what went wrong. With problems there may still be items."""
+
+    items: list[Item]
+    problems: list[str]  # sentences for a person, safe to print and to log
+
+
+def extract(
+    command: str,
+    digest: Digest,
+    session: Session | None,
+    *,
+    seconds: float = SECONDS,
+    known: Sequence[Item] = (),
+    environ: Mapping[str, str] = os.environ,
+) -> Extracted:
+    """Ask a command about a session. Never raises for what the command does; blocks for `seconds` and a little at most.
+
+    `session`: without it (its raw body is gone) only the digest is asked about, and only lines of the digest may be cited.
+    `known`: what rules found in it; a model that found the same may be as sure as they are.
+    """
+    answer = ask(command, question_about(digest, session), seconds=seconds, environ={**environ, EXTRACTING: "1"})
+    if answer.problem:
+        return Extracted([], [_told(command, answer.problem, answer.complaint)])
+    try:
+        read = items_in(answer.text, digest, session, known)
+    except NoArray:
+        return Extracted([], [_told(command, "its answer has no JSON array in it", answer.complaint)])
+    return Extracted(read.items, [_told(command, problem) for problem in read.problems])
+
+
+def _told(command: str, problem: str, complaint: str = "") -> str:
+    """A sentence about the command, which may hold a key in its arguments: only its name is told."""
+    words = command.split()
+    name = os.path.basename(words[0]) if words else "nothing"
+    last = complaint.rsplit("\n", 1)[-1]
+    said = "".join(char for char in clean(" ".join(last.split())) if char.isprintable())[:_COMPLAINT_CHARS]
+    return f"extractor {name}: {problem}" + (f"; it said: {said}" if said else "")

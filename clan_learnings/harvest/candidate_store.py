@@ -4,9 +4,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from clan_learnings.harvest.candidate_table import Candidates
 from clan_learnings.harvest.candidates import Candidate, candidate_from
 from mesh.core.errors import AmbiguousId, UnknownId
-from mesh.store.candidates import Candidates
 
 _SIGNALS = 10_000  # of candidates that are remembered, about 2 KB each
 _LEAST = 64  # candidates that are remembered, however many signals they have

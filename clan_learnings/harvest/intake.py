@@ -10,18 +10,18 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from clan_learnings.agents.surroundings import is_session
+from clan_learnings.harvest.candidate_store import KeptShelf
 from clan_learnings.harvest.candidates import BY_MODEL, MERGED, REJECTED, Candidate, Signal, signal_from
 from clan_learnings.harvest.clusters import place, signals_of
 from clan_learnings.harvest.evidence_bar import Bar, judged
-from clan_learnings.harvest.gate import bears_mark, problems
+from clan_learnings.harvest.item_gate import bears_mark, problems
 from clan_learnings.harvest.items import Item, item_from
-from clan_learnings.harvest.recurring_errors import recurring
+from clan_learnings.harvest.tool_errors import recurring
 from clan_learnings.redaction import redact_value
 from clan_learnings.repository.detection import find
 from clan_learnings.sessions.catalogue_rows import Digested
 from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.core.ids import named_digest, text_id
-from mesh.sidecar.harvesting.shelf import KeptShelf
 
 READ = "digests"  # the name of the number up to which digests were read
 _PAGE = 200  # sessions in one transaction

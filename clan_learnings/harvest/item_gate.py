@@ -4,8 +4,8 @@ It asks for little and says what is missing; what passes it may still be false. 
 """
 
 from clan_learnings.harvest.candidates import RULES, Candidate
+from clan_learnings.harvest.directives import said_words
 from clan_learnings.harvest.items import QUESTION
-from clan_learnings.harvest.said_words import said_words
 from clan_learnings.records.matching_tokens import COMMON, GRAMMAR, NAME, STRICT, tokens
 from clan_learnings.records.matching_words import word_set
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from clan_learnings.harvest.candidate_store import KeptShelf
 from clan_learnings.harvest.candidates import (
     APPROVED,
     FOR_HOT,
@@ -25,8 +26,9 @@ from clan_learnings.harvest.candidates import (
     Signal,
 )
 from clan_learnings.harvest.clusters import rank
-from clan_learnings.harvest.drafting import draft_signal, heat
-from clan_learnings.harvest.one_place import one_place, placeless
+from clan_learnings.harvest.directives import one_place, placeless
+from clan_learnings.harvest.record_drafts import draft_signal, heat
+from clan_learnings.harvest.withdrawn import TakenBack
 from clan_learnings.records.memory import Memory
 from clan_learnings.redaction.text_cleaner import Pen
 from clan_learnings.repository.detection import find
@@ -34,8 +36,6 @@ from clan_learnings.repository.sharing import is_shared, read_shared
 from mesh.core.draft import Draft
 from mesh.core.errors import UsageError, WriteRefused
 from mesh.core.ids import text_id
-from mesh.sidecar.harvesting.shelf import KeptShelf
-from mesh.sidecar.harvesting.taken_back import TakenBack
 from mesh.store.author import Author
 from mesh.store.reading import Reader
 from mesh.store.receipts import Receipt

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clan_learnings.context.text import LIMIT
-from clan_learnings.harvest.extractor_question import NEVER_SHOWN, clean
 from clan_learnings.harvest.items import CORRECTION, FIX, KINDS, Item
+from clan_learnings.harvest.model_question import NEVER_SHOWN, clean
 from clan_learnings.sessions.digest import Digest
 from clan_learnings.sessions.events import Event, Kind, Session
 from clan_learnings.sessions.injected_by_us import Ours, theirs

@@ -5,14 +5,12 @@ No session raises here, whatever its events are: a rule that fails costs its own
 
 from collections.abc import Callable
 
-from clan_learnings.harvest.corrections import corrections
 from clan_learnings.harvest.diagnoses import diagnoses
 from clan_learnings.harvest.fixes import fixes
 from clan_learnings.harvest.items import CORRECTION, FACT, Item
 from clan_learnings.harvest.pitfalls import pitfalls
-from clan_learnings.harvest.questions import questions
-from clan_learnings.harvest.quirks import quirks
-from clan_learnings.harvest.statements import statements
+from clan_learnings.harvest.spoken_rules import corrections, questions, statements
+from clan_learnings.harvest.tool_errors import quirks
 from clan_learnings.sessions.course import Course
 from clan_learnings.sessions.events import Session
 

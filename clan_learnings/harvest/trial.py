@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clan_learnings.harvest.items import Item
+from clan_learnings.harvest.model_extraction import Asked
 from clan_learnings.sessions.analysis import Analysts, analyse, real_analysts
 from clan_learnings.sessions.digest import Digest
 from clan_learnings.sessions.events import Session
 from clan_learnings.sessions.session_folders import discover
 from clan_learnings.sessions.transcript_file import Refused, read_file
-from mesh.sidecar.harvesting.asked import Asked
 
 
 class Trial(NamedTuple):

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from clan_learnings.agents.session_notes import bound_sessions
 from clan_learnings.documents.harvested_documents import write_documents
-from clan_learnings.harvest.bloat import warnings
+from clan_learnings.harvest.candidate_store import KeptShelf
+from clan_learnings.harvest.candidate_table import FOLDER, Candidates
 from clan_learnings.harvest.candidates import (
     APPROVED,
     FOR_HOT,
@@ -24,20 +25,17 @@ from clan_learnings.harvest.candidates import (
     UNSHARED,
     Candidate,
 )
-from clan_learnings.harvest.clusters import rank
+from clan_learnings.harvest.clusters import rank, warnings
 from clan_learnings.harvest.evidence_bar import Bar, bar_of
+from clan_learnings.harvest.intake import READ, Intake, Taken
+from clan_learnings.harvest.model_extraction import Asked
+from clan_learnings.harvest.record_writer import RecordWriter, Written
+from clan_learnings.harvest.withdrawn import LOCK, TakenBack, forget_in
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.shared_settings import KEY as SETTINGS
 from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.sidecar import answers
-from mesh.sidecar.harvesting.asked import Asked
-from mesh.sidecar.harvesting.erased import LOCK, forget_in
-from mesh.sidecar.harvesting.intake import READ, Intake, Taken
-from mesh.sidecar.harvesting.shelf import KeptShelf
-from mesh.sidecar.harvesting.taken_back import TakenBack
-from mesh.sidecar.harvesting.writer import RecordWriter, Written
 from mesh.store.author import Author
-from mesh.store.candidates import FOLDER, Candidates
 from mesh.store.home import open_home
 from mesh.store.lock import FileLock
 from mesh.store.reading import Reader

@@ -4,14 +4,20 @@ Beside each harvested record a counter grows, named by a hash. It outlives the r
 says the same means: somebody took it back. Decides nothing about what is written else.
 """
 
+import os
+from collections.abc import Collection
+
+from clan_learnings.harvest.candidate_store import KeptShelf
+from clan_learnings.harvest.candidate_table import FOLDER, Candidates, are_there
 from clan_learnings.harvest.candidates import Candidate, Signal, family_of
-from clan_learnings.harvest.drafting import draft_signal
+from clan_learnings.harvest.record_drafts import draft_signal
 from clan_learnings.records.memory import Memory
 from clan_learnings.redaction.text_cleaner import Pen
 from mesh.core.draft import Increment
 from mesh.core.errors import UsageError
 from mesh.core.ids import named_digest, text_id
 from mesh.store.author import Author
+from mesh.store.lock import FileLock
 from mesh.store.reading import Reader
 
 KEY = "harvested:"  # before the hash: the name of the counter
@@ -55,3 +61,29 @@ def key_of(mesh: bytes, signal: Signal) -> str:
     said = (" ".join(text.casefold().split()) for text in (item.text, item.wrong, item.right))
     whole = "\0".join((signal.session, family_of(item.kind, item.right), *said))
     return KEY + text_id(named_digest(b"clan-mesh harv 1", mesh + whole.encode("utf-8", "surrogatepass")))[:_KEY_CHARS]
+
+
+LOCK = "harvest.lock"  # in the folder of the candidates: who changes them holds it
+_WAIT_SECONDS = 30.0
+
+
+def forget_erased(home: str, tags: Collection[bytes]) -> list[str]:
+    """Take the words of candidates that became these records out of the home. Returns the sessions they were harvested from."""
+    if not tags or not are_there(home):
+        return []
+    with FileLock(os.path.join(home, FOLDER, LOCK)).held(_WAIT_SECONDS), Candidates(home) as kept:
+        return forget_in(KeptShelf(kept), tags)
+
+
+def forget_in(shelf: KeptShelf, tags: Collection[bytes]) -> list[str]:
+    """The same, for who holds the lock."""
+    names = {text_id(tag) for tag in tags}
+    gone = [each for each in shelf.every() if any(signal.record in names for signal in each.signals)]
+    if not gone:
+        return []
+    with shelf.writing():
+        for candidate in gone:
+            shelf.remove(candidate.id)
+            shelf.put(candidate.wiped("erased"), [])
+    shelf.kept.rewrite()
+    return sorted({signal.session for candidate in gone for signal in candidate.signals})

@@ -15,12 +15,12 @@ from clan_learnings.harvest.candidates import (
     reading_of,
 )
 from clan_learnings.harvest.clusters import found_by, ranked, with_signal
+from clan_learnings.harvest.harvest import Harvest, told
+from clan_learnings.harvest.record_writer import Written
 from clan_learnings.records.notebook import REASON_CHARS
 from clan_learnings.records.record import required_text
 from clan_learnings.redaction.text_cleaner import Pen
 from mesh.core.errors import UsageError, WriteRefused
-from mesh.sidecar.harvesting.harvest import Harvest, told
-from mesh.sidecar.harvesting.writer import Written
 from mesh.sidecar.place import named_repo
 
 _EXAMPLE = 'mesh curate --edit ID --text "..."'

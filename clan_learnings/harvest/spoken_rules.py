@@ -1,0 +1,125 @@
+"""Items from where a person put the model right. Where that happened is `capture.corrections`' business; here it becomes a sentence."""
+
+import re
+
+from clan_learnings.harvest.items import CORRECTION, FACT, QUESTION, Item, command, deed, swap
+from clan_learnings.sessions.attempts import State
+from clan_learnings.sessions.cleaning import excerpt
+from clan_learnings.sessions.corrections import Correction, Manner, corrections_in
+from clan_learnings.sessions.course import Course
+from clan_learnings.sessions.events import Event, Kind
+from clan_learnings.sessions.objections import spoken
+
+_TEXT = 300
+_STATED = re.compile(
+    r"\b(?:(?:please )?remember (?:that|to|this|:|we|the|it)|from now on|in (?:the )?future,|going forward|(?:^|[,;:.!] ?|\b(?:please|you|should|must|and|but|to|we|it) )(?:always (?!seems?\b|been\b|has\b|had\b|was\b|the\b)|never (?!mind\b|seen\b|had\b|been\b|heard\b|used\b|did\b|was\b|the\b|get\b|got\b))\w+|"
+    r"don'?t ever|do not ever|every time you|whenever you|make sure (?:you |to )(?:always|never)|keep in mind|note for (?:the )?future|as a rule|by convention|our convention)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_LEAST, _MOST = 4, 60  # words of a sentence that says something by itself
+
+
+def statements(course: Course) -> list[Item]:
+    """One item a sentence that holds for more than this session."""
+    if course.session.is_subagent:
+        return []
+    found = []
+    for event in course.events:
+        if event.kind is not Kind.PROMPT or event.is_sidechain:
+            continue
+        for sentence in _SENTENCE.split(spoken(event.text)):
+            if (
+                is_statement(sentence)
+                and _LEAST <= len(sentence.split()) <= _MOST
+                and not sentence.rstrip().endswith("?")
+            ):
+                said = excerpt(sentence, _TEXT - 24)
+                found.append(
+                    Item(
+                        FACT,
+                        f"A person said: “{said}”",
+                        event.line,
+                        0.8,
+                        source="human",
+                        is_stated=True,
+                        right=said,
+                        quote=said,
+                        at_ms=event.at_ms,
+                    )
+                )
+    return found
+
+
+def is_statement(text: str) -> bool:
+    """Whether words say that something always holds."""
+    return bool(_STATED.search(spoken(text)))
+
+
+_OBJECTION_TEXT, _WORDS, _WRONG, _QUOTE, _DONE = 300, 190, 200, 300, 300
+_VERBS = {Manner.REFUSED: "A person refused", Manner.STOPPED: "A person stopped"}
+
+
+def corrections(course: Course) -> list[Item]:
+    """One item each."""
+    worked = {attempt.call.line for attempt in course.attempts if attempt.state is State.WORKED}
+    return [_item(found, worked) for found in corrections_in(course.events, course.session)]
+
+
+def _item(found: Correction, worked: set[int]) -> Item:
+    words = excerpt(spoken(found.words) or found.words, _WORDS)
+    about = deed(found.done)
+    verb = _VERBS.get(found.manner)
+    sentence = f"{verb} {about} and said: “{words}”" if verb else f"After {about} a person objected: “{words}”"
+    wrong = (
+        f"{about}: {swap(found.done)}" if found.done and found.done.kind is Kind.CALL and swap(found.done) else about
+    )
+    return Item(
+        CORRECTION,
+        excerpt(sentence, _OBJECTION_TEXT),
+        found.line,
+        found.sureness,
+        fix_line=found.fix.line if found.fix else None,
+        wrong=excerpt(wrong, _WRONG),
+        right=words,
+        source="human",
+        is_stated=found.manner is Manner.REFUSED or is_statement(found.words),
+        quote=excerpt(found.words, _QUOTE),
+        at_ms=found.at_ms,
+        done=_done(found.fix) if found.fix and found.fix.line in worked else "",
+    )
+
+
+def _done(call: Event) -> str:
+    """What a call did, whole enough to do it again."""
+    return excerpt(command(call, _DONE) if call.text else f"{deed(call)}: {swap(call)}".removesuffix(": "), _DONE)
+
+
+_LEAST_QUESTION = 20  # characters of a question that says what it is about
+_OFFERS = (
+    "want me to",
+    "would you like",
+    "shall i",
+    "should i",
+    "do you want",
+    "let me know",
+    "anything else",
+    "can i help",
+    "ready to",
+)
+
+
+def questions(course: Course) -> list[Item]:
+    """At most one."""
+    if course.session.is_subagent:
+        return []
+    last = next(
+        (event for event in reversed(course.events) if event.kind in (Kind.PROMPT, Kind.REPLY, Kind.CALL)), None
+    )
+    if last is None or last.kind is not Kind.REPLY or last.is_sidechain:
+        return []
+    line = last.text.strip().rpartition("\n")[2].strip(" *_")
+    if not line.endswith("?") or len(line) < _LEAST_QUESTION or any(offer in line.lower() for offer in _OFFERS):
+        return []
+    asked = excerpt(line, _TEXT - 20)
+    return [Item(QUESTION, f"Left open: {asked}", last.line, 0.3, source="agent", quote=asked, at_ms=last.at_ms)]
