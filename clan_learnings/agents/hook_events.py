@@ -59,7 +59,7 @@ class Hook:
         """What the person should know when a session starts: their terminal shows it, the model is not told."""
         if self.event.meaning != START or self._bound is not None or not self._repository.unconfirmed:
             return ""
-        from clan_learnings.context.text import harmless
+        from clan_learnings.context.harmless_lines import harmless
 
         return f"clan-mesh: {harmless(self._repository.warning, _WARNING_CHARS)}. If you know that it belongs there: mesh trust-repo"
 

@@ -5,7 +5,7 @@ Search finds what shares words, and ranks it; this decides whether the best of i
 
 from __future__ import annotations
 
-from clan_learnings.context.words import WORDS
+from clan_learnings.context.token_pairs import WORDS
 from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, Token, tokens
 from mesh.core.identifiers import extra_words
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from math import log, sqrt
 
-from clan_learnings.context.compose import compose, hot_only, limits_for, short_lines
-from clan_learnings.context.session import (
+from clan_learnings.context.composition import compose, hot_only, limits_for, short_lines
+from clan_learnings.context.session_context import (
     CALL,
     HOT_LINES,
     MIN_CONFIDENCE,
@@ -24,7 +24,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from clan_learnings.context.compose import Context, Hot, Item
+    from clan_learnings.context.composition import Context, Hot, Item
     from clan_learnings.records.memory import HotItem
     from clan_learnings.records.record import Note
     from clan_learnings.records.shown_to_session import Seen

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clan_learnings.context.mark import without_ours
+from clan_learnings.context.injected_mark import without_ours
 from clan_learnings.documents.learning import TITLE_CHARS, Learning, one_line, tidy
 from clan_learnings.documents.quality_gate import judge
 from clan_learnings.harvest.items import CORRECTION, FACT, FIX, PATTERN, PITFALL, TOOL_QUIRK

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING
+from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING
 from clan_learnings.documents import front_matter
 from clan_learnings.documents.learning import Learning, one_line, severity_of, tidy
 from clan_learnings.records.record import MINUTES, SECTIONS, SEVERITIES

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from clan_learnings.context.mark import NAME
+from clan_learnings.context.injected_mark import NAME
 from clan_learnings.records.record import (
     CONFIDENCE,
     DOCUMENT,

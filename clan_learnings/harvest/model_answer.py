@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clan_learnings.context.text import LIMIT
+from clan_learnings.context.harmless_lines import LIMIT
 from clan_learnings.harvest.items import CORRECTION, FIX, KINDS, Item
 from clan_learnings.harvest.model_question import NEVER_SHOWN, clean
 from clan_learnings.sessions.digest import Digest

@@ -8,7 +8,7 @@ day, then nothing of it is taken for somebody's words.
 import json
 from collections.abc import Iterator, Sequence
 
-from clan_learnings.context.mark import CLOSING, opening, without_ours
+from clan_learnings.context.injected_mark import CLOSING, opening, without_ours
 from clan_learnings.harvest.prompts import prompt
 from clan_learnings.redaction import redact, redact_value
 from clan_learnings.redaction.private_passages import without_private

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from clan_learnings.context.mark import FILE_OPENING, NAME
+from clan_learnings.context.injected_mark import FILE_OPENING, NAME
 from mesh.core.ids import digest as whole_digest
 from mesh.core.tuples import NamedTuple
 

@@ -11,7 +11,7 @@ import time
 from base64 import b32encode
 from functools import lru_cache
 
-from clan_learnings.context.mark import NAME, RENDERED
+from clan_learnings.context.injected_mark import NAME, RENDERED
 from mesh.core.display import escaped
 from mesh.core.ids import ID_CHARS, parse_id
 

@@ -6,8 +6,8 @@ have a fixed length: the shortest that is unique would depend on what this node 
 
 from __future__ import annotations
 
-from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING
-from clan_learnings.context.text import harmless
+from clan_learnings.context.harmless_lines import harmless
+from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING
 from clan_learnings.records.record import LEARNINGS
 from clan_learnings.render.halves import NOTICE, compose
 from clan_learnings.render.lines import when, whole_id

@@ -9,7 +9,7 @@ import os
 import stat
 import time
 
-from clan_learnings.context.mark import NAME
+from clan_learnings.context.injected_mark import NAME
 from clan_learnings.render.lines import OPENING as LINE_OPENING
 from mesh.core.errors import HomePermissions, UsageError
 

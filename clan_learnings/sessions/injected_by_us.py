@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from clan_learnings.context.mark import NAME, is_ours, without_ours
+from clan_learnings.context.injected_mark import NAME, is_ours, without_ours
 from clan_learnings.sessions.command_lines import commands_in
 from clan_learnings.sessions.events import Event, Kind
 

@@ -2,7 +2,7 @@
 
 Names, notes and pages come from any member, and whatever we show may be read by an agent beside its user's words. Here are
 the rules that hold wherever text is shown; what a line of a context or of a Markdown file needs besides stands in
-`clan_learnings.context.text`. Every command that prints comes through here, so no `re`.
+`clan_learnings.context.harmless_lines`. Every command that prints comes through here, so no `re`.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clan_learnings.context.text import harmless
-from clan_learnings.context.tokens import at_most_tokens
+from clan_learnings.context.harmless_lines import harmless
+from clan_learnings.context.token_bound import at_most_tokens
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

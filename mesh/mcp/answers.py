@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from clan_learnings.context.mark import LINE, RENDERED
-from clan_learnings.context.text import harmless
-from clan_learnings.context.tokens import at_most_tokens
+from clan_learnings.context.harmless_lines import harmless
+from clan_learnings.context.injected_mark import LINE, RENDERED
+from clan_learnings.context.token_bound import at_most_tokens
 from mesh.mcp.answer_bounds import (
     DEPTH,
     NAME_CHARS,

@@ -18,7 +18,7 @@ from mcp.types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 from pydantic import ValidationError
 
 from clan_learnings.agents.skill_text import NAME
-from clan_learnings.context.text import harmless
+from clan_learnings.context.harmless_lines import harmless
 from mesh.mcp.answers import marked
 from mesh.mcp.tools import Tools
 

@@ -18,7 +18,7 @@ from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
-from clan_learnings.context.text import harmless
+from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.records.record import CATEGORIES
 from mesh.core.errors import AmbiguousId, MeshError, NoHome
 from mesh.mcp import answers

@@ -135,7 +135,7 @@ def lacking(memory: Memory, slug: str) -> dict[str, Any]:
 
 def dispute(disputed: list[dict[str, str]]) -> str:
     """What machines say that do not agree, in a sentence."""
-    from clan_learnings.context.text import harmless
+    from clan_learnings.context.harmless_lines import harmless
 
     said = [f'"{harmless(each["text"], _WORDS)}" ({each["by"]})' for each in disputed]
     more = f" and {len(said) - _VOICES} more" if len(said) > _VOICES else ""

@@ -10,9 +10,9 @@ from shlex import quote
 from typing import Any
 
 from clan_learnings.agents.installed import State as Installed
-from clan_learnings.context.compose import compose, limits_for
-from clan_learnings.context.session import hot_lines
-from clan_learnings.context.text import harmless
+from clan_learnings.context.composition import compose, limits_for
+from clan_learnings.context.harmless_lines import harmless
+from clan_learnings.context.session_context import hot_lines
 from clan_learnings.harvest.evidence_bar import SETTINGS as HARVEST
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.pattern_conflicts import Rivals

@@ -282,7 +282,7 @@ class Desk:
         min_confidence: float | None = None,
     ) -> dict[str, Any]:
         """What a session is given at its start."""
-        from clan_learnings.context.session import session_context
+        from clan_learnings.context.session_context import session_context
 
         # By keywords alone, also where there are vectors: the same bytes on every node in step.
         with memory_of(self.home, bound=self.bound) as memory, private_of(self.home, self.bound) as private:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clan_learnings.context.text import harmless
+from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.muted import read_muted
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.context.session import session_context
+from clan_learnings.context.session_context import session_context
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.newest import recent, recent_patterns
 from clan_learnings.records.pattern_conflicts import Rivals

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bench import redaction_cases
-from clan_learnings.context.text import harmless as one_line
+from clan_learnings.context.harmless_lines import harmless as one_line
 from clan_learnings.redaction import Finding, Redacted, describe, redact, redact_value
 from clan_learnings.redaction.passes import SORTS, UNSETTLED, mark
 from clan_learnings.redaction.services import TABLE

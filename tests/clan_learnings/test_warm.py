@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.context.session import in_turns
+from clan_learnings.context.session_context import in_turns
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.tiers import WARM_DISCOVERIES, WARM_MOST, WARM_MS
 from mesh.core.operation import Add, Set

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.context.mark import is_ours
+from clan_learnings.context.injected_mark import is_ours
 from mesh.mcp import answers
 from mesh.sidecar.desk import Desk
 from tests.cli.test_commands import Shell, alpha, beta, carry

@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 import mesh.cli
-from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING
+from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING
 from mesh.cli import output
 from mesh.sidecar.logs import start_logs
 from tests.cli.test_commands import Shell, alpha, beta, carry  # noqa: F401 (fixtures)

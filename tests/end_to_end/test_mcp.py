@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult, TextContent, TextResourceContents
 
-from clan_learnings.context.mark import is_ours, without_ours
+from clan_learnings.context.injected_mark import is_ours, without_ours
 from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, anywhere, done, quickly, texts
 
 SECRET = "AKIA" + "QX3ZT7WMPLD5RSVB"  # in two parts, so that no scanner takes it for a real one

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.context.compose import hot_only, short_lines
-from clan_learnings.context.session import hot_lines, line_of, session_context
+from clan_learnings.context.composition import hot_only, short_lines
+from clan_learnings.context.session_context import hot_lines, line_of, session_context
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.newest import recent, recent_patterns
 from clan_learnings.records.pattern_conflicts import Rivals

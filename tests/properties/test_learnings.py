@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.context.session import session_context
+from clan_learnings.context.session_context import session_context
 from clan_learnings.records.memory import HotItem, Memory
 from clan_learnings.records.newest import recent
 from clan_learnings.records.notebook import draft_correction

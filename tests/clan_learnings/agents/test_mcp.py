@@ -13,8 +13,8 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import CallToolResult, TextContent, TextResourceContents
 
-from clan_learnings.context.mark import without_ours
-from clan_learnings.context.tokens import at_most_tokens
+from clan_learnings.context.injected_mark import without_ours
+from clan_learnings.context.token_bound import at_most_tokens
 from clan_learnings.records.record import CATEGORIES, SEVERITIES, SOURCES
 from mesh.core.errors import AmbiguousId, NoHome, UsageError
 from mesh.mcp.server import INSTRUCTIONS, Server

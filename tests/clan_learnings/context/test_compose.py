@@ -4,18 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.context import mark
-from clan_learnings.context.compose import (
-    Context,
-    Hot,
-    Item,
-    Limits,
-    compose,
-    hot_only,
-    limits_for,
-    short_lines,
-)
-from clan_learnings.context.tokens import at_most_tokens
+from clan_learnings.context import injected_mark
+from clan_learnings.context.composition import Context, Hot, Item, Limits, compose, hot_only, limits_for, short_lines
+from clan_learnings.context.token_bound import at_most_tokens
 from mesh.core.ids import named_digest, text_id
 from tests.clan_learnings.context.test_text import TEXTS, is_visible
 
@@ -75,11 +66,11 @@ def test_any_records_in_any_limits_make_a_sound_context(
         line[-1 - len(cited) : -1]
         for line, cited in zip((x for x in lines if x.startswith("- ")), context.shown, strict=True)
     ] == list(context.shown)
-    assert lines[0] == mark.opening(context.digest)
-    assert lines[-1] == mark.CLOSING
+    assert lines[0] == injected_mark.opening(context.digest)
+    assert lines[-1] == injected_mark.CLOSING
     assert context.text.count("<clan-mesh") == context.text.count("</clan-mesh") == 1
     assert all(is_visible(line) for line in lines)
-    assert mark.without_ours(context.text) == ""
+    assert injected_mark.without_ours(context.text) == ""
     public = "\n".join(lines[1:-1]).split(PUBLIC_END)[0]
     if not private:
         assert context.digest == text_id(named_digest(b"clan-mesh ctx 1", public.encode()))
@@ -150,7 +141,7 @@ def test_private_items_come_last_and_change_no_digest() -> None:
     without = composed(hots(3), items(3, "w"))
     context = composed(hots(3), items(3, "w"), private=items(2, "p", "only here"))
     assert context.digest == without.digest
-    assert context.text.startswith(without.text.removesuffix(mark.CLOSING))
+    assert context.text.startswith(without.text.removesuffix(injected_mark.CLOSING))
     assert context.text.index(CALL) < context.text.index("PRIVATE") < context.text.index("only here 0")
 
 
@@ -214,7 +205,7 @@ def test_a_poisoned_record_is_one_line_of_text(text: str) -> None:
         hot = next(line for line in lines if line.endswith("[hhhhhhhh]"))
         assert hot.count("; not ") == 1
         assert hot.count("; 3 sessions, 1 node, last 2026-11-14") == 1
-        assert mark.without_ours(poisoned.text) == ""
+        assert injected_mark.without_ours(poisoned.text) == ""
 
 
 @given(HOTS, ITEMS, st.integers(0, 5), st.integers(0, 1_500))
@@ -225,10 +216,10 @@ def test_short_lines_are_few_short_and_ours(hot: list[Hot], some: list[Item], ma
     lines = context.text.split("\n") if context.text else []
     assert len(lines) == len(context.shown) <= max_lines
     for line, cited in zip(lines, context.shown, strict=True):
-        assert line.startswith(mark.LINE)
+        assert line.startswith(injected_mark.LINE)
         assert line.endswith(f" [{cited}]")
         assert context.text.count(f"[{cited}]") == 1
-    assert mark.without_ours(context.text) == ""
+    assert injected_mark.without_ours(context.text) == ""
 
 
 @given(HOTS, st.integers(0, 2_500))
@@ -236,7 +227,7 @@ def test_a_subagent_gets_hot_only(hot: list[Hot], chars: int) -> None:
     """Within its characters, marked as ours, without the line about recording."""
     context = hot_only(hot, chars)
     assert context.chars <= chars
-    assert mark.without_ours(context.text) == ""
+    assert injected_mark.without_ours(context.text) == ""
     assert "record it" not in "".join(line for line in context.text.split("\n") if not line.startswith("- "))
 
 
@@ -272,7 +263,7 @@ def test_what_only_this_node_has_seen_stays_in_the_limits_and_out_of_the_digest(
     bare, full = (compose(hot, warm, (), private, limits=limits, repo="", call=CALL, here=seen) for seen in ([], here))
     assert (len(full.text) <= limits.chars, at_most_tokens(full.text) <= limits.tokens) == (True, True)
     assert (bare.digest, bare.is_too_small) == (full.digest, full.is_too_small)
-    public = bare.text.partition("\nPRIVATE, ")[0].removesuffix(mark.CLOSING)
+    public = bare.text.partition("\nPRIVATE, ")[0].removesuffix(injected_mark.CLOSING)
     told = {f"[{item.id}]" for item in here}
     elsewhere = [line for line in public.splitlines() if line not in full.text.splitlines()]
     assert all(line.endswith("recent:") or line[line.rfind("[") :] in told for line in elsewhere)

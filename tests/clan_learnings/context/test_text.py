@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.context import mark
-from clan_learnings.context.text import LIMIT, harmless
+from clan_learnings.context import injected_mark
+from clan_learnings.context.harmless_lines import LIMIT, harmless
 
 # Pieces that mean something to somebody, to be put together in every way.
 PIECES = st.sampled_from(
@@ -61,7 +61,7 @@ def test_no_text_has_structure(text: str) -> None:
     assert "```" not in line
     assert "~~~" not in line
     assert "-->" not in line
-    assert not mark.is_ours(line)
+    assert not injected_mark.is_ours(line)
     assert not line.startswith(("# ", "## ", "- ", "* ", "+ ", "> ", "!"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.context.tokens import at_most_tokens
+from clan_learnings.context.token_bound import at_most_tokens
 
 TREE = Path(__file__).parents[3]
 
@@ -96,6 +96,6 @@ def test_it_is_never_below_what_codex_counts(text: str) -> None:
 def test_the_start_of_a_hook_loads_nothing_slow() -> None:
     """No module here brings in what a whole command has no time for."""
     slow = "re typing dataclasses argparse pathlib enum inspect json unicodedata hashlib asyncio"
-    code = f"import sys, clan_learnings.context.compose; print([m for m in {slow.split()!r} if m in sys.modules])"
+    code = f"import sys, clan_learnings.context.composition; print([m for m in {slow.split()!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-S", "-c", code], cwd=TREE, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.context.mark import without_ours
+from clan_learnings.context.injected_mark import without_ours
 from clan_learnings.documents import front_matter
 from clan_learnings.documents.document_markdown import CHANGEABLE, digits, parsed, rendered, with_id
 from clan_learnings.documents.learning import Learning, slug_of, tidy

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.context.mark import without_ours
+from clan_learnings.context.injected_mark import without_ours
 from clan_learnings.harvest.items import Item
 from clan_learnings.harvest.model_answer import MOST, NoArray, array_in, items_in
 from clan_learnings.harvest.model_extraction import EXTRACTING, Extracted, extract

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING, opening
+from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING, opening
 from clan_learnings.harvest.items import FIX
 from clan_learnings.harvest.rules import found_in
 from clan_learnings.sessions.digest import digest_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING, RENDERED, without_ours
+from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING, RENDERED, without_ours
 from clan_learnings.render import files
 from clan_learnings.render.files import Files
 from clan_learnings.render.lines import line, place_of, whole_id

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clan_learnings.context.mark import FILE_CLOSING, FILE_OPENING, is_ours, without_ours
+from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING, is_ours, without_ours
 from clan_learnings.render import halves
 from clan_learnings.render.files import Files, Rendering
 from clan_learnings.render.halves import NOTICE, Known, change, compose, is_edited, is_rendered, read

@@ -11,7 +11,7 @@ Exactly additive over lines that end in a line end, up to rounding to the safe s
 
 from __future__ import annotations
 
-from clan_learnings.context.words import LONGER, SPLIT, WORDS
+from clan_learnings.context.token_pairs import LONGER, SPLIT, WORDS
 
 LEAST_CHARS = 4  # a token: Codex divides the bytes by this, so the bound is never below
 _KNOWN = dict.fromkeys(LONGER.split(), 2) | dict.fromkeys(WORDS.split(), 1)

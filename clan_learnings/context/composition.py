@@ -7,10 +7,10 @@ shown whole or not at all.
 
 from __future__ import annotations
 
-from clan_learnings.context import mark
-from clan_learnings.context.room import HERE_SHARE, PRIVATE_SHARE, Line, Part, Room, share_out
-from clan_learnings.context.text import harmless
-from clan_learnings.context.tokens import at_most_tokens
+from clan_learnings.context import injected_mark
+from clan_learnings.context.budget import HERE_SHARE, PRIVATE_SHARE, Line, Part, Room, share_out
+from clan_learnings.context.harmless_lines import harmless
+from clan_learnings.context.token_bound import at_most_tokens
 from mesh.core.ids import named_digest, text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -150,7 +150,7 @@ def compose(
     if here:
         told = {line.id for line in parts["here"].lines if line.is_shown}
         public = frame.public(parts, told)  # nothing twice; the digest is of what stands here on the other nodes
-    text = "\n".join((mark.opening(digest), public, *own, mark.CLOSING))
+    text = "\n".join((injected_mark.opening(digest), public, *own, injected_mark.CLOSING))
     return Context(
         text,
         digest,
@@ -191,7 +191,7 @@ def short_lines(items: Iterable[Hot | Item], max_lines: int = 3, max_chars: int 
         if item.id in seen:
             continue
         seen.add(item.id)
-        line = Line(item.id, mark.LINE + (_hot(item) if isinstance(item, Hot) else _item(item)))
+        line = Line(item.id, injected_mark.LINE + (_hot(item) if isinstance(item, Hot) else _item(item)))
         if len(lines) < max_lines and room.has(line.chars, 0):
             room.take(line.chars, 0)
             lines.append(line)
@@ -235,7 +235,7 @@ class _Frame:
         # Fewer digits never cost more, but fewer names in the list change its words: the dearest of both is counted.
         ends = max((Line("", text) for text in (_left_out(public), _left_out({}))), key=lambda line: line.tokens)
         longest = max(len(_left_out(public)), len(_left_out({}))) + 1
-        fixed = [mark.opening(_DEAREST), self.head, *([self.standing] if call else []), mark.CLOSING]
+        fixed = [injected_mark.opening(_DEAREST), self.head, *([self.standing] if call else []), injected_mark.CLOSING]
         self.chars = sum(len(line) + 1 for line in fixed) + longest - 1
         self.tokens = sum(at_most_tokens(line + "\n") for line in fixed) + ends.tokens
 

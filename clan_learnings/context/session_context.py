@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from itertools import islice
 
-from clan_learnings.context.compose import Hot, Item, compose, limits_for
+from clan_learnings.context.composition import Hot, Item, compose, limits_for
 from clan_learnings.records.record import KINDS, LOGS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clan_learnings.context.compose import Context
+    from clan_learnings.context.composition import Context
     from clan_learnings.records.memory import HotItem, Memory
     from clan_learnings.records.record import Note
 

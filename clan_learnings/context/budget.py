@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clan_learnings.context.tokens import LEAST_CHARS, at_most_tokens
+from clan_learnings.context.token_bound import LEAST_CHARS, at_most_tokens
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

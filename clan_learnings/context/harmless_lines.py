@@ -8,7 +8,7 @@ here, so no `re`.
 
 from __future__ import annotations
 
-from clan_learnings.context.mark import NAME
+from clan_learnings.context.injected_mark import NAME
 from mesh.core import display
 from mesh.core.display import is_wordlike, visible
 
