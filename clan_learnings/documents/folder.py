@@ -15,7 +15,7 @@ from clan_learnings.documents.document_markdown import digits, parsed, rendered
 from clan_learnings.documents.learning import BYTES, learning_of, slug_of
 from clan_learnings.records.record import LEARNINGS
 from clan_learnings.records.shared_settings import is_category
-from clan_learnings.render import ours
+from clan_learnings.render import owned_files
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 
@@ -60,7 +60,7 @@ def export(
     folder: str, documents: Sequence[tuple[bytes, Learning]], is_live: Callable[[str], bool], *, prune: bool = False
 ) -> Exported:
     """Write documents, the oldest first, into a folder. `is_live`: whether the record of a whole id still counts."""
-    ours.make_folder(folder)
+    owned_files.make_folder(folder)
     done = Exported()
     found = {file.name: file for file in files(folder)}
     places = {read.id: file for file in found.values() if (read := file.parsed) is not None and read.id}
@@ -124,7 +124,7 @@ def forget(folder: str, records: Iterable[str]) -> None:
 
 def rewrite(folder: str, file: File, text: str) -> bool:
     """Give a file another text, unless somebody has written to it since it was read."""
-    return ours.replace_same(_path(folder, file.name), text.encode(), file.text.encode())
+    return owned_files.replace_same(_path(folder, file.name), text.encode(), file.text.encode())
 
 
 def category_folder(category: str) -> str:
@@ -189,20 +189,20 @@ def _put(folder: str, name: str, data: bytes, done: Exported) -> None:
     if os.path.islink(place):
         done.kept.append((name, "its folder is a link, and links are not followed"))
         return
-    ours.make_folder(place)
+    owned_files.make_folder(place)
     path = _path(folder, name)
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         done.kept.append((name, "it is not a file"))
         return
     try:
-        (done.written if ours.replace_if_other(path, data) else done.unchanged).append(name)
+        (done.written if owned_files.replace_if_other(path, data) else done.unchanged).append(name)
     except OSError as error:
-        raise ours.cannot(path, error) from error
+        raise owned_files.cannot(path, error) from error
 
 
 def _remove(folder: str, name: str, done: Exported) -> None:
     """Remove a file whose document was written elsewhere, unless another one was written there."""
-    if name not in done.written and name not in done.unchanged and ours.remove(_path(folder, name)):
+    if name not in done.written and name not in done.unchanged and owned_files.remove(_path(folder, name)):
         done.removed.append(name)
 
 
@@ -219,7 +219,7 @@ def _clear(folder: str, dead: list[File], done: Exported, *, prune: bool) -> Non
 
 
 def _list(folder: str, records: Iterable[str]) -> None:
-    ours.replace_if_other(_path(folder, LISTING), "".join(f"{one}\n" for one in sorted(records)).encode())
+    owned_files.replace_if_other(_path(folder, LISTING), "".join(f"{one}\n" for one in sorted(records)).encode())
 
 
 def _listing(folder: str) -> list[str]:

@@ -11,15 +11,15 @@ import os
 import re
 from errno import EIO
 
-from clan_learnings.render import ours
-from clan_learnings.render.lines import head_of, id_in_line, month, place_of
+from clan_learnings.render import owned_files
+from clan_learnings.render.record_lines import head_of, id_in_line, month, place_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Self
 
-    from clan_learnings.render.lines import Place
+    from clan_learnings.render.record_lines import Place
 
     Changes = dict[Place, bytes | None]  # the line of a record; None: it is not in the archive
 
@@ -59,11 +59,11 @@ class Archive:
                     yield ahead[1]
                 ahead = None
 
-            ours.replace(self._path(name), of_month())
+            owned_files.replace(self._path(name), of_month())
             before.discard(name)
             yield name
         for name in sorted(before):
-            ours.remove(self._path(name))
+            owned_files.remove(self._path(name))
             yield name
 
     def apply(self, changes: Changes, gone: Iterable[bytes]) -> Iterator[str]:
@@ -91,9 +91,9 @@ class Archive:
                 with open(path, "ab") as file:
                     file.write(b"".join(made for _, _, made in cuts))
             elif _size(old.size, cuts):
-                ours.replace(path, old.parts(cuts))
+                owned_files.replace(path, old.parts(cuts))
             else:
-                ours.remove(path)
+                owned_files.remove(path)
         return True
 
     def _found(self, gone: Iterable[bytes]) -> Iterator[tuple[str, Place]]:

@@ -10,12 +10,12 @@ import os
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import CORRECTIONS, DISCOVERIES, LOGS, PATTERNS, SUPERSESSIONS, Note
-from clan_learnings.render import archive, halves, markdown, ours
+from clan_learnings.render import archive, markdown_files, memory_file, owned_files
 from clan_learnings.render.archive import Archive
-from clan_learnings.render.kept import BEGINNING, Kept, concerns, renewed
-from clan_learnings.render.lines import line
-from clan_learnings.render.rules import hot_rules, listing
-from clan_learnings.render.state import State, as_dict, edge_of, edge_value
+from clan_learnings.render.folder_state import State, as_dict, edge_of, edge_value
+from clan_learnings.render.listed_patterns import hot_rules, listing
+from clan_learnings.render.record_lines import line
+from clan_learnings.render.render_cache import BEGINNING, Kept, concerns, renewed
 from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clan_learnings.render.archive import Changes
-    from clan_learnings.render.kept import Lines
-    from clan_learnings.render.lines import Place
-    from clan_learnings.render.source import Source, Touched
+    from clan_learnings.render.record_lines import Place
+    from clan_learnings.render.render_cache import Lines
+    from clan_learnings.render.render_source import Source, Touched
     from mesh.store.reading import Reader
 
     Put = Callable[[str, bytes, bytes], bool]  # a path, what the file is to say, what it says
@@ -72,21 +72,21 @@ class Files:
         source: Source,
         breathe: Callable[[], None] = lambda: None,
         hand: Callable[[], str | None] = str,
-        put: Put = ours.replace_same,
+        put: Put = owned_files.replace_same,
     ) -> Rendering:
         """Bring the folder up to date. `breathe` is called again and again; what it raises ends the work.
 
         `hand`: what is kept by hand in MEMORY.md, asked when nobody else can take an edit from the folder; None, and it stays.
         A MEMORY.md that somebody has edited is not touched; `put` replaces another, unless somebody edits it right then.
         """
-        ours.make_folder(os.path.join(self.folder, archive.FOLDER))
+        owned_files.make_folder(os.path.join(self.folder, archive.FOLDER))
         if os.path.islink(self.path(archive.FOLDER)):
             raise UsageError(f"{self.path(archive.FOLDER)} is a link", "remove the link, or choose another folder")
         try:
             with State(self.folder, self._patience_seconds) as state:
                 return _Render(self, reader, source, breathe, hand(), put).run(state)
         except OSError as error:
-            raise ours.cannot(self.folder, error) from error
+            raise owned_files.cannot(self.folder, error) from error
 
     def names(self) -> list[str]:
         """Every file of ours that is there or should be."""
@@ -100,7 +100,7 @@ class Files:
     def is_of(self, known: dict[str, Any], progress: dict[str, Any], hand: str | None) -> bool:
         """Whether a remembered state is this one, and the files are still those that were remembered."""
         is_same = known.get("progress") == progress and not known.get("busy")
-        is_shown = hand is None or halves.Known(known.get("memory")).hand == halves.digest(hand)
+        is_shown = hand is None or memory_file.Known(known.get("memory")).hand == memory_file.digest(hand)
         return is_same and is_shown and self.is_whole(known)
 
     def is_whole(self, known: dict[str, Any]) -> bool:
@@ -110,7 +110,7 @@ class Files:
         return (
             isinstance(stamps, dict)
             and set(stamps) == set(names)
-            and all(ours.same(stamps[name], self.path(name)) for name in names)
+            and all(owned_files.same(stamps[name], self.path(name)) for name in names)
         )
 
 
@@ -123,7 +123,7 @@ class _Render:
         self._files = files
         self._hand = hand
         self._put = put
-        self._shown = halves.Known()
+        self._shown = memory_file.Known()
         self._source = source
         self._breathe = breathe
         self._memory = Memory(reader)
@@ -139,7 +139,7 @@ class _Render:
         if self._files.is_of(known, now, self._hand):
             self._kept.progress = now
             return self._done
-        self._shown = halves.Known(known.get("memory"))
+        self._shown = memory_file.Known(known.get("memory"))
         if as_dict(known.get("progress")).get("erased", []) != now.get("erased", []):
             self._shown.hands.clear()  # what was erased may have stood there
         if known.get("busy"):
@@ -149,13 +149,13 @@ class _Render:
         if touched is None:
             self._done.is_whole = True
             for folder in (self._files.folder, self._files.path(archive.FOLDER)):
-                ours.sweep(folder)
+                owned_files.sweep(folder)
             state.forget()
         else:
             state.write(known | {"busy": True})
         made = {log: self._log(log, touched, edges.get(log), stamps) for log in RENDERED_LOGS}
         self._markdown(touched, stamps)
-        files = {name: ours.stamp_of(self._files.path(name)) for name in self._files.names()}
+        files = {name: owned_files.stamp_of(self._files.path(name)) for name in self._files.names()}
         if self._done.is_edited:
             files[MEMORY_FILE] = None
         state.write({"progress": now, "edges": made, "files": files, "memory": self._shown.value()})
@@ -166,15 +166,17 @@ class _Render:
         """Who was here last was killed: what it had added to an archive, perhaps half a line, is cut off again."""
         for name, stamp in stamps.items():
             path = self._files.path(name)
-            found = ours.stamp_of(path)
+            found = owned_files.stamp_of(path)
             if name.startswith(archive.FOLDER) and found is not None and found[1] == stamp[1] and found[0] >= stamp[0]:
                 os.truncate(path, stamp[0])
-                stamps[name] = list(ours.stamp_of(path) or ())
+                stamps[name] = list(owned_files.stamp_of(path) or ())
 
     def _refuse_foreign(self, stamps: dict[str, Any]) -> None:
         for name in self._files.names():
-            if not ours.same(stamps.get(name), self._files.path(name)):
-                ours.refuse_foreign(self._files.path(name), lambda path: halves.is_ours(ours.content(path)))
+            if not owned_files.same(stamps.get(name), self._files.path(name)):
+                owned_files.refuse_foreign(
+                    self._files.path(name), lambda path: memory_file.is_ours(owned_files.content(path))
+                )
 
     # JSON lines
 
@@ -183,7 +185,7 @@ class _Render:
         kept, before = Archive(self._files.folder, log), edge_of(edge)
         if not self._is_sound(kept.names(), log, stamps) or before is None:
             touched = None
-        is_there = ours.same(stamps.get(f"{log}.jsonl"), self._files.path(f"{log}.jsonl"))
+        is_there = owned_files.same(stamps.get(f"{log}.jsonl"), self._files.path(f"{log}.jsonl"))
         if touched is not None and is_there and not concerns(touched, log):
             return edge_value(before or BEGINNING)
         newest, older = self._newest(log, touched, before or BEGINNING)
@@ -200,7 +202,7 @@ class _Render:
     def _is_sound(self, names: list[str], log: str, stamps: dict[str, Any]) -> bool:
         """Whether the archive of a log is as it was left."""
         known = {name for name in stamps if name.startswith(os.path.join(archive.FOLDER, log))}
-        return known == set(names) and all(ours.same(stamps[name], self._files.path(name)) for name in names)
+        return known == set(names) and all(owned_files.same(stamps[name], self._files.path(name)) for name in names)
 
     def _newest(self, log: str, touched: Touched | None, before: Place) -> tuple[Lines, Lines | None]:
         """The lines of the newest, oldest first; and of those that are not among them any more, if that is known."""
@@ -256,9 +258,9 @@ class _Render:
     def _markdown(self, touched: Touched | None, stamps: dict[str, Any]) -> None:
         logs = set(_OF_PATTERNS) if touched is None else {was.log for was in touched.records.values()}
         everything = touched is None or bool(touched.keys or touched.erased or logs.intersection(_OF_PATTERNS))
-        missing = {name for name in MARKDOWN if not ours.same(stamps.get(name), self._files.path(name))}
+        missing = {name for name in MARKDOWN if not owned_files.same(stamps.get(name), self._files.path(name))}
         if not everything and not logs.intersection(LOGS) and missing <= {MEMORY_FILE} and self._shown.generated:
-            if missing or halves.digest(self._shown.or_last(self._hand)) != self._shown.hand:
+            if missing or memory_file.digest(self._shown.or_last(self._hand)) != self._shown.hand:
                 self._halves(self._shown.generated)
             return
         memory = self._memory
@@ -268,24 +270,24 @@ class _Render:
         hot = self._kept.hot
         if everything or PATTERNS_FILE in missing:
             self._replace(
-                PATTERNS_FILE, markdown.patterns(listing(memory, hot, self._kept.rules, self._breathe)).encode()
+                PATTERNS_FILE, markdown_files.patterns(listing(memory, hot, self._kept.rules, self._breathe)).encode()
             )
         if everything or CORRECTIONS_FILE in missing:
             newest = memory.reader.newest(CORRECTIONS, CORRECTIONS_SHOWN + 1)
             notes = [memory.read(entry) for entry in newest[:CORRECTIONS_SHOWN]]
-            text = markdown.corrections(notes, memory.told_words, is_cut=len(newest) > CORRECTIONS_SHOWN)
+            text = markdown_files.corrections(notes, memory.told_words, is_cut=len(newest) > CORRECTIONS_SHOWN)
             self._replace(CORRECTIONS_FILE, text.encode())
         for log in LOGS:
             if everything or log in logs or log not in self._kept.counts:
                 self._kept.counts[log] = self._source.count(log)
         found = [memory.read(entry) for entry in memory.reader.newest(DISCOVERIES, _DISCOVERIES_SHOWN)]
-        self._halves(markdown.memory(hot, found, self._kept.counts))
+        self._halves(markdown_files.memory(hot, found, self._kept.counts))
 
     def _halves(self, generated: str) -> None:
         """MEMORY.md, unless somebody has typed something into it that is not in safety yet."""
-        before, hand = ours.content(self._files.path(MEMORY_FILE)), self._shown.or_last(self._hand)
-        data = halves.compose(hand, generated).encode()
-        self._done.is_edited = bool(before) and halves.is_edited(before, self._shown)
+        before, hand = owned_files.content(self._files.path(MEMORY_FILE)), self._shown.or_last(self._hand)
+        data = memory_file.compose(hand, generated).encode()
+        self._done.is_edited = bool(before) and memory_file.is_edited(before, self._shown)
         self._shown.show(hand, generated)
         if self._done.is_edited or data == before:
             return
@@ -295,5 +297,5 @@ class _Render:
             self._done.is_edited = True
 
     def _replace(self, name: str, data: bytes) -> None:
-        if ours.replace_if_other(self._files.path(name), data):
+        if owned_files.replace_if_other(self._files.path(name), data):
             self._done.written.append(name)

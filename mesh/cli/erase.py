@@ -11,6 +11,7 @@ from clan_learnings.records.provenance_table import edits_of, provenance
 from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
 from clan_learnings.redaction.text_cleaner import Pen
 from clan_learnings.render.files import Files
+from clan_learnings.render.render_thread import FOLDER, render
 from mesh.cli.arguments import parser
 from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_WAITING
@@ -22,7 +23,6 @@ from mesh.core.operation import KIND_NAMES, LASTING, PAGE
 from mesh.core.quantities import number_of
 from mesh.sidecar.erasing import Erased, erase
 from mesh.sidecar.history import locate
-from mesh.sidecar.renderer import FOLDER, render
 from mesh.store.erase_requests import LOG, REASON_CHARS, request_record
 from mesh.store.home import Home, open_home
 from mesh.store.pages import Shelf

@@ -66,8 +66,8 @@ def _rewritten(home: Home, pages: Pages) -> bool:
             time.sleep(0.05)
         return not wiped(database).ids
     from clan_learnings.render.files import Files
+    from clan_learnings.render.render_thread import FOLDER, render
     from mesh.sidecar.pages.study import Study
-    from mesh.sidecar.renderer import FOLDER, render
 
     study = Study(home, pages)
     try:

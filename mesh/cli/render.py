@@ -3,13 +3,13 @@
 import os
 
 from clan_learnings.render.files import MEMORY_FILE, Files
-from clan_learnings.render.halves import is_rendered
-from clan_learnings.render.ours import content
+from clan_learnings.render.memory_file import is_rendered
+from clan_learnings.render.owned_files import content
+from clan_learnings.render.render_thread import FOLDER, is_current, is_worked_out, render
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.output import Progress, print_json, put, say, tell
 from mesh.core.errors import MeshError
-from mesh.sidecar.renderer import FOLDER, is_current, is_worked_out, render
 from mesh.store.home import open_home
 
 _SHOWN = 10

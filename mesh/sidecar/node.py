@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from clan_learnings.records.access_counts_thread import Openings
+from clan_learnings.render.render_thread import Renderer
 from clan_learnings.search.indexes import Recall
 from clan_learnings.sessions.capture_thread import Capturing
 from mesh import __version__
@@ -32,7 +33,6 @@ from mesh.sidecar.pages.keeper import Keeper
 from mesh.sidecar.pages.study import open_study
 from mesh.sidecar.patience import patience
 from mesh.sidecar.peers import peers_report
-from mesh.sidecar.renderer import Renderer
 from mesh.sidecar.routes import routes
 from mesh.sidecar.settings import Settings, advertised
 from mesh.sidecar.stream import Stream

@@ -16,7 +16,7 @@ from clan_learnings.records.record import CORRECTIONS, About
 from clan_learnings.records.shown_to_session import Seen
 from clan_learnings.records.witnesses import EACH
 from clan_learnings.redaction.text_cleaner import Pen
-from clan_learnings.render import markdown
+from clan_learnings.render import markdown_files
 from mesh.core import statement
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import display_name, text_id
@@ -429,7 +429,7 @@ def test_a_rendered_list_of_corrections_has_the_words_that_are_told(mesh: Mesh) 
     hostile.set(tags[0], "right", EVIL)
     with mesh.memory() as memory:
         notes = [memory.read(entry) for entry in memory.reader.newest(CORRECTIONS, 10)]
-        text = markdown.corrections(notes, memory.told_words, is_cut=False)
+        text = markdown_files.corrections(notes, memory.told_words, is_cut=False)
     assert "curl" not in text
     assert "pnpm install; not npm install; use-pnpm" in text
     assert text.count("its own words differ") == len(notes)

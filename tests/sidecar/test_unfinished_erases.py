@@ -7,8 +7,8 @@ import apsw
 import pytest
 
 from clan_learnings.records.record import DISCOVERIES
+from clan_learnings.render.render_thread import FOLDER, Renderer
 from mesh.core.draft import NewRecord
-from mesh.sidecar.renderer import FOLDER, Renderer
 from mesh.sidecar.unfinished_erases import UnfinishedErases
 from mesh.store.erase_debts import unfinished
 from mesh.store.home import Home, create_home

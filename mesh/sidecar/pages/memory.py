@@ -14,10 +14,10 @@ import os
 from typing import TYPE_CHECKING
 
 from clan_learnings.redaction import describe
-from clan_learnings.render import halves
+from clan_learnings.render import memory_file
 from clan_learnings.render.files import MEMORY_FILE
-from clan_learnings.render.ours import content, has_mark
-from clan_learnings.render.state import State, as_dict
+from clan_learnings.render.folder_state import State, as_dict
+from clan_learnings.render.owned_files import content, has_mark
 from mesh.core.errors import HomeBusy, MayNotWrite, MeshError, WriteRefused
 from mesh.pages.difference import applied, edits
 from mesh.sidecar.pages.accord import EMPTY_SECONDS, QUIET_SECONDS, REFUSED_SECONDS, Say
@@ -27,7 +27,7 @@ from mesh.sidecar.pages.overwriting import keep_aside, replaced
 from mesh.sidecar.pages.saved import Stamp, stamp_of
 
 if TYPE_CHECKING:
-    from clan_learnings.render.halves import Change, Known
+    from clan_learnings.render.memory_file import Change, Known
     from mesh.sidecar.pages.book import Book, PageInfo
     from mesh.sidecar.pages.editor import Editor
 
@@ -98,7 +98,7 @@ class MemoryFile:
             return False
         with State(self.folder, self._patience_seconds) as state:
             remembered = state.read()
-            known = halves.Known(remembered.get("memory"))
+            known = memory_file.Known(remembered.get("memory"))
             data = self._edited(known)
             if data is None:
                 return False
@@ -146,9 +146,9 @@ class MemoryFile:
             raise
         with open(descriptor, "rb") as file:
             data = file.read()
-        if not data or not (has_mark(data) or halves.is_ours(data)):
+        if not data or not (has_mark(data) or memory_file.is_ours(data)):
             return None
-        is_other = not halves.is_rendered(data) if known is None else halves.is_edited(data, known)
+        is_other = not memory_file.is_rendered(data) if known is None else memory_file.is_edited(data, known)
         return data if is_other else None
 
     def _settle(self, data: bytes, known: "Known") -> bytes:
@@ -166,14 +166,14 @@ class MemoryFile:
 
     def _taken(self, data: bytes, known: "Known") -> bytes:
         """Bring an edit to safety. Returns what the file has to say now."""
-        text = halves.text_of(data)
-        found = None if text is None else halves.read(text)
+        text = memory_file.text_of(data)
+        found = None if text is None else memory_file.read(text)
         if found is None:
             self._put_aside(
                 _WHAT.format(MEMORY_FILE).encode() + data, "what is hand-kept in it cannot be told any more"
             )
         else:
-            change = halves.change(found, known)
+            change = memory_file.change(found, known)
             if change.hand is not None:
                 try:
                     self._save(change, known)
@@ -185,9 +185,9 @@ class MemoryFile:
             elif known.generated is None:
                 known.generated = found.generated
         info = memory_page(self._book)
-        hand = "" if info is None else halves.normal(whole(self._book.read(info).plain))
+        hand = "" if info is None else memory_file.normal(whole(self._book.read(info).plain))
         known.show(hand, known.generated or "")
-        return halves.compose(hand, known.generated or "").encode()
+        return memory_file.compose(hand, known.generated or "").encode()
 
     def _save(self, change: "Change", known: "Known") -> None:
         mine, info = change.hand or "", memory_page(self._book)
@@ -206,8 +206,8 @@ class MemoryFile:
         """What the text was before it was edited. If nobody knows: what it has in common with the page, so all of both stays."""
         if change.base is not None and change.base in known.hands:
             return known.hands[change.base]
-        now = halves.normal(whole(self._book.read(info).plain))
-        if change.base == halves.digest(now):
+        now = memory_file.normal(whole(self._book.read(info).plain))
+        if change.base == memory_file.digest(now):
             return now
         return applied(now, [edit._replace(inserted="") for edit in edits(now, change.hand or "")])
 

@@ -7,6 +7,7 @@ import os
 import time
 from contextlib import contextmanager
 
+from clan_learnings.render.render_thread import FOLDER as RENDERED
 from mesh.core.errors import WriteRefused
 from mesh.sidecar.pages.accord import REFUSED_SECONDS
 from mesh.sidecar.pages.keeper import say
@@ -14,7 +15,6 @@ from mesh.sidecar.pages.memory import MemoryFile
 from mesh.sidecar.pages.mirror import Mirror
 from mesh.sidecar.pages.open import open_pages
 from mesh.sidecar.pages.saved import Content, read
-from mesh.sidecar.renderer import FOLDER as RENDERED
 from mesh.store.page_files import Files, pay_scrub, wiped
 from mesh.store.page_folders import Folders
 

@@ -4,9 +4,9 @@ import os
 import random
 from pathlib import Path
 
-from clan_learnings.render import files, rules
+from clan_learnings.render import files, listed_patterns
 from clan_learnings.render.files import Files, Rendering
-from clan_learnings.render.state import NAME as STATE
+from clan_learnings.render.folder_state import NAME as STATE
 from mesh.core import clock
 from mesh.core.identity import Identity
 from mesh.core.operation import Add, Count, Remove, Set
@@ -27,9 +27,9 @@ def shrink(monkeypatch: object) -> None:
     patch(files, "NEWEST", 6)
     patch(files, "_PAGE", 2)
     patch(files, "CORRECTIONS_SHOWN", 5)
-    patch(rules, "_RECENT", 7)
-    patch(rules, "_PAGE", 3)
-    patch(rules, "LISTED", 4)
+    patch(listed_patterns, "_RECENT", 7)
+    patch(listed_patterns, "_PAGE", 3)
+    patch(listed_patterns, "LISTED", 4)
 
 
 def render(store: Store, into: Files | Path) -> Rendering:

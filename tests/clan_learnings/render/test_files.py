@@ -11,10 +11,10 @@ import pytest
 from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING, RENDERED, without_ours
 from clan_learnings.render import files
 from clan_learnings.render.files import Files
-from clan_learnings.render.lines import line, place_of, whole_id
-from clan_learnings.render.markdown import MEMORY_CHARS, topic_of
-from clan_learnings.render.state import NAME as STATE
-from clan_learnings.render.state import State
+from clan_learnings.render.folder_state import NAME as STATE
+from clan_learnings.render.folder_state import State
+from clan_learnings.render.markdown_files import MEMORY_CHARS, topic_of
+from clan_learnings.render.record_lines import line, place_of, whole_id
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.errors import HomeBusy, HomePermissions, UsageError
 from mesh.core.identity import Identity
@@ -295,7 +295,7 @@ def test_a_file_that_goes_while_it_is_looked_at_is_written_anew(
             monkeypatch.undo()
         return found
 
-    monkeypatch.setattr("clan_learnings.render.ours.os.lstat", gone)
+    monkeypatch.setattr("clan_learnings.render.owned_files.os.lstat", gone)
     assert rendered(book, out) == before
 
 

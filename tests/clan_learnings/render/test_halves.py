@@ -8,11 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING, is_ours, without_ours
-from clan_learnings.render import halves
+from clan_learnings.render import memory_file
 from clan_learnings.render.files import Files, Rendering
-from clan_learnings.render.halves import NOTICE, Known, change, compose, is_edited, is_rendered, read
-from clan_learnings.render.ours import replace_same
-from clan_learnings.render.state import State
+from clan_learnings.render.folder_state import State
+from clan_learnings.render.memory_file import NOTICE, Known, change, compose, is_edited, is_rendered, read
+from clan_learnings.render.owned_files import replace_same
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.statement import Erase, sign
 from mesh.store.changes import Touches
@@ -41,7 +41,7 @@ TEXTS = st.lists(st.sampled_from([*HOSTILE, "# mine", "", " ", "a\\b", "\u2028",
 def known(hand: str = "") -> Known:
     """What is remembered of a file."""
     made = Known()
-    made.show(halves.normal(hand), GENERATED)
+    made.show(memory_file.normal(hand), GENERATED)
     return made
 
 
@@ -61,7 +61,7 @@ def test_a_text_comes_back_as_it_was_and_forges_nothing(hand: str) -> None:
     text = compose(hand, GENERATED)
     found = read(text)
     assert found is not None
-    assert (found.hand, found.generated) == (halves.normal(hand), GENERATED)
+    assert (found.hand, found.generated) == (memory_file.normal(hand), GENERATED)
     assert is_rendered(text.encode())
     assert not is_edited(text.encode(), Known())
     assert not is_edited(text.encode(), known("something else"))
@@ -111,14 +111,14 @@ def test_what_somebody_has_changed_is_told_by_the_file_alone(
     text = compose("mine", GENERATED)
     data = text.replace(old.replace(LINE, line), new.replace(LINE, line), -1 if old == "\n" else 1).encode()
     for remembered in (Known(), known("mine"), known("of another time")):
-        edited = halves.text_of(data)
+        edited = memory_file.text_of(data)
         assert edited is not None
         found = read(edited)
         assert found is not None
         made = change(found, remembered)
         assert (made.hand, made.generated is not None) == (hand, generated)
         assert is_edited(data, remembered) == (hand is not None or generated)
-        assert made.base == halves.digest("mine")
+        assert made.base == memory_file.digest("mine")
 
 
 def test_a_line_that_was_removed_or_damaged_costs_nothing() -> None:
@@ -126,7 +126,7 @@ def test_a_line_that_was_removed_or_damaged_costs_nothing() -> None:
     text, line = compose("mine", GENERATED), compose("mine", GENERATED).split("\n\n")[2]
     removed = read(text.replace(line, "typed"))
     assert removed is not None
-    assert change(removed, known("mine")) == ("mine\n\ntyped\n", halves.digest("mine"), None)
+    assert change(removed, known("mine")) == ("mine\n\ntyped\n", memory_file.digest("mine"), None)
     only = read(text.replace(line + "\n\n", ""))
     assert only is not None
     assert not change(only, known("mine"))
@@ -152,7 +152,7 @@ def test_older_texts_are_remembered_for_a_while() -> None:
     for number in range(20):
         made.show(f"{number}\n", GENERATED)
     assert list(made.hands.values()) == [f"{number}\n" for number in range(11, 20)]
-    assert made.hand == halves.digest("19")
+    assert made.hand == memory_file.digest("19")
     made.show("x" * 300_000, GENERATED)
     made.show("last\n", GENERATED)
     assert list(made.hands.values()) == ["last\n"]

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from clan_learnings.render.files import Files
-from clan_learnings.render.halves import NOTICE, is_rendered
-from clan_learnings.render.state import State
+from clan_learnings.render.folder_state import State
+from clan_learnings.render.memory_file import NOTICE, is_rendered
+from clan_learnings.render.render_thread import Renderer, is_current, render
 from mesh.cli.render import main
 from mesh.core.errors import UsageError
 from mesh.core.statement import READER
@@ -24,7 +25,6 @@ from mesh.sidecar.pages.editor import Editor
 from mesh.sidecar.pages.keeper import Keeper
 from mesh.sidecar.pages.memory import MemoryFile
 from mesh.sidecar.pages.open import Pages, open_pages
-from mesh.sidecar.renderer import Renderer, is_current, render
 from mesh.store.home import Home, create_home
 from tests.end_to_end.commands import wait_until
 from tests.roles import admitted, fill, founder, throw_away

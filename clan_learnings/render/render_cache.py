@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clan_learnings.records.record import Note
-    from clan_learnings.render.lines import Place
-    from clan_learnings.render.rules import Rule
-    from clan_learnings.render.source import Touched
+    from clan_learnings.render.listed_patterns import Rule
+    from clan_learnings.render.record_lines import Place
+    from clan_learnings.render.render_source import Touched
 
     Lines = dict[Place, bytes]
 

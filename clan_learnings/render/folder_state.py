@@ -10,14 +10,14 @@ import json
 import os
 import time
 
-from clan_learnings.render.ours import cannot
+from clan_learnings.render.owned_files import cannot
 from mesh.core.errors import HomeBusy
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any, Self
 
-    from clan_learnings.render.lines import Place
+    from clan_learnings.render.record_lines import Place
 
 NAME = ".clan-mesh-state"
 VERSION = 3  # of this file and of what is rendered: another one, and all files are rendered anew

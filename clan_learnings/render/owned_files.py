@@ -10,7 +10,7 @@ import stat
 import time
 
 from clan_learnings.context.injected_mark import NAME
-from clan_learnings.render.lines import OPENING as LINE_OPENING
+from clan_learnings.render.record_lines import OPENING as LINE_OPENING
 from mesh.core.errors import HomePermissions, UsageError
 
 TYPE_CHECKING = False  # see `mesh`
