@@ -18,10 +18,10 @@ from mesh.core.ids import Feed, digest, first_prev, tag_of, text_id
 from mesh.core.limits import HEAD_BYTES, SALT_BYTES
 from mesh.core.operation import Add, Body, Page, encode, kind_of
 from mesh.core.statement import Member, sign
+from mesh.pages.edit_table import LOG
 from mesh.store.author import Author
 from mesh.store.home import create_home
 from mesh.store.merge_outcome import Merged
-from mesh.store.page_news import LOG
 from mesh.store.schema import VERSION
 from mesh.store.store import wall_clock
 

@@ -6,7 +6,7 @@ import time
 from bench.page_homes import NAME, used_bytes
 from bench.processes import Measures
 from mesh.core.ids import digest
-from mesh.sidecar.pages.open import open_pages
+from mesh.pages.open_pages import open_pages
 from mesh.store.home import open_home
 
 _WORDS = "one more edit "

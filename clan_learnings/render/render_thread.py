@@ -14,9 +14,9 @@ from collections.abc import Callable
 from clan_learnings.records.pattern_merging import SecondLook
 from clan_learnings.render.files import MEMORY_FILE, Files, Rendering
 from mesh.core.errors import MeshError
+from mesh.pages.file_replacement import overwrite
+from mesh.pages.memory_text import hand_kept
 from mesh.sidecar.background import Background
-from mesh.sidecar.pages.hand_kept import hand_kept
-from mesh.sidecar.pages.overwriting import overwrite
 from mesh.store.changes import Touches
 from mesh.store.home import Home
 from mesh.store.reading import Reader, open_reading, read_errors

@@ -13,6 +13,7 @@ from mesh.cli.install import target
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import hinted, plain, print_json, put, say
 from mesh.core.errors import MeshError
+from mesh.pages.open_pages import open_pages
 from mesh.sidecar.checkup import (
     examine_agents,
     examine_capture,
@@ -28,7 +29,6 @@ from mesh.sidecar.client import ask
 from mesh.sidecar.doctor import Finding, examine
 from mesh.sidecar.member_shares import member_shares
 from mesh.sidecar.pages.checkup import examine_drafts, examine_pages
-from mesh.sidecar.pages.open import open_pages
 from mesh.sidecar.snapshot import memory_of
 from mesh.sidecar.status import node_status
 from mesh.store.erase_debts import lasting_readers

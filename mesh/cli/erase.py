@@ -21,11 +21,11 @@ from mesh.core.errors import MeshError, UsageError
 from mesh.core.ids import text_id
 from mesh.core.operation import KIND_NAMES, LASTING, PAGE
 from mesh.core.quantities import number_of
+from mesh.pages.page_table import Shelf
 from mesh.sidecar.erasing import Erased, erase
 from mesh.sidecar.history import locate
 from mesh.store.erase_requests import LOG, REASON_CHARS, request_record
 from mesh.store.home import Home, open_home
-from mesh.store.pages import Shelf
 from mesh.store.reading import Reader
 from mesh.store.store import Store
 

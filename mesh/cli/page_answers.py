@@ -8,14 +8,14 @@ from mesh.cli.options import Given, Wrong
 from mesh.cli.output import plain, print_json, put, tell, tell_taken_out
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
-from mesh.sidecar.pages.saved import MOST_BYTES, Content, decoded
+from mesh.pages.file_text import MOST_BYTES, Content, decoded
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from clan_learnings.redaction import Finding
-    from mesh.sidecar.pages.book import Book, PageInfo
+    from mesh.pages.book import Book, PageInfo
 
 _SHOWN_CHARS = 260  # a name of 200, and what is put behind it
 

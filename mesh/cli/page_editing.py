@@ -11,16 +11,16 @@ from mesh.cli.options import Given
 from mesh.cli.output import tell
 from mesh.cli.page_answers import in_shell, name_in, shown, typed, written
 from mesh.core.errors import HomePermissions, UsageError
+from mesh.pages.file_text import Content, read, same
+from mesh.pages.open_pages import open_pages
 from mesh.sidecar.pages.checkup import EDITING
-from mesh.sidecar.pages.open import open_pages
-from mesh.sidecar.pages.saved import Content, read, same
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mesh.sidecar.pages.book import Book, PageInfo
-    from mesh.sidecar.pages.open import Pages
+    from mesh.pages.book import Book, PageInfo
+    from mesh.pages.open_pages import Pages
 
 
 def _edit(given: Given) -> int:

@@ -13,19 +13,19 @@ from mesh.cli.page_answers import in_shell, name_in, shown, typed
 from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
 from mesh.core.limits import TEXT_CHARS
+from mesh.pages.erasing import erase_text
+from mesh.pages.file_table import wiped
+from mesh.pages.open_pages import open_pages
 from mesh.sidecar.lock import running
-from mesh.sidecar.pages.erasing import erase_text
-from mesh.sidecar.pages.open import open_pages
 from mesh.sidecar.patience import patience
 from mesh.store.home import open_home
-from mesh.store.page_files import wiped
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mesh.sidecar.pages.erasing import Cleaned
-    from mesh.sidecar.pages.open import Pages
+    from mesh.pages.erasing import Cleaned
+    from mesh.pages.open_pages import Pages
     from mesh.store.home import Home
 
 _PATIENCE_SECONDS = 10.0  # for the files of pages to be written anew
@@ -67,7 +67,7 @@ def _rewritten(home: Home, pages: Pages) -> bool:
         return not wiped(database).ids
     from clan_learnings.render.files import Files
     from clan_learnings.render.render_thread import FOLDER, render
-    from mesh.sidecar.pages.study import Study
+    from mesh.pages.workspace import Study
 
     study = Study(home, pages)
     try:

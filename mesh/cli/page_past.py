@@ -12,15 +12,15 @@ from mesh.core.errors import Malformed
 from mesh.core.ids import text_id
 from mesh.core.tuples import NamedTuple
 from mesh.pages.blame import summary
-from mesh.sidecar.pages.book import FRONT, is_front
-from mesh.sidecar.pages.open import open_pages
+from mesh.pages.book import FRONT, is_front
+from mesh.pages.open_pages import open_pages
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from mesh.sidecar.pages.book import Book, PageInfo
+    from mesh.pages.book import Book, PageInfo
 
 _SITTING_MS = 600_000
 _MOST = 1_000_000

@@ -11,11 +11,11 @@ from mesh.cli.page_answers import in_shell, name_in, shown
 from mesh.core.clock import milliseconds
 from mesh.core.errors import HomeBusy, MeshError, UsageError
 from mesh.core.ids import display_name, text_id
+from mesh.pages.book import current
+from mesh.pages.edit_table import Edits, LastEdit
 from mesh.pages.names import folded, safe
-from mesh.sidecar.pages.book import current
-from mesh.sidecar.pages.open import open_pages
-from mesh.store.page_edits import Edits, LastEdit
-from mesh.store.pages import Element
+from mesh.pages.open_pages import open_pages
+from mesh.pages.page_table import Element
 from mesh.store.reading import SHORT_CHARS, Reader
 
 TYPE_CHECKING = False  # see `mesh`
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from mesh.pages.book import Book, PageInfo, PageText
     from mesh.pages.conflicts import Conflict
-    from mesh.sidecar.pages.book import Book, PageInfo, PageText
-    from mesh.sidecar.pages.linking import Linked
-    from mesh.store.pages import Trouble
+    from mesh.pages.links import Linked
+    from mesh.pages.page_table import Trouble
 
 _TRIES = 5
 
@@ -180,7 +180,7 @@ def _trouble(trouble: Trouble, name_of: Callable[[bytes], str]) -> dict[str, Any
 def _conflicts(book: Book, info: PageInfo) -> tuple[PageText, list[Conflict]]:
     """A page, and the places in it to read over. Somebody may write between the two questions: then it is asked again."""
     from mesh.pages.conflicts import conflicts
-    from mesh.pages.front import join
+    from mesh.pages.page_fields import join
 
     for _ in range(_TRIES):
         page, ops = book.read(info), book.history(info)
@@ -235,7 +235,7 @@ def _place(place: Conflict, name_of: Callable[[bytes], str]) -> dict[str, Any]:
 
 
 def _links(given: Given) -> int:
-    from mesh.sidecar.pages.linking import Links
+    from mesh.pages.links import Links
 
     with open_pages(given.home) as pages:
         info = pages.book.find(name_in(given.words[0]))

@@ -9,10 +9,10 @@ from mesh.cli.options import Given, Wrong
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
+from mesh.pages.file_table import Folders, is_inside
 from mesh.pages.names import checked
 from mesh.store.doorbell import ring
 from mesh.store.home import open_home
-from mesh.store.page_folders import Folders, is_inside
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

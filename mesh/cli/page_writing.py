@@ -11,7 +11,7 @@ from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.page_answers import in_shell, name_in, one_text, shown, typed, written
 from mesh.core.errors import MeshError, UnknownId, UsageError
 from mesh.pages.names import checked, folded
-from mesh.sidecar.pages.open import open_pages
+from mesh.pages.open_pages import open_pages
 from mesh.store.database import BUSY_SECONDS
 from mesh.store.lock import FileLock
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from mesh.sidecar.pages.book import Book, PageInfo
+    from mesh.pages.book import Book, PageInfo
 
 
 def _new(given: Given) -> int:

@@ -60,8 +60,8 @@ def _take_up(home: str, folder: str) -> None:
     is_file = os.path.isfile(path) and not os.path.islink(path)
     if is_worked_out(home) and (not is_file or is_rendered(content(path))):
         return
-    from mesh.sidecar.pages.memory import MemoryFile  # who has no pages does not load them
-    from mesh.sidecar.pages.open import open_pages
+    from mesh.pages.memory_page import MemoryFile  # who has no pages does not load them
+    from mesh.pages.open_pages import open_pages
 
     try:
         with open_pages(home) as pages:

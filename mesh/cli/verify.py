@@ -6,8 +6,8 @@ from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_FAILED
 from mesh.cli.output import Progress, print_json, put, tell
 from mesh.core.quantities import number_of
-from mesh.sidecar.pages.open import open_pages
-from mesh.sidecar.pages.verifying import verify_pages
+from mesh.pages.open_pages import open_pages
+from mesh.pages.page_texts import verify_pages
 from mesh.store.home import open_home
 from mesh.store.verify import verify_store
 

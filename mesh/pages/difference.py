@@ -7,14 +7,46 @@ themselves: they only follow what stands beside them.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from mesh.core.tuples import NamedTuple
-from mesh.pages.clusters import is_inside_cluster
-from mesh.pages.matching import TABLE_CELLS, Matching, same_end, same_start
+from mesh.pages.text_matching import TABLE_CELLS, Matching, same_end, same_start
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+
+_JOINER = "\u200d"
+_FLAG_LETTERS = 64  # how many regional indicators are looked at to tell pairs apart
+
+
+def is_inside_cluster(text: str, at: int) -> bool:
+    """Whether the border before `text[at]` falls inside a visible character."""
+    if not 0 < at < len(text):
+        return False
+    after = text[at]
+    if after < "\u0300" and text[at - 1] < "\u0300":  # Latin letters, all but always
+        return False
+    if text[at - 1] == _JOINER or after == _JOINER:
+        return True
+    if unicodedata.category(after)[0] == "M" or _is_skin_tone(after):  # variation selectors are marks too
+        return text[at - 1] != "\n"
+    if not _is_flag_letter(after):
+        return False
+    letters = 0
+    while letters < min(at, _FLAG_LETTERS) and _is_flag_letter(text[at - 1 - letters]):
+        letters += 1
+    return letters % 2 == 1
+
+
+def _is_skin_tone(char: str) -> bool:
+    return "\U0001f3fb" <= char <= "\U0001f3ff"
+
+
+def _is_flag_letter(char: str) -> bool:
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
+
 
 _LARGE = 16 * TABLE_CELLS  # a word and its blank are about five characters: up to here a gap's words fit one table
 _LETTERS_OF_A_LINE = 4  # what a line needs to be a landmark between two changes; "}" and "```" stand everywhere

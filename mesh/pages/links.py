@@ -6,12 +6,20 @@ Code is passed over, fenced or between backticks. The text comes from anybody: e
 from __future__ import annotations
 
 import re
+from functools import partial
 
+from mesh.core.errors import HomePermissions, MeshError, UsageError
+from mesh.core.ids import digest
 from mesh.core.tuples import NamedTuple
+from mesh.pages.names import folded
+from mesh.store.reading import SHORT_CHARS, Reader
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mesh.pages.book import Book, PageInfo
+
 
 TARGET_CHARS = 1000  # with label and part
 _LINK = re.compile(rf"(?<!\\)\[\[([^\[\]\n]{{1,{TARGET_CHARS}}})\]\]")
@@ -88,3 +96,98 @@ def _without_code(block: str) -> str:
         place = closer[place] + 1
     out.append(block[done:])
     return "".join(out)
+
+
+PAGE, RECORD, BROKEN = "page", "record", "broken"
+_TRIES = 3
+
+
+class Linked(NamedTuple):
+    """A link as it stands in a page: its line, what it says, and whether that is a page, a record, or nothing (`broken`)."""
+
+    source: PageInfo
+    line: int
+    target: str
+    sort: str
+    page: PageInfo | None
+
+
+class Links:
+    """The links between the pages of a book, as they are when this is made."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._reader = Reader(book.author.store.database.connection)
+        self._pages: list[PageInfo] = []
+        self._unkept: dict[bytes, list[tuple[str, int]]] = {}
+        self._refresh()
+
+    def out(self, info: PageInfo) -> list[Linked]:
+        """What a page links to, by line."""
+        return [link for link in self._all() if link.source.id == info.id]
+
+    def into(self, info: PageInfo) -> list[Linked]:
+        """The links of other pages to one, by page and line."""
+        return [link for link in self._all() if link.page is not None and link.page.id == info.id != link.source.id]
+
+    def broken(self) -> list[Linked]:
+        """Every link to what is not there."""
+        return [link for link in self._all() if link.sort == BROKEN]
+
+    def _refresh(self) -> None:
+        """Again, with the pages as they are then, if others have written meanwhile; not for ever."""
+        for _ in range(_TRIES):
+            self._pages = self._book.pages()
+            looked = [self._look_at(info) for info in self._pages]
+            if all(looked):
+                return
+
+    def _look_at(self, info: PageInfo) -> bool:
+        """Whether its links are known as they are now."""
+        shelf = self._book.shelf
+        version = shelf.version_of_others()
+        try:
+            text = self._book.read(info).text
+        except MeshError:  # a text that cannot be worked out now keeps the links it had
+            return True
+        try:
+            return shelf.link(info.id, digest(text.encode()), partial(links, text), version)
+        except HomePermissions:  # in a home that we may only read they are known to us alone
+            self._unkept[info.id] = list(links(text))
+            return True
+
+    def _all(self) -> list[Linked]:
+        named = {folded(info.shown): info for info in self._pages}
+        of = {info.id: info for info in self._pages}
+        found = [
+            Linked(of[page], line, target, *self._target(target, named, of))
+            for page, target, line in self._known()
+            if page in of
+        ]
+        return sorted(found, key=lambda link: (link.source.shown, link.line))
+
+    def _known(self) -> Iterator[tuple[bytes, str, int]]:
+        yield from (link for link in self._book.shelf.links() if link[0] not in self._unkept)
+        yield from ((page, target, line) for page, found in self._unkept.items() for target, line in found)
+
+    def _target(
+        self, target: str, named: dict[str, PageInfo], of: dict[bytes, PageInfo]
+    ) -> tuple[str, PageInfo | None]:
+        page = named.get(folded(target.removesuffix(".md")))
+        if page is not None:
+            return PAGE, page
+        tag = self._record(target)
+        if tag is None:
+            return BROKEN, None
+        return (PAGE, of[tag]) if tag in of else (RECORD, None)
+
+    def _record(self, target: str) -> bytes | None:
+        """The live record an id, or enough of its beginning, stands for."""
+        if len(target) < SHORT_CHARS:
+            return None
+        with self._book.shelf.snapshot():  # a record may be erased meanwhile
+            try:
+                tag = self._reader.resolve(target)
+            except UsageError:
+                return None
+            return tag if self._reader.entry(tag) is not None else None

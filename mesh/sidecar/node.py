@@ -20,6 +20,8 @@ from clan_learnings.sessions.capture_thread import Capturing
 from mesh import __version__
 from mesh.core.errors import DiskFull, HomeBusy, UsageError
 from mesh.core.ids import display_name, text_id
+from mesh.pages.folders_thread import Keeper
+from mesh.pages.workspace import open_study
 from mesh.sidecar.api import serving
 from mesh.sidecar.corrected_clock import ClockCheck, CorrectedClock
 from mesh.sidecar.door import FrontDoor
@@ -29,8 +31,6 @@ from mesh.sidecar.library import Library
 from mesh.sidecar.lock import only_sidecar
 from mesh.sidecar.metrics import render
 from mesh.sidecar.notary import Notary, is_sound
-from mesh.sidecar.pages.keeper import Keeper
-from mesh.sidecar.pages.study import open_study
 from mesh.sidecar.patience import patience
 from mesh.sidecar.peers import peers_report
 from mesh.sidecar.routes import routes

@@ -7,8 +7,8 @@ import time
 from clan_learnings.search.filters import filters
 from clan_learnings.search.search import search
 from mesh.core.errors import UsageError
+from mesh.pages.page_search import pages_about
 from mesh.sidecar.answers import found
-from mesh.sidecar.pages.found import pages_about
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from mesh.core.ids import digest, tag_of
 from mesh.core.operation import Add, Page, Parsed, Set, parse
 from mesh.core.shares import share_weight
 from mesh.core.trust import Trust
+from mesh.pages.edit_table import LOG
 from mesh.store.database import Database, Run
 from mesh.store.feeds import FeedRow, Feeds, OpRow
 from mesh.store.fold import Fold, FoldRow
-from mesh.store.page_news import LOG
 from mesh.store.quarantine import Quarantine, Stray
 
 _DEBT = "SELECT value FROM meta WHERE key='scrub'"

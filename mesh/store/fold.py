@@ -32,9 +32,9 @@ from mesh.core.operation import (
     register_key,
 )
 from mesh.core.tuples import NamedTuple
+from mesh.pages.edit_table import LOG, PageNews
 from mesh.store.database import Run
 from mesh.store.moderation_judge import Judge, Order, Place
-from mesh.store.page_news import LOG, PageNews
 
 FOLD_VERSION = 3  # shown beside a root: equal roots mean equal views at equal fold version
 

@@ -18,8 +18,8 @@ from mesh.core.operation import ADD, REMOVE, Add, Remove, parse
 from mesh.core.statement import ADMIN, THROW_AWAY
 from mesh.core.tuples import NamedTuple
 from mesh.core.wire import pack, unpack
+from mesh.pages.edit_table import LOG
 from mesh.store.database import Run
-from mesh.store.page_news import LOG
 
 Place = tuple[bytes | str, str]  # of a register: target and field
 _PASSING = "passing"

@@ -171,7 +171,7 @@ CREATE TABLE cards(
 """
 
 
-# Pages: see `mesh.store.pages`. All of it is of this node alone and can be worked out again, but for `page_files`,
+# Pages: see `mesh.pages.page_table`. All of it is of this node alone and can be worked out again, but for `page_files`,
 # which remembers what a file held when it was last in step with its page, and `page_carried`.
 _PAGES = """
 CREATE TABLE page_news(number INTEGER PRIMARY KEY AUTOINCREMENT, op INTEGER NOT NULL, body BLOB NOT NULL);
@@ -205,7 +205,7 @@ def _index_fields(connection: apsw.Connection) -> None:
 def _take_pages(connection: apsw.Connection) -> None:
     """Operations on pages that came to an earlier version, which could not read them."""
     connection.execute(_PAGES)
-    from mesh.store.page_news import take_earlier
+    from mesh.pages.edit_table import take_earlier
 
     take_earlier(connection)
 

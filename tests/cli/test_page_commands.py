@@ -15,7 +15,7 @@ from mesh.cli.page_past import Deed, sittings
 from mesh.cli.page_time import stamp
 from mesh.core.clock import milliseconds, pack
 from mesh.core.errors import UsageError
-from mesh.sidecar.pages.open import open_pages
+from mesh.pages.open_pages import open_pages
 from tests.clan_learnings.redaction_examples import fake
 from tests.cli.test_commands import Shell, alpha, beta, carry
 

@@ -1,7 +1,7 @@
 """Whether the writer of one operation had another before them."""
 
 from mesh.core.ids import digest
-from mesh.pages.ancestry import Ancestry
+from mesh.pages.conflicts import Ancestry
 from mesh.pages.ledger import PageOp
 
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mesh.core.ids import digest
-from mesh.pages.ancestry import Ancestry
 from mesh.pages.blame import Annotated
-from mesh.pages.conflicts import Conflict, conflicts, marked
+from mesh.pages.conflicts import Ancestry, Conflict, conflicts, marked
 from mesh.pages.difference import Edit, edits
 from mesh.pages.ledger import PageOp
 from tests.pages.writers import Writer, history, meet

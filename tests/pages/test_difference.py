@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.pages import difference, matching
-from mesh.pages.clusters import is_inside_cluster
-from mesh.pages.difference import Edit, applied, edits
+from mesh.pages import difference, text_matching
+from mesh.pages.difference import Edit, applied, edits, is_inside_cluster
 
 PARAGRAPHS = [
     f"## Step {number}\n\nRun the command, wait for the answer, and write down number {number}.\n"
@@ -168,7 +167,7 @@ def test_a_large_page_with_a_word_changed_in_every_line_keeps_the_others(monkeyp
 
 def test_what_is_too_large_to_compare_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work is bounded: with no room at all the edits are coarse, and still right."""
-    monkeypatch.setattr(matching, "TABLE_CELLS", 0)
+    monkeypatch.setattr(text_matching, "TABLE_CELLS", 0)
     rng = random.Random(3)
     old, new = ("".join(rng.choice(["a b c\n", "b b\n", "c a b\n"]) for _ in range(200)) for _ in range(2))
     assert len(check(old, new)) < 20

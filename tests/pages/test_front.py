@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.pages.front import FIELD_BYTES, FIELD_LINES, Front, is_field, join, split
+from mesh.pages.page_fields import FIELD_BYTES, FIELD_LINES, Front, is_field, join, split
 
 NOTHING = Front({}, ())
 line = st.sampled_from(

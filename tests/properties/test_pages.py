@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from mesh.core.ids import digest, tag_of, text_id
 from mesh.core.operation import Add, Page, Set, parse
-from mesh.pages.front import split
+from mesh.pages import page_texts
+from mesh.pages.book import PageInfo
+from mesh.pages.erasing import erase_text
+from mesh.pages.page_fields import split
 from mesh.pages.update import Gap, Id, Item, Update, client_of, encode
-from mesh.sidecar.pages import texts
-from mesh.sidecar.pages.book import PageInfo
-from mesh.sidecar.pages.erasing import erase_text
 from tests.sidecar.pages.nodes import CLAN, MOST, Node, agree, exchange, meet, nodes, remains
 from tests.worlds import Chain
 
@@ -161,7 +161,7 @@ def test_concurrent_edits_come_to_one_text_with_every_word_once(seed: int) -> No
     """With workers that are killed, processes that start anew, old texts in editors, states that are kept or not."""
     rng = random.Random(seed)
     with pytest.MonkeyPatch.context() as patch, nodes(rng.choice((2, 2, 3, 3, 4, MOST))) as everybody:
-        patch.setattr(texts, "_KEEP_UPDATES", rng.choice((0, 2, 5, 256)))
+        patch.setattr(page_texts, "_KEEP_UPDATES", rng.choice((0, 2, 5, 256)))
         session = Session(rng, everybody)
         everybody[0].editor.new("page1", session.first())
         session.parcels += everybody[0].collect()
@@ -287,7 +287,7 @@ def mutated(rng: random.Random, update: bytes) -> bytes:
 def test_hostile_operations_change_no_honest_page_and_break_nothing(seed: int) -> None:
     rng = random.Random(seed)
     with pytest.MonkeyPatch.context() as patch, nodes(2) as (one, two):
-        patch.setattr(texts, "_KEEP_UPDATES", rng.choice((0, 3, 256)))
+        patch.setattr(page_texts, "_KEEP_UPDATES", rng.choice((0, 3, 256)))
         for name in ("page1", "page2", "page3"):
             one.editor.new(name, f"---\nof: {name}\n---\nthe text of {name}, see [[page1]]\n")
         meet(one, two)

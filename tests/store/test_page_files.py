@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from mesh.core.draft import NewRecord, Removal
+from mesh.pages.file_table import FileRow, Files, Folders, Renaming, pay_scrub, wiped
 from mesh.store.author import Author
-from mesh.store.page_files import FileRow, Files, Renaming, pay_scrub, wiped
-from mesh.store.page_folders import Folders
 from tests.worlds import Clan, open_author
 
 CLAN = Clan()

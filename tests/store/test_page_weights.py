@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mesh.core.ids import digest
+from mesh.pages.page_table import Shelf, Worked
 from mesh.store.author import Author
-from mesh.store.pages import Shelf, Worked
 from mesh.store.reading import Reader
 from tests.store.test_erase import remains
 from tests.worlds import Clan, open_author

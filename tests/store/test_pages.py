@@ -10,9 +10,9 @@ from mesh.core.errors import PageMoved, UsageError
 from mesh.core.ids import digest
 from mesh.core.operation import PAGE, Add, Page, Set
 from mesh.core.wire import pack
+from mesh.pages.edit_table import take_earlier
+from mesh.pages.page_table import Field, Kept, Shelf, Trouble, Worked
 from mesh.store.author import Author
-from mesh.store.page_news import take_earlier
-from mesh.store.pages import Field, Kept, Shelf, Trouble, Worked
 from mesh.store.receipts import Receipt
 from mesh.store.verify import verify_store
 from tests.worlds import Chain, Clan, open_author

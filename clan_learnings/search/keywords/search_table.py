@@ -71,7 +71,7 @@ class Searching:
 
     def page_texts_with(self, words: Mapping[str, float], count: int) -> list[tuple[bytes, str, float]]:
         """The texts of pages that have some of the words, as last worked out: of which body, the text, the weight; best first."""
-        from mesh.store.page_weights import best_pages
+        from mesh.pages.page_words_table import best_pages
 
         return best_pages(self.connection, words, count)
 

@@ -6,18 +6,18 @@ import os
 from shlex import quote
 
 from mesh.core.ids import display_name
+from mesh.pages.file_table import Folders
+from mesh.pages.links import Links
 from mesh.pages.names import folded
 from mesh.sidecar.doctor import Finding
-from mesh.sidecar.pages.linking import Links
-from mesh.store.page_folders import Folders
 from mesh.store.reading import Reader
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mesh.sidecar.pages.book import Book, PageInfo
-    from mesh.store.pages import Trouble
+    from mesh.pages.book import Book, PageInfo
+    from mesh.pages.page_table import Trouble
 
 _SHOWN = 20  # of each sort
 EDITING = "editing-"  # in the home: folders with pages that are open in an editor, or were when something went wrong

@@ -16,12 +16,12 @@ from typing import cast
 from mesh.core.feed import encode_range
 from mesh.core.identity import Identity
 from mesh.core.statement import ADMIN, MEMBER, Statement
+from mesh.pages.book import Book, PageInfo, PageText
+from mesh.pages.editor import Editor
+from mesh.pages.links import Links
+from mesh.pages.page_merging import Joiner
 from mesh.pages.workshop import Workshop
-from mesh.sidecar.pages.book import Book, PageInfo, PageText
 from mesh.sidecar.pages.checkup import examine_pages
-from mesh.sidecar.pages.editor import Editor
-from mesh.sidecar.pages.joining import Joiner
-from mesh.sidecar.pages.linking import Links
 from mesh.store.author import Author
 from mesh.store.feeds import FeedRow
 from mesh.store.home import Home

@@ -8,10 +8,10 @@ import pytest
 from clan_learnings.redaction import Finding, redact
 from mesh.core.errors import UsageError
 from mesh.core.tuples import NamedTuple
+from mesh.pages.file_table import Renaming
+from mesh.pages.folder_mirror import FileRow, Mirror
 from mesh.pages.merging import merge
 from mesh.pages.names import Named, checked, shown
-from mesh.sidecar.pages.mirror import FileRow, Mirror
-from mesh.store.page_files import Renaming
 
 
 class Info(NamedTuple):

@@ -12,14 +12,14 @@ import pytest
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.ids import text_id
 from mesh.core.operation import Page
+from mesh.pages import page_texts
+from mesh.pages.book import Book
+from mesh.pages.editor import Editor
 from mesh.pages.ledger import Ledger
+from mesh.pages.page_table import Kept
 from mesh.pages.update import Id, Item, Update, client_of, encode
 from mesh.pages.workshop import WorkerDied, Workshop
-from mesh.sidecar.pages import texts
-from mesh.sidecar.pages.book import Book
 from mesh.sidecar.pages.checkup import examine_pages
-from mesh.sidecar.pages.editor import Editor
-from mesh.store.pages import Kept
 from tests.sidecar.pages.nodes import CLAN, Node, agree, exchange, meet, nodes
 from tests.worlds import Chain, open_author
 
@@ -56,7 +56,7 @@ def test_an_id_that_fits_several_pages_is_not_guessed(tmp_path: Path, monkeypatc
     with nodes(1, tmp_path) as (node,):
         node.editor.new("one")
         node.editor.new("two")
-        monkeypatch.setattr("mesh.sidecar.pages.book.text_id", lambda _: "abcdefgh" * 7)
+        monkeypatch.setattr("mesh.pages.book.text_id", lambda _: "abcdefgh" * 7)
         with pytest.raises(AmbiguousId, match="2 pages go by abcde"):
             node.find("abcde")
 
@@ -159,7 +159,7 @@ def test_another_process_is_seen_whatever_was_kept_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: int
 ) -> None:
     """Two books of one home, each with the text open: one saves the state, by which all news go, the other edits on."""
-    monkeypatch.setattr(texts, "_KEEP_UPDATES", keep)
+    monkeypatch.setattr(page_texts, "_KEEP_UPDATES", keep)
     with nodes(1, tmp_path) as (sidecar,), Workshop(seconds=300) as workshop:
         info, _ = sidecar.editor.new("p", "first\n")
         sidecar.editor.append(info, "second")
@@ -198,7 +198,7 @@ def test_a_text_is_whole_if_another_process_keeps_its_state_while_a_worker_is_re
             found = kept(body)
             if len(asked) == 2:  # the first was before the worker died
                 with open_author(one.folder, CLAN, one.identity) as author, monkeypatch.context() as now:
-                    now.setattr(texts, "_KEEP_UPDATES", 0)
+                    now.setattr(page_texts, "_KEEP_UPDATES", 0)
                     assert Book(author, workshop).read(info).text == "first\n"
             return found
 

@@ -9,11 +9,11 @@ import pytest
 
 from mesh.core.errors import HomeBusy, PageMoved, UsageError
 from mesh.core.limits import OPERATION_BYTES
-from mesh.pages.front import Front
+from mesh.pages.book import Book, PageInfo
+from mesh.pages.editor import MOST_CHARS, Editor
 from mesh.pages.ledger import Ledger
+from mesh.pages.page_fields import Front
 from mesh.pages.workshop import WorkerDied, Workshop
-from mesh.sidecar.pages.book import Book, PageInfo
-from mesh.sidecar.pages.editor import MOST_CHARS, Editor
 from mesh.store.home import create_home, open_home
 from tests.sidecar.pages.nodes import Node, agree, meet, nodes
 

@@ -7,11 +7,11 @@ import pytest
 
 from mesh.core.draft import Assignment
 from mesh.core.errors import UnknownId, UsageError
-from mesh.sidecar.pages.book import PageInfo, PageText
+from mesh.pages.book import PageInfo, PageText
+from mesh.pages.editor import Saved
+from mesh.pages.erasing import LEFT, Cleaned, erase_text
+from mesh.pages.links import Links
 from mesh.sidecar.pages.checkup import examine_pages
-from mesh.sidecar.pages.editor import Saved
-from mesh.sidecar.pages.erasing import LEFT, Cleaned, erase_text
-from mesh.sidecar.pages.linking import Links
 from tests.sidecar.pages.nodes import CLAN, Node, agree, exchange, meet, nodes, remains
 from tests.worlds import open_author
 

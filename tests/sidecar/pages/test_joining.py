@@ -10,7 +10,7 @@ from mesh.core.draft import Assignment, NewRecord
 from mesh.core.errors import QuotaReached
 from mesh.core.ids import text_id
 from mesh.core.statement import READER
-from mesh.sidecar.pages.study import open_study
+from mesh.pages.workspace import open_study
 from tests.roles import admitted, founder
 from tests.sidecar.pages.nodes import CLAN, Node, agree, exchange, meet, nodes
 from tests.worlds import open_author

@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from mesh.core.errors import HomeBusy
-from mesh.sidecar.pages import keeper
-from mesh.sidecar.pages.keeper import Keeper, say
-from mesh.sidecar.pages.mirror import Mirror
+from mesh.pages import folders_thread
+from mesh.pages.folder_mirror import Mirror
+from mesh.pages.folders_thread import Keeper, say
 from tests.end_to_end.commands import wait_until
 from tests.sidecar.pages.shelf import Rows, Shelf
 
@@ -146,7 +146,7 @@ def test_a_folder_that_is_removed_is_made_again_and_watched_again(tmp_path: Path
 def test_a_failure_is_said_once_and_tried_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(folders_thread, "_AGAIN_SECONDS", 0.01)
     table = Table(tmp_path)
     table.failures = 5
     table.shelf.put("a", "a\n")
@@ -177,8 +177,8 @@ def test_where_nothing_can_be_watched_folders_are_looked_through(
     def refuse(*args: object, **kwargs: object) -> Iterator[set[Any]]:
         raise OSError("OS file watch limit reached")
 
-    monkeypatch.setattr(keeper, "watch", refuse)
-    monkeypatch.setattr(keeper, "_BLIND_SECONDS", 0.02)
+    monkeypatch.setattr(folders_thread, "watch", refuse)
+    monkeypatch.setattr(folders_thread, "_BLIND_SECONDS", 0.02)
     table = Table(tmp_path)
     with caplog.at_level(logging.WARNING, "mesh.sidecar"), Keeper(table.open):
         (tmp_path / "a.md").write_text("a\n")

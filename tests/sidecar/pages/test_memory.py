@@ -17,14 +17,14 @@ from clan_learnings.render.render_thread import Renderer, is_current, render
 from mesh.cli.render import main
 from mesh.core.errors import UsageError
 from mesh.core.statement import READER
+from mesh.pages import file_replacement
+from mesh.pages.book import Book
+from mesh.pages.editor import Editor
+from mesh.pages.folders_thread import Keeper
+from mesh.pages.memory_page import MemoryFile
+from mesh.pages.open_pages import Pages, open_pages
 from mesh.pages.workshop import WorkerDied, Workshop
 from mesh.sidecar.desk import Desk
-from mesh.sidecar.pages import swap
-from mesh.sidecar.pages.book import Book
-from mesh.sidecar.pages.editor import Editor
-from mesh.sidecar.pages.keeper import Keeper
-from mesh.sidecar.pages.memory import MemoryFile
-from mesh.sidecar.pages.open import Pages, open_pages
 from mesh.store.home import Home, create_home
 from tests.end_to_end.commands import wait_until
 from tests.roles import admitted, fill, founder, throw_away
@@ -261,14 +261,14 @@ def test_a_save_between_reading_and_replacing_is_taken_too(room: Room, monkeypat
     room.editor.new("memory", "one\n")
     room.render()
     room.type("one", "one\n\ntwo")
-    replace: Callable[[str, bytes], swap.Displaced] = swap.replace
+    replace: Callable[[str, bytes], file_replacement.Displaced] = file_replacement.replace
 
-    def late(path: str, data: bytes) -> swap.Displaced:
-        monkeypatch.setattr(swap, "replace", replace)
+    def late(path: str, data: bytes) -> file_replacement.Displaced:
+        monkeypatch.setattr(file_replacement, "replace", replace)
         room.type("two", "two\n\nthree")
         return replace(path, data)
 
-    monkeypatch.setattr(swap, "replace", late)
+    monkeypatch.setattr(file_replacement, "replace", late)
     room.file.look()
     assert room.pages() == {"memory": "one\n\ntwo\n\nthree\n"}
     assert room.top() == "one\n\ntwo\n\nthree"
@@ -426,7 +426,7 @@ def test_without_pages_nothing_of_them_is_loaded(tmp_path: Path) -> None:
         "import sys; from mesh.cli.render import main\n"
         "for _ in range(2): assert main([sys.argv[1], '--home', sys.argv[2]]) == 0\n"
         "assert main([sys.argv[1], '--check', '--home', sys.argv[2]]) == 0\n"
-        "heavy = ('mesh.pages', 'pycrdt', 'mesh.sidecar.pages.book', 'subprocess')\n"
+        "heavy = ('mesh.pages', 'pycrdt', 'mesh.pages.book', 'subprocess')\n"
         "print([name for name in sys.modules if name.startswith(heavy)], file=sys.stderr)"
     )
     done = subprocess.run(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mesh.core.errors import MayNotWrite, QuotaReached
-from mesh.sidecar.pages import swap, taking
-from mesh.sidecar.pages.saved import Content, LeftAlone, Stamp, read
+from mesh.pages import file_replacement, files_to_pages
+from mesh.pages.file_text import Content, LeftAlone, Stamp, read
 from tests.sidecar.pages.shelf import Driven, Shelf
 
 KEY = "AKIA" + "IOSFODNN7EXAMPL2"  # reads like a key of a cloud, and is none
@@ -23,15 +23,15 @@ def driven(tmp_path: Path) -> Driven:
 
 def typed_meanwhile(monkeypatch: pytest.MonkeyPatch, typing: Callable[[], object]) -> None:
     """Somebody writes at the very moment at which a file is replaced."""
-    real = swap._call
+    real = file_replacement._call
 
     def call(one: str, other: str, *, is_exchange: bool) -> bool:
         if is_exchange:
-            monkeypatch.setattr(swap, "_call", real)
+            monkeypatch.setattr(file_replacement, "_call", real)
             typing()
         return real(one, other, is_exchange=is_exchange)
 
-    monkeypatch.setattr(swap, "_call", call)
+    monkeypatch.setattr(file_replacement, "_call", call)
 
 
 # At the start
@@ -154,7 +154,7 @@ def test_a_file_that_is_away_when_it_is_to_be_read_is_taken_as_soon_as_it_is_bac
         (driven.folder / "a.md").rename(away)
         return read(path)
 
-    monkeypatch.setattr(taking, "read", gone)
+    monkeypatch.setattr(files_to_pages, "read", gone)
     driven.run(0.1)
     assert away.exists()
     assert driven.shelf.log == []
@@ -461,7 +461,7 @@ def test_killed_while_a_file_was_replaced(driven: Driven, monkeypatch: pytest.Mo
     path = driven.folder / "a.md"
     if is_typed:
         typed_meanwhile(monkeypatch, lambda: path.write_text("one\ntwo\nthree\ntyped\n"))
-    swap.replace(str(path), b"page\none\ntwo\nthree\n")
+    file_replacement.replace(str(path), b"page\none\ntwo\nthree\n")
     driven.shelf.edit(driven.page("a"), "page moved on\none\ntwo\nthree\n")
     driven.restart()
     driven.run(3.0)
@@ -471,7 +471,7 @@ def test_killed_while_a_file_was_replaced(driven: Driven, monkeypatch: pytest.Mo
 
 def test_killed_before_a_file_was_replaced(driven: Driven) -> None:
     driven.started(a="one\n")
-    swap._write_draft(str(driven.folder / "a.md"), b"page\none\n", None)
+    file_replacement._write_draft(str(driven.folder / "a.md"), b"page\none\n", None)
     driven.restart()
     driven.run(3.0)
     assert driven.files() == {"a.md": "one\n"}
@@ -480,7 +480,7 @@ def test_killed_before_a_file_was_replaced(driven: Driven) -> None:
 
 def test_killed_while_a_file_was_taken_away(driven: Driven) -> None:
     driven.started(a="one\n")
-    swap.take_away(str(driven.folder / "a.md"))
+    file_replacement.take_away(str(driven.folder / "a.md"))
     driven.restart()
     driven.run(3.0)
     assert driven.files() == {"a.md": "one\n"}
@@ -656,14 +656,14 @@ def test_a_new_file_with_a_secret(driven: Driven) -> None:
 
 def test_what_is_wrong_with_one_file_does_not_stop_the_others(driven: Driven, monkeypatch: pytest.MonkeyPatch) -> None:
     driven.started(a="a\n", b="b\n", c="c\n")
-    real = swap.replace
+    real = file_replacement.replace
 
-    def full(path: str, data: bytes) -> swap.Displaced:
+    def full(path: str, data: bytes) -> file_replacement.Displaced:
         if path.endswith("a.md"):
             raise OSError(28, "No space left on device")
         return real(path, data)
 
-    monkeypatch.setattr(swap, "replace", full)
+    monkeypatch.setattr(file_replacement, "replace", full)
     for name in "ac":
         driven.shelf.edit(driven.page(name), f"{name}\nmore\n")
     driven.shelf.broken = {"b"}
@@ -674,7 +674,7 @@ def test_what_is_wrong_with_one_file_does_not_stop_the_others(driven: Driven, mo
         f"{driven.folder}/a.md is not in step: No space left on device",
         f"{driven.folder}/b.md is not in step: b cannot be written; next: mend it",
     ]
-    monkeypatch.setattr(swap, "replace", real)
+    monkeypatch.setattr(file_replacement, "replace", real)
     driven.shelf.broken = set()
     driven.run(8.0)
     assert driven.files() == {"a.md": "a\nmore\n", "b.md": "b\ntyped\n", "c.md": "c\nmore\n"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mesh.sidecar.pages import swap
+from mesh.pages import file_replacement
 from tests.sidecar.pages.shelf import Driven, Killed, Rows, Shelf, are_in_step, kill_in
 
 TWO = {"a": "text of a\n", "b": "text of b\n"}
@@ -50,7 +50,7 @@ def trade(driven: Driven) -> None:
 
 def in_three_steps(driven: Driven, monkeypatch: pytest.MonkeyPatch, step: int, error: BaseException) -> None:
     """A disk that cannot exchange files, and something that happens at one of the steps."""
-    monkeypatch.setattr(swap, "_call", lambda *_, **__: False)
+    monkeypatch.setattr(file_replacement, "_call", lambda *_, **__: False)
     left, rename = [step], os.rename
 
     def renamed(*given: Any) -> None:
@@ -168,14 +168,14 @@ def test_what_was_typed_into_a_replaced_file_goes_along_when_names_are_traded(
     """It waits under the name it had: files change names when it was heard."""
     driven.started(**TWO)
     a, b = driven.page("a"), driven.page("b")
-    replace = swap.replace
+    replace = file_replacement.replace
 
-    def late(path: str, data: bytes) -> swap.Displaced:
+    def late(path: str, data: bytes) -> file_replacement.Displaced:
         driven.write("a.md", TWO["a"] + "typed\n")
         return replace(path, data)
 
     with monkeypatch.context() as patch:
-        patch.setattr(swap, "replace", late)
+        patch.setattr(file_replacement, "replace", late)
         driven.shelf.edit(a, "zero\n" + TWO["a"])
         driven.step()
     driven.shelf.call(a, "b")
@@ -191,14 +191,14 @@ def test_killed_again_while_the_first_kill_is_cleared_up(driven: Driven, monkeyp
     """What somebody else wrote is not taken back by the old file."""
     driven.started(a="one\n")
     driven.shelf.edit(driven.page("a"), "one\nby somebody else\n")
-    replace = swap.replace
+    replace = file_replacement.replace
 
     def dying(*given: Any) -> None:
         replace(*given)
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(swap, "replace", dying)
+        patch.setattr(file_replacement, "replace", dying)
         with pytest.raises(Killed):
             driven.step()
     driven.restart()
@@ -286,7 +286,7 @@ def test_a_removed_page_takes_its_file_along_at_the_second_try(driven: Driven, m
     """Though nothing else happens."""
     driven.started(**TWO)
     with monkeypatch.context() as patch:
-        patch.setattr(swap, "take_away", full)
+        patch.setattr(file_replacement, "take_away", full)
         driven.shelf.take(driven.page("a"))
         driven.run(1.0)
     looked_at(driven, 20)

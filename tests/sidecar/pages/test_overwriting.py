@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.pages import swap
-from mesh.sidecar.pages.overwriting import overwrite
+from mesh.pages import file_replacement
+from mesh.pages.file_replacement import overwrite
 
 
 @pytest.fixture
@@ -43,11 +43,11 @@ def test_what_was_saved_meanwhile_is_given_back(path: Path) -> None:
 
 def test_who_has_opened_the_file_before_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file was emptied, then replaced, then written to."""
-    replace = swap.replace
+    replace = file_replacement.replace
     opened = path.open("wb", buffering=0)
 
-    def late(name: str, data: bytes) -> swap.Displaced:
-        monkeypatch.setattr(swap, "replace", replace)
+    def late(name: str, data: bytes) -> file_replacement.Displaced:
+        monkeypatch.setattr(file_replacement, "replace", replace)
         displaced = replace(name, data)
         read = displaced.data
 
@@ -59,7 +59,7 @@ def test_who_has_opened_the_file_before_is_waited_for(path: Path, monkeypatch: p
         monkeypatch.setattr(displaced, "data", first)
         return displaced
 
-    monkeypatch.setattr(swap, "replace", late)
+    monkeypatch.setattr(file_replacement, "replace", late)
     with opened:
         assert not overwrite(str(path), b"ours", b"before")
     assert path.read_text() == "typed"
@@ -68,15 +68,15 @@ def test_who_has_opened_the_file_before_is_waited_for(path: Path, monkeypatch: p
 
 def test_the_last_save_of_two_is_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One comes while the first is given back; the first is kept beside it."""
-    replace = swap.replace
+    replace = file_replacement.replace
     saves = ["second", "first"]
 
-    def crowded(name: str, data: bytes) -> swap.Displaced:
+    def crowded(name: str, data: bytes) -> file_replacement.Displaced:
         if saves:
             path.write_text(saves.pop())
         return replace(name, data)
 
-    monkeypatch.setattr(swap, "replace", crowded)
+    monkeypatch.setattr(file_replacement, "replace", crowded)
     assert not overwrite(str(path), b"ours", b"before")
     assert path.read_text() == "second"
     assert names(path) == ["file", "file.rej"]

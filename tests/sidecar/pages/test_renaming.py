@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mesh.sidecar.pages import swap
+from mesh.pages import file_replacement
 from tests.sidecar.pages.shelf import Driven, Killed, Rows, Shelf, are_in_step, kill_in
 
 
@@ -32,7 +32,7 @@ AS_TRADED = {"a": "text of b\n", "b": "text of a\nand more\n", "d": "text of c\n
 DEATHS = [
     (Rows, "begin", False),
     (Rows, "begin", True),
-    (swap, "exchange", True),
+    (file_replacement, "exchange", True),
     (Rows, "move", False),
     (Rows, "move", True),
 ]
@@ -87,7 +87,7 @@ def test_killed_where_a_trade_takes_three_steps(driven: Driven, monkeypatch: pyt
             raise Killed
         rename(*given)
 
-    monkeypatch.setattr(swap, "_call", lambda *_, **__: False)
+    monkeypatch.setattr(file_replacement, "_call", lambda *_, **__: False)
     with monkeypatch.context() as patch:
         patch.setattr(os, "rename", renamed)
         if steps < 3:
@@ -104,10 +104,10 @@ def test_killed_where_a_trade_takes_three_steps(driven: Driven, monkeypatch: pyt
 def test_what_was_killed_is_not_waited_for_after_it_ended(driven: Driven) -> None:
     """Whoever later swaps two files by hand has edited both pages."""
     traded(driven)
-    kill_in(driven, "exchange", module=swap)
+    kill_in(driven, "exchange", module=file_replacement)
     driven.run(3.0)
     are_in_step(driven, AS_TRADED)
-    swap.exchange(str(driven.folder / "a.md"), str(driven.folder / "b.md"))
+    file_replacement.exchange(str(driven.folder / "a.md"), str(driven.folder / "b.md"))
     driven.restart()
     driven.run(3.0)
     are_in_step(driven, AS_TRADED | {"a": AS_TRADED["b"], "b": AS_TRADED["a"]})
@@ -117,14 +117,14 @@ def test_what_was_killed_is_not_waited_for_after_it_ended(driven: Driven) -> Non
 def test_a_file_goes_just_before_it_is_traded(driven: Driven, monkeypatch: pytest.MonkeyPatch, gone: str) -> None:
     """Nothing comes of that trade, and nothing is left of it."""
     traded(driven)
-    exchange = swap.exchange
+    exchange = file_replacement.exchange
 
     def late(*given: str) -> None:
         (driven.folder / gone).unlink(missing_ok=True)
         exchange(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(swap, "exchange", late)
+        patch.setattr(file_replacement, "exchange", late)
         driven.step()
     assert driven.rows.renaming is None
     driven.run(5.0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.sidecar.pages.saved import MOST_BYTES, Content, LeftAlone, decoded, encoded, read, same, stamp_of
+from mesh.pages.file_text import MOST_BYTES, Content, LeftAlone, decoded, encoded, read, same, stamp_of
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.pages import swap
-from mesh.sidecar.pages.saved import Content
+from mesh.pages import file_replacement
+from mesh.pages.file_text import Content
 
 
 @pytest.fixture(params=["exchange", "link", "neither"], autouse=True)
@@ -18,7 +18,7 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         raise OSError(errno.EPERM, "Operation not permitted")
 
     if request.param != "exchange":
-        monkeypatch.setattr(swap, "_call", lambda *_args, **_kwargs: False)
+        monkeypatch.setattr(file_replacement, "_call", lambda *_args, **_kwargs: False)
     if request.param == "neither":
         monkeypatch.setattr(os, "link", refuse)
     return str(request.param)
@@ -32,7 +32,7 @@ def test_a_file_is_replaced_and_the_old_one_handed_out(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("old\n")
     inode = path.stat().st_ino
-    old = swap.replace(str(path), b"new\n")
+    old = file_replacement.replace(str(path), b"new\n")
     assert path.read_text() == "new\n"
     stamp, content = old.read()
     assert (stamp.inode, content) == (inode, Content("old\n", ""))
@@ -44,7 +44,7 @@ def test_what_is_written_to_the_old_file_afterwards_is_heard(tmp_path: Path) -> 
     path = tmp_path / "a.md"
     path.write_text("old\n")
     with path.open("a") as editor:
-        old = swap.replace(str(path), b"new\n")
+        old = file_replacement.replace(str(path), b"new\n")
         old.unlink()
         before = old.stamp()
         editor.write("typed\n")
@@ -60,19 +60,19 @@ def test_the_mode_stays(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "a.md"
     path.write_text("old\n")
     path.chmod(mode)
-    swap.replace(str(path), b"new\n").close()
+    file_replacement.replace(str(path), b"new\n").close()
     assert path.stat().st_mode & 0o777 == mode
 
 
 def test_a_file_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        swap.replace(str(tmp_path / "a.md"), b"new\n")
+        file_replacement.replace(str(tmp_path / "a.md"), b"new\n")
     assert names(tmp_path) == []
 
 
 def test_a_new_file_comes_with_its_folders_and_the_usual_mode(tmp_path: Path) -> None:
     (tmp_path / "usual").write_text("")
-    swap.add(str(tmp_path / "deep/er/a.md"), b"new\n")
+    file_replacement.add(str(tmp_path / "deep/er/a.md"), b"new\n")
     assert (tmp_path / "deep/er/a.md").read_bytes() == b"new\n"
     assert (tmp_path / "deep/er/a.md").stat().st_mode == (tmp_path / "usual").stat().st_mode
     assert names(tmp_path / "deep/er") == ["a.md"]
@@ -82,9 +82,9 @@ def test_who_was_faster_keeps_their_file(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("theirs\n")
     (tmp_path / "b.md").write_text("ours\n")
     with pytest.raises(FileExistsError):
-        swap.add(str(tmp_path / "a.md"), b"ours\n")
+        file_replacement.add(str(tmp_path / "a.md"), b"ours\n")
     with pytest.raises(FileExistsError):
-        swap.move(str(tmp_path / "b.md"), str(tmp_path / "a.md"))
+        file_replacement.move(str(tmp_path / "b.md"), str(tmp_path / "a.md"))
     assert (tmp_path / "a.md").read_text() == "theirs\n"
     assert names(tmp_path) == ["a.md", "b.md"]
 
@@ -92,14 +92,14 @@ def test_who_was_faster_keeps_their_file(tmp_path: Path) -> None:
 def test_two_files_take_each_others_names(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("a\n")
     (tmp_path / "b.md").write_text("b\n")
-    swap.exchange(str(tmp_path / "a.md"), str(tmp_path / "b.md"))
+    file_replacement.exchange(str(tmp_path / "a.md"), str(tmp_path / "b.md"))
     assert ((tmp_path / "a.md").read_text(), (tmp_path / "b.md").read_text()) == ("b\n", "a\n")
     assert names(tmp_path) == ["a.md", "b.md"]
 
 
 def test_a_file_that_was_taken_away_can_be_put_back(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("a\n")
-    away = swap.take_away(str(tmp_path / "a.md"))
+    away = file_replacement.take_away(str(tmp_path / "a.md"))
     assert not (tmp_path / "a.md").exists()
     assert away.read()[1] == Content("a\n", "")
     away.put_back(str(tmp_path / "a.md"))
@@ -114,27 +114,27 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: py
     (tmp_path / "a.md").write_text("old\n")
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        swap.replace(str(tmp_path / "a.md"), b"new\n")
+        file_replacement.replace(str(tmp_path / "a.md"), b"new\n")
     with pytest.raises(OSError, match="No space"):
-        swap.add(str(tmp_path / "b.md"), b"new\n")
+        file_replacement.add(str(tmp_path / "b.md"), b"new\n")
     assert (tmp_path / "a.md").read_text() == "old\n"
     assert names(tmp_path) == ["a.md"]
 
 
 def test_what_a_killed_process_left_can_be_told(tmp_path: Path, system: str) -> None:
     (tmp_path / "a.md").write_text("old\n")
-    draft = swap._write_draft(str(tmp_path / "a.md"), b"new\n", None)
-    assert swap.stray(draft, ["b.md", "a.md"]) == swap.Stray(draft, "a.md", True)
-    old = swap.replace(str(tmp_path / "a.md"), b"new\n")
+    draft = file_replacement._write_draft(str(tmp_path / "a.md"), b"new\n", None)
+    assert file_replacement.stray(draft, ["b.md", "a.md"]) == file_replacement.Stray(draft, "a.md", True)
+    old = file_replacement.replace(str(tmp_path / "a.md"), b"new\n")
     if system == "neither":
         assert old.path is None
         old.close()
         return
     assert old.path is not None
-    assert swap.stray(old.path, ["b.md", "a.md"]) == swap.Stray(old.path, "a.md", False)
-    assert swap.is_new(old.path, b"new\n")
-    assert not swap.is_new(old.path, b"old\n")
-    assert swap.stray(old.path, ["b.md"]).of is None
+    assert file_replacement.stray(old.path, ["b.md", "a.md"]) == file_replacement.Stray(old.path, "a.md", False)
+    assert file_replacement.is_new(old.path, b"new\n")
+    assert not file_replacement.is_new(old.path, b"old\n")
+    assert file_replacement.stray(old.path, ["b.md"]).of is None
     old.close()
 
 
@@ -143,7 +143,7 @@ def test_a_disk_that_knows_no_case_renames_a_file_to_itself(tmp_path: Path, monk
         raise FileExistsError(errno.EEXIST, "File exists")
 
     (tmp_path / "Foo.md").write_text("text\n")
-    monkeypatch.setattr(swap, "_call", refuse)
+    monkeypatch.setattr(file_replacement, "_call", refuse)
     monkeypatch.setattr(os.path, "samefile", lambda *_names: True)
-    swap.move(str(tmp_path / "Foo.md"), str(tmp_path / "foo.md"))
+    file_replacement.move(str(tmp_path / "Foo.md"), str(tmp_path / "foo.md"))
     assert names(tmp_path) == ["foo.md"]

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.operation import ADD, PAGE, SET, Add, Set, parse, register_key
 from mesh.core.tuples import NamedTuple
+from mesh.pages.edit_table import COLUMNS, LOG, PageNews, PageRow, page_row
 from mesh.store.database import Database, Run
-from mesh.store.page_news import COLUMNS, LOG, PageNews, PageRow, page_row
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

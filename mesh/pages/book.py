@@ -7,11 +7,11 @@ from shlex import quote
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.ids import parse_id, text_id
 from mesh.core.tuples import NamedTuple
-from mesh.pages.front import Front, is_field, join
+from mesh.pages.known_prefix import seen_in, written
 from mesh.pages.names import Named, folded, safe, shown
-from mesh.sidecar.pages.seen import seen_in, written
-from mesh.sidecar.pages.texts import Texts
-from mesh.store.pages import Shelf, Trouble
+from mesh.pages.page_fields import Front, is_field, join
+from mesh.pages.page_table import Shelf, Trouble
+from mesh.pages.page_texts import Texts
 from mesh.store.rewriting import replacements
 
 TYPE_CHECKING = False  # see `mesh`
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mesh.pages.ledger import PageOp
+    from mesh.pages.page_table import Element, Field
     from mesh.pages.workshop import Workshop
     from mesh.store.author import Author
-    from mesh.store.pages import Element, Field
 
 FRONT = "front"  # the register with the order of the keys; `front.KEY` holds a field
 

@@ -10,19 +10,46 @@ from mesh.core.draft import Assignment
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.core.tuples import NamedTuple
-from mesh.pages.holding import holders
+from mesh.pages.book import FRONT, is_front
 from mesh.pages.names import folded
 from mesh.sidecar.erasing import erase
-from mesh.sidecar.pages.book import FRONT, is_front
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
+    from mesh.pages.book import Book, PageInfo
+    from mesh.pages.difference import Edit
+    from mesh.pages.editor import Editor
     from mesh.sidecar.erasing import Erased
-    from mesh.sidecar.pages.book import Book, PageInfo
-    from mesh.sidecar.pages.editor import Editor
     from mesh.store.home import Home
+
+
+def holders(deltas: Sequence[Sequence[Edit]], secret: str) -> set[int]:
+    """The operations, by their place in the order they were applied, that inserted some letter of an occurrence.
+
+    Every state the text went through is looked at, around what was changed: an occurrence that is gone by now stands in
+    the history all the same.
+    """
+    text, owners, found = "", list[int](), set[int]()
+    for number, delta in enumerate(deltas):
+        shift = 0
+        places = []
+        for edit in delta:
+            at = edit.at + shift
+            text = text[:at] + edit.inserted + text[at + edit.removed :]
+            owners[at : at + edit.removed] = [number] * len(edit.inserted)
+            shift += len(edit.inserted) - edit.removed
+            places.append((at, at + len(edit.inserted)))
+        for first, last in places:
+            start = max(0, first - len(secret) + 1)
+            at = text.find(secret, start, last + len(secret) - 1)
+            while at >= 0:
+                found.update(owners[at : at + len(secret)])
+                at = text.find(secret, at + 1, last + len(secret) - 1)
+    return found
+
 
 LEFT = "[erased]"
 LEAST_CHARS = 4

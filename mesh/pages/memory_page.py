@@ -19,17 +19,17 @@ from clan_learnings.render.files import MEMORY_FILE
 from clan_learnings.render.folder_state import State, as_dict
 from clan_learnings.render.owned_files import content, has_mark
 from mesh.core.errors import HomeBusy, MayNotWrite, MeshError, WriteRefused
+from mesh.pages.book import whole
 from mesh.pages.difference import applied, edits
-from mesh.sidecar.pages.accord import EMPTY_SECONDS, QUIET_SECONDS, REFUSED_SECONDS, Say
-from mesh.sidecar.pages.book import whole
-from mesh.sidecar.pages.hand_kept import NAME, memory_page
-from mesh.sidecar.pages.overwriting import keep_aside, replaced
-from mesh.sidecar.pages.saved import Stamp, stamp_of
+from mesh.pages.file_replacement import keep_aside, replaced
+from mesh.pages.file_text import Stamp, stamp_of
+from mesh.pages.memory_text import NAME, memory_page
+from mesh.pages.sync_state import EMPTY_SECONDS, QUIET_SECONDS, REFUSED_SECONDS, Say
 
 if TYPE_CHECKING:
     from clan_learnings.render.memory_file import Change, Known
-    from mesh.sidecar.pages.book import Book, PageInfo
-    from mesh.sidecar.pages.editor import Editor
+    from mesh.pages.book import Book, PageInfo
+    from mesh.pages.editor import Editor
 
 _ROUNDING = 1e-6
 _AGAIN_SECONDS = 3.0  # after a failure

@@ -9,20 +9,23 @@ import logging
 import os
 from contextlib import suppress
 
-from mesh.core.errors import HomePermissions, Malformed
-from mesh.core.ids import text_id
+from mesh.core.errors import HomePermissions, Malformed, MeshError
+from mesh.core.ids import digest, text_id
 from mesh.core.tuples import NamedTuple
+from mesh.core.wire import pack
 from mesh.pages.ledger import Ledger, PageOp, Ruling
+from mesh.pages.page_table import Kept, Trouble, Worked
 from mesh.pages.workshop import WorkerDied
-from mesh.store.pages import Kept, Trouble, Worked
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mesh.pages.book import Book
+    from mesh.pages.edit_table import PageRow
+    from mesh.pages.page_table import News, Shelf
     from mesh.pages.workshop import Workshop
-    from mesh.store.page_news import PageRow
-    from mesh.store.pages import News, Shelf
+
 
 _KEEP_UPDATES = 256  # so many, or so many bytes, may have to be applied when a page is opened
 _KEEP_BYTES = 64 * 1024
@@ -205,3 +208,29 @@ def _made() -> int:
 
 def _op(row: PageRow) -> PageOp:
     return PageOp(row.op, row.at, row.node, row.tag, row.page.epoch, tuple(row.page.heads), row.page.update)
+
+
+class PagesVerdict(NamedTuple):
+    """What was checked, and what was found wrong. Nodes in step have the same digest of names and texts."""
+
+    pages: int
+    digest: str
+    problems: list[str]
+
+
+def verify_pages(book: Book) -> PagesVerdict:
+    """Work every text out from nothing and compare."""
+    said, problems = [], []
+    pages = book.pages()
+    for info in pages:
+        try:
+            page = book.read(info)
+            updates = [op.update for op in book.history(info)]
+            (again,) = book.workshop.texts(updates, [len(updates)])
+        except MeshError as error:
+            problems.append(f"page {info.shown}: {error}")
+            continue
+        if again != page.plain:
+            problems.append(f"page {info.shown}: the text that is kept is not the one its operations give")
+        said.append([info.id, info.shown, page.text])
+    return PagesVerdict(len(pages), digest(pack(sorted(said))).hex(), problems)

@@ -9,15 +9,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from mesh.core.errors import MeshError, WriteRefused
+from mesh.pages import file_replacement
+from mesh.pages.file_table import FileRow, Renaming
+from mesh.pages.file_text import Content, Stamp, decoded
+from mesh.pages.folder_listing import Folder
 from mesh.pages.names import path_of
-from mesh.sidecar.pages import swap
-from mesh.sidecar.pages.folder import Folder
-from mesh.sidecar.pages.saved import Stamp
-from mesh.store.page_files import FileRow, Renaming
 
 if TYPE_CHECKING:
-    from mesh.sidecar.pages.book import Book, PageInfo
-    from mesh.sidecar.pages.editor import Editor
+    from mesh.pages.book import Book, PageInfo
+    from mesh.pages.editor import Editor
+
 
 Say = Callable[[str, str], None]  # a level of the log, and a sentence
 
@@ -60,7 +61,7 @@ class Remembered(Protocol):
 class Lingering:
     """A file that another was put in the place of: what it said then, and until when it is listened to."""
 
-    def __init__(self, path: str, file: swap.Displaced, row: FileRow, now: float) -> None:
+    def __init__(self, path: str, file: file_replacement.Displaced, row: FileRow, now: float) -> None:
         self.path = path
         self.file = file
         self.base = row.page_text
@@ -172,7 +173,7 @@ class Accord:
 
     # Files
 
-    def linger(self, path: str, file: swap.Displaced, row: FileRow, now: float) -> Lingering:
+    def linger(self, path: str, file: file_replacement.Displaced, row: FileRow, now: float) -> Lingering:
         """Go on listening to a file that was replaced, or the newest of many."""
         item = Lingering(path, file, row, now)
         self.lingering.append(item)
@@ -208,7 +209,7 @@ class Accord:
         while True:
             name = f"{path}.{number}.rej" if number else f"{path}.rej"
             try:
-                swap.add(self.folder.full(name), data)
+                file_replacement.add(self.folder.full(name), data)
             except FileExistsError:
                 number += 1
             else:
@@ -250,3 +251,55 @@ class Accord:
             else:
                 reason = f"{type(error).__name__}: {error}"
             self.say_once(path, "warning", f"{os.path.join(self.folder.path, path)} is not in step: {reason}")
+
+
+def clear(accord: Accord, now: float) -> None:
+    """Put back, save or set aside what every stray file holds, and remove it. For the first look at a folder."""
+    for path in accord.folder.strays:
+        with accord.guarded(path, now):
+            _clear(accord, path)
+
+
+def _clear(accord: Accord, path: str) -> None:
+    full = accord.folder.full(path)
+    above = os.path.dirname(path)
+    beside = {name for name in {*accord.folder.found, *accord.rows} if os.path.dirname(name) == above}
+    stray = file_replacement.stray(full, sorted(os.path.basename(name) for name in beside))
+    if not stray.is_draft:
+        if stray.of is None:
+            accord.say("warning", f"a file that was being replaced is kept in {accord.keep_aside(path, _data(full))}")
+        else:
+            _settle(accord, full, os.path.join(above, stray.of))
+    file_replacement.remove(full)
+
+
+def _settle(accord: Accord, stray: str, path: str) -> None:
+    """The stray file had been in the place of `path`."""
+    full, old = accord.folder.full(path), _data(stray)
+    if not os.path.lexists(full):
+        file_replacement.move(stray, full)
+        return
+    new = _data(full)
+    row = accord.rows.get(path)
+    before, after = decoded(old), decoded(new)
+    info: PageInfo | None = None if row is None else accord.pages().get(row.page)
+    is_new = file_replacement.is_new(stray, new) and isinstance(after, Content)
+    if row is not None and isinstance(before, Content):
+        if info is not None and row.file_text is None:
+            if before.text != row.known:
+                accord.editor.save(info, row.page_text, before.text)
+            file_replacement.remove(
+                stray
+            )  # first: killed in between, the old text must not be taken for an edit of the new one
+            if is_new and isinstance(after, Content):
+                accord.remember(row._replace(page_text=after.text))
+            return  # a file that was edited since it was put in place is taken like any other, on the old row
+        if is_new and before.text == row.known:
+            return
+    if old != new:
+        accord.say("warning", f"what {full} held before it was replaced is kept in {accord.keep_aside(path, old)}")
+
+
+def _data(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -7,15 +7,15 @@ import os
 import unicodedata
 from typing import TYPE_CHECKING
 
+from mesh.pages import file_replacement
+from mesh.pages.file_renaming import rename
+from mesh.pages.file_table import FileRow
+from mesh.pages.file_text import Content, encoded, same
 from mesh.pages.merging import merge
-from mesh.sidecar.pages import swap
-from mesh.sidecar.pages.accord import QUIET_SECONDS, Accord
-from mesh.sidecar.pages.renaming import rename
-from mesh.sidecar.pages.saved import Content, encoded, same
-from mesh.store.page_files import FileRow
+from mesh.pages.sync_state import QUIET_SECONDS, Accord
 
 if TYPE_CHECKING:
-    from mesh.sidecar.pages.book import PageInfo
+    from mesh.pages.book import PageInfo
 
 
 class Putting:
@@ -55,7 +55,7 @@ class Putting:
             return
         text = accord.book.read(info).text
         # If something is in the way, that is said: nobody has removed the page.
-        swap.add(accord.folder.full(path), encoded(text, row.style))
+        file_replacement.add(accord.folder.full(path), encoded(text, row.style))
         accord.missing.discard(path)
         accord.to_restore.discard(path)
         accord.owed.add(row.page)  # its page may have another name by now
@@ -92,7 +92,7 @@ class Putting:
         try:
             # Remembered first: after a crash it is a file that is missing, and is restored; else a stranger with our text.
             accord.remember(FileRow(path, info.id, text, None, ""))
-            swap.add(full, encoded(text, ""))
+            file_replacement.add(full, encoded(text, ""))
         except BaseException as error:
             accord.forget(path)  # or its file would be missed, and the page removed
             if isinstance(error, FileExistsError):
@@ -123,7 +123,7 @@ class Putting:
         if stamp is None or stamp != folder.stamp(row.path):
             return False  # somebody is writing: theirs is taken first
         try:
-            old = swap.replace(folder.full(row.path), encoded(wanted, row.style))
+            old = file_replacement.replace(folder.full(row.path), encoded(wanted, row.style))
         except FileNotFoundError:
             return False
         del accord.taken[row.path]  # looked at again soon: the clock of a disk is coarse
@@ -145,7 +145,7 @@ class Putting:
             accord.owed.add(row.page)  # somebody is writing
             return
         try:
-            file = swap.take_away(folder.full(path))
+            file = file_replacement.take_away(folder.full(path))
         except FileNotFoundError:
             accord.forget(path)
             return

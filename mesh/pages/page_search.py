@@ -53,9 +53,9 @@ def _words(query: str) -> list[str]:
 
 def _names(reader: Reader) -> dict[bytes, tuple[str, str]]:
     """The id and the shown name of the page that has a text now; of an ended or removed page none."""
-    from mesh.sidecar.pages.book import listed
-    from mesh.sidecar.pages.hand_kept import Reading
-    from mesh.store.pages import Shelf
+    from mesh.pages.book import listed
+    from mesh.pages.memory_text import Reading
+    from mesh.pages.page_table import Shelf
 
     database: Any = Reading(reader)
     return {info.body: (text_id(info.id), info.shown) for info in listed(Shelf(database))}

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from clan_learnings.redaction import describe, redact
 from mesh.core.errors import MayNotWrite, UsageError
 from mesh.pages.difference import edits
-from mesh.pages.matching import same_end, same_start
+from mesh.pages.file_table import FileRow
+from mesh.pages.file_text import Content, LeftAlone, Stamp, read, same
 from mesh.pages.names import checked, name_of
-from mesh.sidecar.pages.accord import EMPTY_SECONDS, LINGER_SECONDS, QUIET_SECONDS, Accord, Lingering
-from mesh.sidecar.pages.saved import Content, LeftAlone, Stamp, read, same
-from mesh.store.page_files import FileRow
+from mesh.pages.sync_state import EMPTY_SECONDS, LINGER_SECONDS, QUIET_SECONDS, Accord, Lingering
+from mesh.pages.text_matching import same_end, same_start
 
 if TYPE_CHECKING:
-    from mesh.sidecar.pages.book import PageInfo
-    from mesh.sidecar.pages.editor import Saved
+    from mesh.pages.book import PageInfo
+    from mesh.pages.editor import Saved
 
 _NOT_COUNTED = "what this node writes does not count, or not yet; next: see whether it is a member: mesh doctor"
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from mesh.sidecar.pages.book import Book, PageInfo
+    from mesh.pages.book import Book, PageInfo
     from mesh.store.reading import Reader
 
 NAME = "memory"
@@ -55,8 +55,8 @@ def memory_page(book: Book) -> PageInfo | None:
 
 
 def _listed(reader: Reader) -> PageInfo | None:
-    from mesh.sidecar.pages.book import listed
-    from mesh.store.pages import Shelf
+    from mesh.pages.book import listed
+    from mesh.pages.page_table import Shelf
 
     database: Any = Reading(reader)
     return _named(listed(Shelf(database)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from mesh.core.tuples import NamedTuple
+from mesh.pages.book import Book
+from mesh.pages.editor import Editor
+from mesh.pages.page_merging import Joiner
 from mesh.pages.workshop import Workshop
-from mesh.sidecar.pages.book import Book
-from mesh.sidecar.pages.editor import Editor
-from mesh.sidecar.pages.joining import Joiner
 from mesh.sidecar.patience import patience
 from mesh.store.home import open_home
 

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from mesh.core.draft import Assignment
 from mesh.core.tuples import NamedTuple
+from mesh.pages.book import FRONT, current, first_body, id_of, is_front, whole
+from mesh.pages.known_prefix import is_covered, read, seen_in
 from mesh.pages.ledger import Ledger
 from mesh.pages.names import folded
 from mesh.pages.update import parse, units
-from mesh.sidecar.pages.book import FRONT, current, first_body, id_of, is_front, whole
-from mesh.sidecar.pages.seen import is_covered, read, seen_in
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from mesh.pages.book import PageInfo
+    from mesh.pages.editor import Editor
+    from mesh.pages.known_prefix import Seen
     from mesh.pages.ledger import PageOp
-    from mesh.sidecar.pages.book import PageInfo
-    from mesh.sidecar.pages.editor import Editor
-    from mesh.sidecar.pages.seen import Seen
-    from mesh.store.pages import Element, Field
+    from mesh.pages.page_table import Element, Field
 
 
 class _Ended(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Protocol
 from watchfiles import Change, watch
 
 from mesh.core.errors import MeshError
+from mesh.pages.folder_listing import is_hidden
 from mesh.sidecar.background import Background
-from mesh.sidecar.pages.folder import is_hidden
 
 # Of the watcher, in milliseconds: how often it asks the system, how long it gathers what belongs together, and how often
 # we ask whether pages have changed.

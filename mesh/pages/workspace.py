@@ -9,21 +9,20 @@ from contextlib import contextmanager
 
 from clan_learnings.render.render_thread import FOLDER as RENDERED
 from mesh.core.errors import WriteRefused
-from mesh.sidecar.pages.accord import REFUSED_SECONDS
-from mesh.sidecar.pages.keeper import say
-from mesh.sidecar.pages.memory import MemoryFile
-from mesh.sidecar.pages.mirror import Mirror
-from mesh.sidecar.pages.open import open_pages
-from mesh.sidecar.pages.saved import Content, read
-from mesh.store.page_files import Files, pay_scrub, wiped
-from mesh.store.page_folders import Folders
+from mesh.pages.file_table import Files, Folders, pay_scrub, wiped
+from mesh.pages.file_text import Content, read
+from mesh.pages.folder_mirror import Mirror
+from mesh.pages.folders_thread import say
+from mesh.pages.memory_page import MemoryFile
+from mesh.pages.open_pages import open_pages
+from mesh.pages.sync_state import REFUSED_SECONDS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mesh.sidecar.pages.keeper import Kept
-    from mesh.sidecar.pages.open import Pages
+    from mesh.pages.folders_thread import Kept
+    from mesh.pages.open_pages import Pages
     from mesh.store.home import Home
 
 FOLDER = "pages"  # in the home

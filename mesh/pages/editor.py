@@ -14,16 +14,16 @@ from mesh.core.errors import HomeBusy, PageMoved, UsageError
 from mesh.core.ids import text_id
 from mesh.core.limits import OPERATION_BYTES, TEXT_CHARS
 from mesh.core.tuples import NamedTuple
+from mesh.pages.book import FRONT, PageInfo, is_front, whole
 from mesh.pages.difference import edits
-from mesh.pages.front import Front, split
-from mesh.pages.matching import Matching
+from mesh.pages.edit_table import LOG
+from mesh.pages.known_prefix import seen_in, written
 from mesh.pages.merging import merge
 from mesh.pages.names import checked
+from mesh.pages.page_fields import Front, split
+from mesh.pages.text_matching import Matching
 from mesh.pages.update import client_of
 from mesh.pages.workshop import WorkerDied
-from mesh.sidecar.pages.book import FRONT, PageInfo, is_front, whole
-from mesh.sidecar.pages.seen import seen_in, written
-from mesh.store.page_news import LOG
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from clan_learnings.redaction import Finding
     from mesh.core.draft import Draft
     from mesh.core.ids import Feed
-    from mesh.sidecar.pages.book import Book, PageText
-    from mesh.sidecar.pages.seen import Seen
+    from mesh.pages.book import Book, PageText
+    from mesh.pages.known_prefix import Seen
 
 MOST_CHARS = 1024 * 1024  # of a page, as one may leave it; several at once may bring it above
 _UPDATE_BYTES = OPERATION_BYTES - 512  # what else an operation holds fits into the rest

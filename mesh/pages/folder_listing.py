@@ -2,8 +2,8 @@
 
 import os
 
-from mesh.sidecar.pages.saved import Stamp, stamp_of
-from mesh.sidecar.pages.swap import PREFIX
+from mesh.pages.file_replacement import PREFIX
+from mesh.pages.file_text import Stamp, stamp_of
 
 ENDING = ".md"
 _ROUNDING = 1e-6  # who comes again at the very moment that was asked for is not too early

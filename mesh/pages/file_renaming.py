@@ -7,10 +7,10 @@ the disk has for the files, which go along with them; whoever starts next looks 
 import os
 from collections import Counter
 
-from mesh.sidecar.pages import swap
-from mesh.sidecar.pages.accord import Accord
-from mesh.sidecar.pages.saved import Content, read
-from mesh.store.page_files import FileRow, Renaming
+from mesh.pages import file_replacement
+from mesh.pages.file_table import FileRow, Renaming
+from mesh.pages.file_text import Content, read
+from mesh.pages.sync_state import Accord
 
 
 def rename(accord: Accord, path: str, to: str) -> FileRow:
@@ -23,7 +23,7 @@ def rename(accord: Accord, path: str, to: str) -> FileRow:
     accord.write_rows()
     accord.remembered.begin(Renaming(path, stamp.inode, to, other.inode if is_trade and other is not None else 0))
     try:
-        (swap.exchange if is_trade else swap.move)(folder.full(path), folder.full(to))
+        (file_replacement.exchange if is_trade else file_replacement.move)(folder.full(path), folder.full(to))
     except OSError:
         accord.remembered.give_up()
         raise
@@ -46,7 +46,7 @@ def finish(accord: Accord) -> None:
 def _is_traded(accord: Accord, begun: Renaming) -> bool:
     folder = accord.folder
     one, other = folder.full(begun.path), folder.full(begun.other)
-    swap.finish_exchange(one, other)
+    file_replacement.finish_exchange(one, other)
     row, other_row = accord.rows.get(begun.path), accord.rows.get(begun.other)
     if row is None or other_row is None:
         return False
@@ -67,7 +67,7 @@ def _is_moved(accord: Accord, begun: Renaming) -> bool:
     if stamp is not None and stamp.inode == other.inode == begun.inode:
         # Two names of one file, where it takes two steps: take the second. A disk that knows no case has only one.
         if os.lstat(accord.folder.full(begun.path)).st_nlink > 1:
-            swap.remove(accord.folder.full(begun.path))
+            file_replacement.remove(accord.folder.full(begun.path))
         return True
     return stamp is None or other.inode == begun.inode
 

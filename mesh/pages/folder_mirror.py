@@ -7,15 +7,15 @@ to it and none is lost. So it does not matter how often, how late or after what 
 from typing import TYPE_CHECKING
 
 from mesh.core.errors import MayNotWrite
-from mesh.sidecar.pages import renaming, strays
-from mesh.sidecar.pages.accord import EMPTY_SECONDS, QUIET_SECONDS, Accord, Remembered, Say
-from mesh.sidecar.pages.putting import Putting
-from mesh.sidecar.pages.taking import Taking, candidates
-from mesh.store.page_files import FileRow
+from mesh.pages import file_renaming, sync_state
+from mesh.pages.file_table import FileRow
+from mesh.pages.files_to_pages import Taking, candidates
+from mesh.pages.pages_to_files import Putting
+from mesh.pages.sync_state import EMPTY_SECONDS, QUIET_SECONDS, Accord, Remembered, Say
 
 if TYPE_CHECKING:
-    from mesh.sidecar.pages.book import Book
-    from mesh.sidecar.pages.editor import Editor
+    from mesh.pages.book import Book
+    from mesh.pages.editor import Editor
 
 __all__ = ["FileRow", "Mirror", "Remembered"]
 
@@ -77,7 +77,7 @@ class Mirror:
     def _look(self, now: float) -> None:
         accord, folder = self._accord, self._accord.folder
         if not self._is_started:
-            renaming.finish(accord)
+            file_renaming.finish(accord)
         is_other = folder.look(now)
         if is_other:
             accord.say("warning", f"the folder {folder.path} was gone or replaced; the files of its pages are restored")
@@ -93,7 +93,7 @@ class Mirror:
         if not self._is_started:
             self._is_started = True
             accord.unseen = set(folder.found)
-            strays.clear(accord, now)
+            sync_state.clear(accord, now)
 
     def _end_grace(self, now: float) -> None:
         """Decide about files that have been missing for a while."""
