@@ -22,6 +22,7 @@ from bench.notes import notes
 from bench.processes import Measures, side, side_command, started
 from bench.quantiles import middle_and_tail
 from bench.table import Goal, Report, say
+from mesh.app.node_api import ask
 from mesh.core.clock import pack
 from mesh.core.draft import NewRecord
 from mesh.core.feed import Link as Operation
@@ -31,8 +32,7 @@ from mesh.core.operation import ADD, Add
 from mesh.core.operation import encode as encode_body
 from mesh.core.statement import EPHEMERAL, Erase, Member, sign
 from mesh.core.vector import Head
-from mesh.sidecar.client import ask
-from mesh.sidecar.notary import Notary
+from mesh.node.certificates import Notary
 from mesh.store.home import Home, open_home
 from mesh.store.join_table import Cards
 from mesh.store.reading import open_reading

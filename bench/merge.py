@@ -12,7 +12,7 @@ from bench.machine import MB, disk_bytes, peak_bytes, resident_bytes
 from bench.processes import Measures, side
 from bench.pushes import push_singles
 from bench.table import Goal, Report, say
-from mesh.sidecar.status import node_status
+from mesh.app.status import node_status
 from mesh.store.bundles import ImportReport, export_bundle, import_bundle
 from mesh.store.home import create_home, open_home
 from mesh.store.reading import Reader

@@ -23,7 +23,7 @@ from clan_learnings.search.finder import Finder
 from clan_learnings.search.index_status import EMBEDDER
 from clan_learnings.search.indexes import Recall
 from clan_learnings.search.search import search
-from mesh.sidecar.snapshot import memory_of
+from mesh.app.snapshot import memory_of
 from mesh.store.reading import Entry
 
 Way = Callable[[Question], list[str]]

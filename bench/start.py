@@ -18,7 +18,7 @@ from bench.table import Goal, Report, say
 from mesh.core.draft import NewRecord
 from mesh.store.home import open_home
 
-_UP = b" mesh.sidecar up node="
+_UP = b" mesh.node up node="
 _WRITING = b"writing\n"
 _WAIT_SECONDS = 120  # for a node that never comes up
 _READY = Goal(1, most=True)

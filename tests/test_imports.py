@@ -7,7 +7,7 @@ mesh.store       mesh.core
 mesh.pages       mesh.core
 peers            mesh.core
 clan_learnings   mesh.core, mesh.store.reading (the read side)
-mesh.sidecar     everything above
+mesh.node     everything above
 mesh.cli         everything above
 
 Everybody may import within their own package. `mesh` itself is three lazy names and the version.
@@ -27,8 +27,8 @@ MAY_IMPORT = {
     "mesh.pages": ("mesh.core",),
     "peers": ("mesh.core",),
     "clan_learnings": ("mesh.core", "mesh.store.reading"),
-    "mesh.sidecar": ("mesh.core", "mesh.store", "mesh.pages", "peers", "clan_learnings"),
-    "mesh.cli": ("mesh.core", "mesh.store", "mesh.pages", "peers", "clan_learnings", "mesh.sidecar"),
+    "mesh.node": ("mesh.core", "mesh.store", "mesh.pages", "peers", "clan_learnings"),
+    "mesh.cli": ("mesh.core", "mesh.store", "mesh.pages", "peers", "clan_learnings", "mesh.node"),
     "mesh": ("mesh.core",),
 }
 
@@ -128,10 +128,10 @@ def test_every_package_of_the_tree_is_in_the_table() -> None:
         ("mesh.core.feed", "def late():\n    import time"),
         ("mesh.core.feed", "import msgpack"),
         ("mesh.core.trust", "from nacl.bindings import crypto_sign"),
-        ("mesh.store.feeds", "from mesh.sidecar.node import run_node"),
-        ("mesh.store.feeds", "from mesh import sidecar"),
-        ("mesh.sidecar.node", "import mesh.cli.main"),
-        ("mesh.sidecar.node", "import apsw"),
+        ("mesh.store.feeds", "from mesh.node.node import run_node"),
+        ("mesh.store.feeds", "from mesh import node as sidecar"),
+        ("mesh.node.node", "import mesh.cli.main"),
+        ("mesh.node.node", "import apsw"),
         ("peers.proto.engine", "from random import Random"),
         ("peers.proto.engine", "from mesh.store import reading"),
         ("peers.links", "from clan_learnings.records import record as records"),
@@ -152,7 +152,7 @@ def test_a_forbidden_import_is_found(module: str, source: str) -> None:
         ("mesh.store.feeds", "from mesh.core import feed"),
         ("clan_learnings.context.digest", "from mesh.store.reading import Reader"),
         ("mesh.pages.worker", "import pycrdt"),
-        ("mesh.cli.up", "from mesh.sidecar.node import run_node\nfrom mesh import __version__"),
+        ("mesh.cli.up", "from mesh.node.node import run_node\nfrom mesh import __version__"),
     ],
 )
 def test_an_allowed_import_passes(module: str, source: str) -> None:

@@ -34,7 +34,7 @@ from clan_learnings.harvest.withdrawn import LOCK, TakenBack, forget_in
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.shared_settings import KEY as SETTINGS
 from clan_learnings.sessions.catalogue_table import Catalogue
-from mesh.sidecar import answers
+from mesh.app import answers
 from mesh.store.author import Author
 from mesh.store.home import open_home
 from mesh.store.lock import FileLock

@@ -20,8 +20,8 @@ from clan_learnings.harvest.record_writer import Written
 from clan_learnings.records.notebook import REASON_CHARS
 from clan_learnings.records.record import required_text
 from clan_learnings.redaction.text_cleaner import Pen
+from mesh.app.caller import named_repo
 from mesh.core.errors import UsageError, WriteRefused
-from mesh.sidecar.place import named_repo
 
 _EXAMPLE = 'mesh curate --edit ID --text "..."'
 

@@ -83,8 +83,8 @@ def count_openings(home: Home, now_ms: int, *, anyway: bool = False) -> int:
 
 
 def _count_without_sidecar(home: str, now_ms: int) -> None:
-    from mesh.sidecar.lock import running
     from mesh.store.home import open_home
+    from mesh.store.node_lock import running
 
     opened = open_home(home)
     if running(opened) is None:

@@ -5,13 +5,13 @@ import time
 
 from clan_learnings.records.access_counts import HOUR_MS, count_openings
 from mesh.core.errors import MeshError
-from mesh.sidecar.background import Background
+from mesh.store.background_thread import Background
 from mesh.store.home import Home
 
 LOOK_SECONDS = 60.0
 _STOP_SECONDS = 5.0  # counting takes some milliseconds, unless somebody else is writing
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 class Openings(Background):

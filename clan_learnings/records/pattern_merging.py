@@ -135,7 +135,7 @@ _OWN_LOOK = 2000  # newest corrections gone through for our own
 _REST_SHARE, _LEAST_REST_SECONDS = 10.0, 1.0
 _REFUSED_SECONDS = 600.0  # after a write that was refused: what is in the way stays there for a while
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 class SecondLook:

@@ -16,7 +16,7 @@ from clan_learnings.render.files import MEMORY_FILE, Files, Rendering
 from mesh.core.errors import MeshError
 from mesh.pages.file_replacement import overwrite
 from mesh.pages.memory_text import hand_kept
-from mesh.sidecar.background import Background
+from mesh.store.background_thread import Background
 from mesh.store.changes import Touches
 from mesh.store.home import Home
 from mesh.store.reading import Reader, open_reading, read_errors
@@ -36,7 +36,7 @@ _WORK_SECONDS, _REST_SECONDS = 0.002, 0.0005
 _PATIENCE_SECONDS = 5.0  # for a command that renders into the same folder
 _EDITED_SECONDS = 10.0  # so long somebody's edit of MEMORY.md may wait before that is said
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 class _Stopped(Exception):

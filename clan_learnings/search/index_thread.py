@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from clan_learnings.records.record import Note
 from clan_learnings.search.vectors.vector_file import STATE
 from mesh.core.errors import MeshError
-from mesh.sidecar.background import Background
+from mesh.store.background_thread import Background
 from mesh.store.changes import Followed, Mark, Touched, Touches
 from mesh.store.entries import Entry
 from mesh.store.reading import Reader, open_reading, read_errors
@@ -127,7 +127,7 @@ _BULK = 1_000  # so many changes between two looks: more are coming, and are loo
 # Gossip waits for the interpreter while we compute: so we compute for a moment and rest for a moment.
 _WORK_SECONDS, _PAUSE_SECONDS = 0.002, 0.0005
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 class Stopped(Exception):

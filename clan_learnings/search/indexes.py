@@ -110,7 +110,7 @@ FOLDER = "recall"
 _UNHURRIED_SECONDS = 5.0  # what nobody has asked for by name can wait until a sidecar has started
 _BEHIND = 1_000_000
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 class Recall:

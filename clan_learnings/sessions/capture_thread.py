@@ -19,7 +19,7 @@ from clan_learnings.sessions.retention import keep_within
 from clan_learnings.sessions.session_folders import Found, discover, look_at
 from clan_learnings.sessions.worker_processes import Stopped
 from mesh.core.errors import HomeBusy, MeshError
-from mesh.sidecar.background import Background
+from mesh.store.background_thread import Background
 from mesh.store.home import Home
 
 TYPE_CHECKING = False  # what reads transcripts is loaded when there is one to read: the sidecar starts without it
@@ -134,7 +134,7 @@ _STOP_SECONDS = 1.0
 _WORK_SECONDS, _REST_SECONDS = 0.003, 0.003
 
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 class Capturing(Background):

@@ -56,7 +56,7 @@ def overdue(bodies: Iterable[Body], budget: Budget, now_ms: int) -> Verdict:
     return Verdict(drop, lose)
 
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 def keep_within(catalogue: Catalogue, budget: Budget, now_ms: int | None = None) -> tuple[int, int]:

@@ -104,7 +104,7 @@ def _why(told: dict[str, Any]) -> str:
 
 
 def _auto(given: Given, curator: Curator) -> int:
-    from mesh.sidecar import answers
+    from mesh.app import answers
 
     written = curator.auto()
     if given.as_json:

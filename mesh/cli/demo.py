@@ -15,11 +15,11 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from mesh.app.node_api import ask
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, put, put_ours
 from mesh.core.errors import MeshError
-from mesh.sidecar.client import ask
-from mesh.sidecar.patience import patience
+from mesh.store.lock import patience
 
 _NODES = ("laptop", "builder", "tester")
 # One mistake, three sessions on three machines, three wordings.

@@ -7,14 +7,7 @@ from collections.abc import Iterator
 from clan_learnings.agents.installed import check
 from clan_learnings.records.spool import State as Spool
 from clan_learnings.sessions.catalogue_table import FOLDER, Catalogue
-from mesh.cli.arguments import parser
-from mesh.cli.index import state_of
-from mesh.cli.install import target
-from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import hinted, plain, print_json, put, say
-from mesh.core.errors import MeshError
-from mesh.pages.open_pages import open_pages
-from mesh.sidecar.checkup import (
+from mesh.app.checks.knowledge_checks import (
     examine_agents,
     examine_capture,
     examine_files,
@@ -25,12 +18,19 @@ from mesh.sidecar.checkup import (
     examine_search,
     examine_spool,
 )
-from mesh.sidecar.client import ask
-from mesh.sidecar.doctor import Finding, examine
-from mesh.sidecar.member_shares import member_shares
-from mesh.sidecar.pages.checkup import examine_drafts, examine_pages
-from mesh.sidecar.snapshot import memory_of
-from mesh.sidecar.status import node_status
+from mesh.app.checks.node_checks import Finding, examine
+from mesh.app.checks.page_checks import examine_drafts, examine_pages
+from mesh.app.member_shares import member_shares
+from mesh.app.node_api import ask
+from mesh.app.snapshot import memory_of
+from mesh.app.status import node_status
+from mesh.cli.arguments import parser
+from mesh.cli.index import state_of
+from mesh.cli.install import target
+from mesh.cli.main import EXIT_WAITING
+from mesh.cli.output import hinted, plain, print_json, put, say
+from mesh.core.errors import MeshError
+from mesh.pages.open_pages import open_pages
 from mesh.store.erase_debts import lasting_readers
 from mesh.store.home import Home, open_home
 

@@ -9,9 +9,9 @@ from contextlib import suppress
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, put
 from mesh.core.errors import HomeBusy
-from mesh.sidecar.lock import running
-from mesh.sidecar.patience import patience
 from mesh.store.home import Home, open_home
+from mesh.store.lock import patience
+from mesh.store.node_lock import running
 
 _SECONDS = 10.0
 _SURE_SECONDS = 0.05  # one that is just starting may not have written its own number over that of a killed one yet

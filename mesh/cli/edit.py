@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
 
 
 def _edit(given: Given) -> int:
-    from mesh.sidecar.desk import Desk
+    from mesh.app.desk import Desk
 
     # `--repo` says what the record is to say, not which of several teams' homes it is in.
     desk = Desk(given.text("home") or home_path())

@@ -12,6 +12,7 @@ from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
 from clan_learnings.redaction.text_cleaner import Pen
 from clan_learnings.render.files import Files
 from clan_learnings.render.render_thread import FOLDER, render
+from mesh.app.why import locate
 from mesh.cli.arguments import parser
 from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_WAITING
@@ -22,9 +23,7 @@ from mesh.core.ids import text_id
 from mesh.core.operation import KIND_NAMES, LASTING, PAGE
 from mesh.core.quantities import number_of
 from mesh.pages.page_table import Shelf
-from mesh.sidecar.erasing import Erased, erase
-from mesh.sidecar.history import locate
-from mesh.store.erase_requests import LOG, REASON_CHARS, request_record
+from mesh.store.erase_requests import LOG, REASON_CHARS, Erased, erase, request_record
 from mesh.store.home import Home, open_home
 from mesh.store.reading import Reader
 from mesh.store.store import Store

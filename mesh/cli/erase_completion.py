@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
+from mesh.app.checks.node_checks import unfinished_sentence, unfinished_step
 from mesh.cli.output import plain, tell
-from mesh.sidecar.doctor import unfinished_sentence, unfinished_step
-from mesh.sidecar.lock import running
 from mesh.store.erase_debts import finish, lasting_readers
+from mesh.store.node_lock import running
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from contextlib import contextmanager, suppress
 from shlex import quote
 from typing import Any
 
+from mesh.app import home_choice
+from mesh.app.home_choice import Rule
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.place import repo_here
 from mesh.core.errors import HomePermissions, UsageError
-from mesh.store import homes
-from mesh.store.homes import Rule
 
 _FIRST = """# Which home the records of a repository go to: GLOB = DIR, the first that fits.
 # * is anything within a part of host/owner/name, ** any parts. What fits none goes to ~/.clan-mesh.
@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
     if given.action is None:
         return _list(given.home, as_json=given.json)
     glob = given.glob.strip().lower()
-    path = homes.config_path(os.environ)
+    path = home_choice.config_path(os.environ)
     done = add(path, glob, given.folder, os.environ) if given.action == "add" else remove(path, glob, os.environ)
     if given.json:
         print_json({"config": path, "glob": glob} | done)
@@ -65,13 +65,13 @@ def _warn_of_hooks() -> None:
 
 def add(path: str, glob: str, folder: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """Have a glob's repositories use a home."""
-    wrong = homes.glob_problem(glob)
+    wrong = home_choice.glob_problem(glob)
     if wrong:
         raise UsageError(f"{glob!r}: {wrong}", "mesh homes add 'github.com/acme/*' DIR")
-    home = os.path.abspath(homes.expanded(folder, environ))
+    home = os.path.abspath(home_choice.expanded(folder, environ))
     written = _written(home, environ)
     with _editing(path) as text:
-        rules = homes.parse(text[0], environ)
+        rules = home_choice.parse(text[0], environ)
         known = next((rule for rule in rules if rule.glob == glob), None)
         lines = _lines(text[0])
         if known is not None and known.home == home:
@@ -80,7 +80,7 @@ def add(path: str, glob: str, folder: str, environ: Mapping[str, str]) -> dict[s
             lines[known.line - 1] = _rewritten(lines[known.line - 1], written)
             did, says = "changed", f"{glob} uses {home} from now on, no more {known.home or 'what was not understood'}"
         else:
-            wider = homes.covering(rules, glob)
+            wider = home_choice.covering(rules, glob)
             place = _above(lines, wider.line - 1) if wider else len(lines)
             if place and not lines[place - 1].endswith("\n"):
                 lines[place - 1] += "\n"
@@ -94,7 +94,7 @@ def add(path: str, glob: str, folder: str, environ: Mapping[str, str]) -> dict[s
 def remove(path: str, glob: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """Take a glob out of the list."""
     with _editing(path) as text:
-        known = [rule for rule in homes.parse(text[0], environ) if rule.glob == glob]
+        known = [rule for rule in home_choice.parse(text[0], environ) if rule.glob == glob]
         if not known:
             raise UsageError(f"there is no line for {glob} in {path}", "see which there are: mesh homes")
         gone = {rule.line - 1 for rule in known}
@@ -107,11 +107,11 @@ def remove(path: str, glob: str, environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _list(only: str | None, *, as_json: bool) -> int:
-    path = homes.config_path(os.environ)
-    wrong = homes.problems(path)
+    path = home_choice.config_path(os.environ)
+    wrong = home_choice.problems(path)
     rules: list[Rule] = []
     with suppress(HomePermissions):  # among the problems
-        rules = homes.parse(homes.read(path), os.environ) if homes.is_there(path) else []
+        rules = home_choice.parse(home_choice.read(path), os.environ) if home_choice.is_there(path) else []
     shown = [rule for rule in rules if rule.glob and (only is None or rule.home == os.path.abspath(only))]
     here = _here(path)
     if as_json:
@@ -124,7 +124,7 @@ def _list(only: str | None, *, as_json: bool) -> int:
         for rule in shown:
             put(f"{rule.glob:<{width}}  {plain(rule.home)}" + ("" if _exists(rule.home) else "  (no node there yet)"))
         if not rules:
-            put(f"no list of homes in {path}" if not homes.is_there(path) else f"no home is listed in {path}")
+            put(f"no list of homes in {path}" if not home_choice.is_there(path) else f"no home is listed in {path}")
         put(f"here: {plain(here['home'] or 'none')}, {plain(here['why'])}")
     for sentence in wrong:
         tell(f"{plain(sentence)}", f"  next: mend it in {path}")
@@ -139,12 +139,12 @@ def _here(path: str) -> dict[str, Any]:
     if given:
         return {"repo": repo, "home": given, "line": None, "why": "as MESH_HOME says, whatever the list says"}
     try:
-        rule = homes.rule_for(repo, os.environ)
+        rule = home_choice.rule_for(repo, os.environ)
     except (HomePermissions, UsageError) as error:
         return {"repo": repo, "home": None, "line": None, "why": str(error)}
     if rule is None:
-        why = f"the default: {f'no line is for {named}' if homes.is_there(path) else 'there is no list'}"
-        return {"repo": repo, "home": homes.default_home(os.environ), "line": None, "why": why}
+        why = f"the default: {f'no line is for {named}' if home_choice.is_there(path) else 'there is no list'}"
+        return {"repo": repo, "home": home_choice.default_home(os.environ), "line": None, "why": why}
     return {
         "repo": repo,
         "home": rule.home,
@@ -157,7 +157,7 @@ def _written(home: str, environ: Mapping[str, str]) -> str:
     """A home as it stands in the list, checked by reading it back."""
     user = environ.get("HOME", "").rstrip("/")
     text = f"~{home[len(user) :]}" if user and home.startswith(user + "/") else home
-    (rule,) = homes.parse(f"x = {text}", environ) if text.isprintable() else [Rule(0, "", "", "")]
+    (rule,) = home_choice.parse(f"x = {text}", environ) if text.isprintable() else [Rule(0, "", "", "")]
     if rule.home != home:
         raise UsageError(
             f"{home!r} cannot stand in the list", "choose a path without ' #' and without control characters"
@@ -167,7 +167,7 @@ def _written(home: str, environ: Mapping[str, str]) -> str:
 
 def _rewritten(line: str, written: str) -> str:
     """A line with another home; glob, spacing, comment and line end stay."""
-    bare = homes.uncommented(line)
+    bare = home_choice.uncommented(line)
     start = line.index(bare)
     before, equals, home = bare.partition("=")
     gap = home[: len(home) - len(home.lstrip())]
@@ -200,7 +200,7 @@ def _editing(path: str) -> Iterator[list[str]]:
     lock = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        old = homes.read(target) if homes.is_there(target) else None
+        old = home_choice.read(target) if home_choice.is_there(target) else None
         text = [_FIRST if old is None else old]
         yield text
         if text[0] != old:

@@ -12,7 +12,7 @@ from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[impo
 
 from clan_learnings.agents.hook_formats import AGENTS, BYTES, CALL, NOTHING, OTHER, PAUSE, START, Event, parse, reply
 from mesh.cli.streams import OutputLost
-from mesh.sidecar.patience import patience
+from mesh.store.lock import patience
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class _Given:
             self.problem = self.problem or "which event?"
 
     def _bind(self, repo: str) -> None:
+        from mesh.app.caller import named_repo
         from mesh.core.errors import UsageError
-        from mesh.sidecar.place import named_repo
 
         try:
             self.bound = named_repo(repo)
@@ -148,8 +148,8 @@ class _Run:
             return  # some agents tell of every call: one that went well costs as little as can be
         from clan_learnings.agents.hook_events import Hook
         from clan_learnings.agents.session_notes import ancestors
+        from mesh.app.caller import NOTES
         from mesh.cli.place import home_path
-        from mesh.sidecar.place import NOTES
 
         self._home = os.path.abspath(given.home or home_path(os.environ, event.folder, given.bound))
         _refuse(self._home)
@@ -188,8 +188,8 @@ class _Run:
         What is refused for now, because this node has written as much as it may, stays queued; of a reader it is put aside.
         """
         from clan_learnings.records import spool
+        from mesh.app.desk import Desk
         from mesh.core.errors import MayNotWrite, UsageError, WriteRefused
-        from mesh.sidecar.desk import Desk
 
         desk = Desk(self._home, folder=folder)
         for write in spool.take(self._home, _TAKEN):
@@ -256,7 +256,7 @@ def _start_sidecar(home: str) -> None:
     from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 
     from clan_learnings.agents.hook_log import NAME as LOG
-    from mesh.sidecar.service import start_words
+    from mesh.node.service_files import start_words
 
     if os.environ.get("MESH_NO_AUTOSTART"):
         return

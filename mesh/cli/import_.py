@@ -12,9 +12,9 @@ from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, comp
 from mesh.cli.output import Progress, plain, print_json, put, tell
 from mesh.core.errors import MeshError, RemoteError, UsageError
 from mesh.core.quantities import number_of
-from mesh.sidecar.erasing import wipe_erased
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, import_bundle
+from mesh.store.erase_requests import wipe_erased
 from mesh.store.home import open_home
 
 _ANEW = "make it anew on another node: mesh export FILE"

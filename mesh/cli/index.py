@@ -45,8 +45,8 @@ def _index(given: Given) -> int:
 
 def state_of(home: str) -> dict[str, Any]:
     """How the indexes stand: as a running sidecar says, else as a command finds them."""
-    from mesh.sidecar.client import ask
-    from mesh.sidecar.desk import Desk
+    from mesh.app.desk import Desk
+    from mesh.app.node_api import ask
 
     try:
         answer = ask(home, "GET", "/index")

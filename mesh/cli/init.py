@@ -55,7 +55,7 @@ def harmless_name(name: str) -> str:
 
 def found(home: Home) -> None:
     """Make the certificates of the founding keys while both are here: the recovery key is about to be taken away."""
-    from mesh.sidecar.notary import founding_cards
+    from mesh.node.certificates import founding_cards
     from mesh.store.join_table import Cards
 
     store = home.store()

@@ -2,12 +2,12 @@
 
 import re
 
+from mesh.app.node_api import ask
 from mesh.cli.arguments import add_role, parser
 from mesh.cli.nodes import a_role
 from mesh.cli.output import print_json, put, tell, when
 from mesh.core.errors import UsageError
 from mesh.core.statement import INVITED, ROLE_NAMES
-from mesh.sidecar.client import ask
 from mesh.store.home import open_home
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

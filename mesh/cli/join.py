@@ -10,8 +10,8 @@ from mesh.cli.output import print_json, put, say, tell
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.statement import READERS, THROW_AWAY
-from mesh.sidecar.lock import running
 from mesh.store.home import Home, create_home, open_home
+from mesh.store.node_lock import running
 from peers.trust.joiner import Refused, join
 from peers.trust.joining import Joined
 from peers.trust.token import Token, parse
@@ -94,7 +94,7 @@ def _home(path: str, token: Token, name: str | None, *, ephemeral: bool) -> tupl
 
 def _learn(home: Home, joined: Joined) -> tuple[int, str]:
     """Keep founders, statements, certificates and contacts. Returns how many members there are, and our role among them."""
-    from mesh.sidecar.notary import Notary
+    from mesh.node.certificates import Notary
     from mesh.store.join_table import Cards
     from peers.proto.cards import read_contact
 

@@ -128,7 +128,7 @@ def main(argv: list[str]) -> int:
 def _list(given: Given) -> int:
     from itertools import islice
 
-    from mesh.sidecar.learnings import listed, row
+    from mesh.app.learnings import listed, row
 
     desk = desk_of(given)
     scope = _scope(given, desk)
@@ -176,7 +176,7 @@ def _show(given: Given) -> int:
 
 
 def _stats(given: Given) -> int:
-    from mesh.sidecar.learnings import stats
+    from mesh.app.learnings import stats
 
     desk = desk_of(given)
     scope = _scope(given, desk)

@@ -14,14 +14,14 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from mesh.sidecar.desk import Desk
+    from mesh.app.desk import Desk
 
 _TOLD = 50  # lines of unchanged or missing ones that are shown
 
 
 def export_(given: Given, desk: Desk, scope: str | None, filters: dict[str, Any]) -> int:
     """Write them, and say which."""
-    from mesh.sidecar.learnings_files import export_to
+    from mesh.app.learnings_exchange import export_to
 
     folder = given.words[0]
     answer = export_to(desk, folder, scope, prune=given.has("prune"), **filters)
@@ -48,8 +48,8 @@ def export_(given: Given, desk: Desk, scope: str | None, filters: dict[str, Any]
 
 def import_(given: Given) -> int:
     """Take them in, and say what became of each."""
-    from mesh.sidecar.desk import Desk
-    from mesh.sidecar.learnings_files import import_from
+    from mesh.app.desk import Desk
+    from mesh.app.learnings_exchange import import_from
 
     folder = given.words[0]
     if not os.path.isdir(folder):

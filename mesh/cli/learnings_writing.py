@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.documents.document_markdown import Parsed
     from clan_learnings.documents.learning import Learning
-    from mesh.sidecar.desk import Desk
+    from mesh.app.desk import Desk
 
 SECTIONS = (
     Option("--title", "TEXT", "one line (default: the first of the problem)"),
@@ -37,7 +37,7 @@ def add(given: Given) -> int:
     from dataclasses import replace
 
     from clan_learnings.documents.learning import Learning
-    from mesh.sidecar import learnings
+    from mesh.app import learnings
 
     about = said(given)
     learning, has_repo = (_from_file(given.words[0])) if given.words else (Learning(), False)
@@ -73,9 +73,9 @@ def _print_added(answer: dict[str, Any]) -> None:
 
 def edit(given: Given) -> int:
     """Change one."""
+    from mesh.app import learnings
+    from mesh.app.desk import Desk
     from mesh.cli.place import home_path
-    from mesh.sidecar import learnings
-    from mesh.sidecar.desk import Desk
 
     # `--repo` says what the document is to say, not which of several teams' homes it is in.
     desk = Desk(given.text("home") or home_path())
@@ -126,10 +126,10 @@ def _in_editor(desk: Desk, text: str) -> dict[str, Any]:
     from clan_learnings.documents.document_markdown import rendered
     from clan_learnings.documents.learning import learning_of, slug_of
     from clan_learnings.records.record import LEARNINGS
+    from mesh.app import learnings
+    from mesh.app.snapshot import memory_with
     from mesh.cli.page_editing import Draft
     from mesh.core.ids import text_id
-    from mesh.sidecar import learnings
-    from mesh.sidecar.snapshot import memory_with
 
     with memory_with(desk.home, text) as (memory, tag):
         note = memory.note(tag)

@@ -4,13 +4,13 @@ import asyncio
 import logging
 import time
 
+from mesh.app.node_api import ask
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, put, tell
 from mesh.core.errors import HomeBusy, UsageError
-from mesh.sidecar.client import ask
-from mesh.sidecar.lock import running
-from mesh.sidecar.patience import patience
 from mesh.store.home import Home, open_home
+from mesh.store.lock import patience
+from mesh.store.node_lock import running
 
 _STOP_SECONDS = 10.0
 
@@ -53,9 +53,9 @@ def _running(home: Home) -> bool:
 
 def _alone(home: Home) -> bool:
     """No sidecar runs: be one for a moment, to tell someone."""
-    from mesh.sidecar.logs import start_logs
-    from mesh.sidecar.node import Node, run_node
-    from mesh.sidecar.settings import Settings
+    from mesh.node.log_lines import start_logs
+    from mesh.node.node import Node, run_node
+    from mesh.node.node_settings import Settings
 
     start_logs(None, logging.ERROR)
     nodes: list[Node] = []

@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from mesh.app.caller import HERE, named_repo
 from mesh.cli.arguments import any_text, parser
 from mesh.cli.output import tell
 from mesh.cli.place import home_path
 from mesh.cli.streams import OutputLost
 from mesh.core.errors import MeshError
-from mesh.sidecar.place import HERE, named_repo
 
 if TYPE_CHECKING:
-    from mesh.sidecar.desk import Desk
+    from mesh.app.desk import Desk
 
 _LOG = "mcp.log"
 _RETRY_SECONDS = 60  # a client that has heard nothing repeats the call: what says the same within a minute is one
@@ -72,9 +72,9 @@ def _serve(home: str | None, agent: str, session: str, bound: str | None, *, rea
     import anyio
 
     from mesh import __version__
+    from mesh.app.asking import AskingDesk
     from mesh.mcp.server import Server
     from mesh.mcp.tools import Tools
-    from mesh.sidecar.asking import AskingDesk
 
     def desk(repo: str | None = None) -> AskingDesk:
         return AskingDesk(
@@ -154,7 +154,7 @@ def _categories(desk: "Callable[[], Desk]") -> Sequence[str]:
 
 def _start_log(home: str | None, bound: str | None) -> None:
     """Into the home; where that cannot be, beside the markers; else nowhere. Never to stdout, which is the protocol's."""
-    from mesh.sidecar.logs import start_logs
+    from mesh.node.log_lines import start_logs
     from mesh.store.marker import state_folder
 
     folders = [state_folder()]

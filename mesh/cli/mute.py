@@ -35,7 +35,7 @@ def _mute(given: Given) -> int:
     if given.has("list"):
         return _list(given, home)
     from clan_learnings.records.muted import change_muted
-    from mesh.sidecar.hidden import find_hidden, find_to_hide
+    from mesh.app.mute import find_hidden, find_to_hide
 
     found = find_hidden(home, given.words[0]) if given.has("undo") else find_to_hide(home, given.words[0])
     if given.has("undo"):
@@ -57,7 +57,7 @@ def _mute(given: Given) -> int:
 
 
 def _list(given: Given, home: str) -> int:
-    from mesh.sidecar.hidden import all_hidden
+    from mesh.app.mute import all_hidden
 
     found = all_hidden(home)
     if given.as_json:

@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import contextmanager
 
+from mesh.app.checks.page_checks import EDITING
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given
 from mesh.cli.output import tell
@@ -13,7 +14,6 @@ from mesh.cli.page_answers import in_shell, name_in, shown, typed, written
 from mesh.core.errors import HomePermissions, UsageError
 from mesh.pages.file_text import Content, read, same
 from mesh.pages.open_pages import open_pages
-from mesh.sidecar.pages.checkup import EDITING
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from mesh.core.limits import TEXT_CHARS
 from mesh.pages.erasing import erase_text
 from mesh.pages.file_table import wiped
 from mesh.pages.open_pages import open_pages
-from mesh.sidecar.lock import running
-from mesh.sidecar.patience import patience
 from mesh.store.home import open_home
+from mesh.store.lock import patience
+from mesh.store.node_lock import running
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -145,7 +145,7 @@ def _list(given: Given) -> int:
 
     def ask(memory: Memory) -> dict[str, Any]:
         from clan_learnings.records.newest import recent_patterns
-        from mesh.sidecar import answers
+        from mesh.app import answers
 
         found = recent_patterns(memory, scope, count)
         return {"repo": scope, "patterns": [answers.pattern(memory, standing) for standing in found]}
@@ -164,7 +164,7 @@ def _list(given: Given) -> int:
 
 
 def _show(given: Given) -> int:
-    from mesh.sidecar.patterns import whole_pattern
+    from mesh.app.pattern import whole_pattern
 
     answer = desk_of(given).ask(lambda memory: whole_pattern(memory, given.words[0]))
     if given.as_json:
@@ -278,7 +278,7 @@ def _approve(given: Given) -> int:
 
 def _write(given: Given, done: str, draft: Callable[[Memory, About, Pen], list[Draft]]) -> int:
     """Write what concerns the pattern of the first word, and say how it stands then."""
-    from mesh.sidecar.answers import pattern
+    from mesh.app.answers import pattern
 
     desk = desk_of(given)
     answer = desk.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}), is_change=True)

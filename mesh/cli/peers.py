@@ -4,15 +4,15 @@ import sys
 import time
 from typing import Any
 
+from mesh.app.node_api import ask
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import clear_screen, print_json, put, say, tell
 from mesh.core.ids import display_name, text_id
 from mesh.core.limits import PROTOCOL_VERSION
 from mesh.core.statement import ROLE_NAMES
-from mesh.sidecar.client import ask
-from mesh.sidecar.lock import running
 from mesh.store.home import Home, open_home
+from mesh.store.node_lock import running
 
 _WATCH_SECONDS = 1.0
 _COLUMNS = ("name", "role", "state", "in step", "it lacks", "we lack", "round trip", "last seen", "bytes/s", "address")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from mesh.store import homes
+from mesh.app import home_choice
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -21,9 +21,11 @@ def home_path(environ: Mapping[str, str] = os.environ, folder: str = "", repo: s
     given = environ.get("MESH_HOME")
     if given:
         return given
-    if not homes.is_there(homes.config_path(environ)):  # one team, as nearly everybody: nothing more is looked at
-        return homes.default_home(environ)
-    return homes.home_for(repo_here(environ, folder) if repo is None else repo, environ)
+    if not home_choice.is_there(
+        home_choice.config_path(environ)
+    ):  # one team, as nearly everybody: nothing more is looked at
+        return home_choice.default_home(environ)
+    return home_choice.home_for(repo_here(environ, folder) if repo is None else repo, environ)
 
 
 def baked_home(home: str, environ: Mapping[str, str] = os.environ) -> str:
@@ -32,7 +34,7 @@ def baked_home(home: str, environ: Mapping[str, str] = os.environ) -> str:
     A hook in the user's settings runs in every repository: naming one team's home there would send it all other teams' records.
     """
     home = os.path.abspath(home)
-    if home == homes.default_home(environ) or homes.is_there(homes.config_path(environ)):
+    if home == home_choice.default_home(environ) or home_choice.is_there(home_choice.config_path(environ)):
         return ""
     return home
 

@@ -44,8 +44,8 @@ def _proposals(given: Given) -> int:
 
 
 def _list(given: Given) -> int:
-    from mesh.sidecar.proposals import proposals, told
-    from mesh.sidecar.status import erase_requests
+    from mesh.app.proposals import proposals, told
+    from mesh.app.status import erase_requests
     from mesh.store.home import open_home
 
     home = open_home(given.home)
@@ -69,7 +69,7 @@ def _list(given: Given) -> int:
 
 
 def _print(answer: dict[str, Any]) -> None:
-    from mesh.sidecar.doctor import request_sentence, request_step
+    from mesh.app.checks.node_checks import request_sentence, request_step
 
     for item in answer["proposals"]:
         whose = " (yours)" if item["is_own"] else ""
@@ -91,8 +91,8 @@ def _grant(given: Given, text: str) -> int:
     node = open_home(given.home).node
 
     def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
+        from mesh.app.proposals import draft_grant, resolved
         from mesh.core.errors import UsageError
-        from mesh.sidecar.proposals import draft_grant, resolved
         from mesh.store.erase_requests import LOG
 
         entry = memory.reader.entry(resolved(memory, text))
@@ -113,8 +113,8 @@ def _print_granted(answer: dict[str, Any]) -> None:
 
 
 def _dismiss(given: Given, text: str) -> int:
-    from mesh.sidecar.proposals import draft_dismissal, named, resolved
-    from mesh.sidecar.status import erase_requests
+    from mesh.app.proposals import draft_dismissal, named, resolved
+    from mesh.app.status import erase_requests
     from mesh.store.home import open_home
 
     home = open_home(given.home)

@@ -10,7 +10,7 @@ from mesh.core.ids import text_id
 from mesh.core.limits import STATEMENTS_PER_REVOKE, TEXT_CHARS
 from mesh.core.statement import ADMIN, Member, Quota, Recover, Revoke, Signed, Statement, sign
 from mesh.core.trust import Trust
-from mesh.sidecar.notary import recovery_cards
+from mesh.node.certificates import recovery_cards
 from mesh.store import keyfile
 from mesh.store.home import Home, open_home
 from mesh.store.join_table import Cards

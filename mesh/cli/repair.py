@@ -5,8 +5,8 @@ import os
 from mesh.cli.arguments import parser
 from mesh.cli.output import Progress, print_json, put, say
 from mesh.core.quantities import number_of
-from mesh.sidecar.lock import only_sidecar
 from mesh.store.home import Home, open_home
+from mesh.store.node_lock import only_sidecar
 from mesh.store.repair import repair
 from mesh.store.rewriting import Restamped, shown
 from mesh.store.store import RIGHT

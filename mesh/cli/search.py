@@ -79,8 +79,8 @@ def _search(given: Given) -> int:
 
 def _by_sidecar(given: Given, query: str, asked: dict[str, Any]) -> dict[str, Any] | None:
     """What a running sidecar answers, without a desk of our own: it loads more than the whole question takes there."""
-    from mesh.sidecar.errand import search_errand
-    from mesh.sidecar.place import Place
+    from mesh.app.caller import Place
+    from mesh.app.client import search_errand
 
     place = Place(given.home, os.environ, "", agent="", session="")
     return search_errand(given.home, place, query, **asked)

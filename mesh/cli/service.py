@@ -1,4 +1,4 @@
-"""`mesh service`: have the system keep the sidecar. Its text is `mesh.sidecar.service`'s, the system's commands are `supervisor`'s."""
+"""`mesh service`: have the system keep the sidecar. Its text is `mesh.node.service_files`'s, the system's commands are `supervisor`'s."""
 
 import os
 import time
@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from mesh.app.node_api import ask
 from mesh.cli import down
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.output import plain, print_json, say, tell
 from mesh.cli.within import answer
 from mesh.core.errors import MeshError, NoHome, UsageError
-from mesh.sidecar.client import ask
-from mesh.sidecar.lock import running
-from mesh.sidecar.patience import patience
-from mesh.sidecar.service import NO_AUTOSTART, Service, addresses_in, is_ours, text_of
-from mesh.sidecar.supervisor import INSTEAD, Supervisor
+from mesh.node.service_files import NO_AUTOSTART, Service, addresses_in, is_ours, text_of
+from mesh.node.service_manager import INSTEAD, Supervisor
 from mesh.store.home import Home, open_home
+from mesh.store.lock import patience
+from mesh.store.node_lock import running
 
 _START_SECONDS = 30.0
 
@@ -73,7 +73,7 @@ def install(
 ) -> dict[str, Any]:
     """Describe the service, put it in force, and wait until the sidecar answers."""
     from mesh.cli.install import program
-    from mesh.sidecar.settings import settings
+    from mesh.node.node_settings import settings
 
     service = Service(home.path, environ)
     supervisor = Supervisor(service)

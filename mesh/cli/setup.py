@@ -10,6 +10,9 @@ from typing import Any
 from clan_learnings.agents.install_target import Target
 from clan_learnings.agents.installed import State, check
 from clan_learnings.agents.installer import AGENTS, install
+from mesh.app import home_choice
+from mesh.app.node_api import ask
+from mesh.app.status import node_status
 from mesh.cli import doctor, down, init, join, service, up
 from mesh.cli.arguments import parser
 from mesh.cli.install import program
@@ -22,14 +25,11 @@ from mesh.cli.within import answer
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.statement import MEMBER
-from mesh.sidecar.client import ask
-from mesh.sidecar.lock import running
-from mesh.sidecar.service import NO_AUTOSTART, Service, is_ours
-from mesh.sidecar.settings import advertised, settings
-from mesh.sidecar.status import node_status
-from mesh.sidecar.supervisor import Supervisor
-from mesh.store import homes
+from mesh.node.node_settings import advertised, settings
+from mesh.node.service_files import NO_AUTOSTART, Service, is_ours
+from mesh.node.service_manager import Supervisor
 from mesh.store.home import Home, open_home
+from mesh.store.node_lock import running
 from peers.trust.token import parse
 
 
@@ -214,7 +214,7 @@ def _may_install(state: State, home: Home, report: _Report) -> bool:
         return False
     if not state.is_elsewhere:
         return True
-    served = state.home or homes.default_home(os.environ)
+    served = state.home or home_choice.default_home(os.environ)
     if not os.path.exists(os.path.join(served, "home.json")) or served in _listed():
         return True
     share = f"mesh homes add GLOB {quote(home.path)}"
@@ -281,8 +281,8 @@ def _listens_elsewhere(home: Home, listen: Sequence[str]) -> bool:
 
 def _mapped(home: Home, report: _Report) -> None:
     """With several homes on a machine, each needs its repositories."""
-    default = homes.default_home(os.environ)
-    is_alone = not homes.is_there(homes.config_path(os.environ)) and not os.path.exists(
+    default = home_choice.default_home(os.environ)
+    is_alone = not home_choice.is_there(home_choice.config_path(os.environ)) and not os.path.exists(
         os.path.join(default, "home.json")
     )
     if home.path not in {default, *_listed()} and not is_alone:
@@ -293,5 +293,9 @@ def _mapped(home: Home, report: _Report) -> None:
 
 def _listed() -> set[str]:
     """The homes that the user's list names."""
-    path = homes.config_path(os.environ)
-    return {rule.home for rule in homes.parse(homes.read(path), os.environ)} if homes.is_there(path) else set()
+    path = home_choice.config_path(os.environ)
+    return (
+        {rule.home for rule in home_choice.parse(home_choice.read(path), os.environ)}
+        if home_choice.is_there(path)
+        else set()
+    )

@@ -29,7 +29,7 @@ def main(argv: list[str]) -> int:
 
 def _share(given: Given) -> int:
     from clan_learnings.repository.sharing import change_shared, read_shared
-    from mesh.sidecar.harvesting.waiting import waiting_for_share
+    from mesh.app.share import waiting_for_share
     from mesh.store.home import open_home
 
     if given.words and given.has("list"):
@@ -65,14 +65,14 @@ def _share(given: Given) -> int:
 def _glob(text: str) -> str:
     """A glob as it was given; a name or an address as records have it."""
     from clan_learnings.repository.sharing import GLOB_CHARS
-    from mesh.sidecar.place import HERE, named_repo
+    from mesh.app.caller import HERE, named_repo
 
     if len(text) > GLOB_CHARS or not text.isprintable() or not text.strip():
         raise Wrong("a repository or glob is a short text of one line")
     if text == HERE:
         import os
 
-        from mesh.sidecar.place import Place
+        from mesh.app.caller import Place
 
         found = Place("", os.environ, "", agent="", session="").scope(None)
         if not found:

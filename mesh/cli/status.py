@@ -3,14 +3,7 @@
 import os
 from typing import Any
 
-from mesh.cli.arguments import parser
-from mesh.cli.index import state_of
-from mesh.cli.main import trust_step
-from mesh.cli.output import plain, print_json, say, when
-from mesh.core.errors import MeshError
-from mesh.core.quantities import number_of
-from mesh.core.statement import MEMBER, ROLE_NAMES
-from mesh.sidecar.doctor import (
+from mesh.app.checks.node_checks import (
     clock_sentence,
     held_back_sentence,
     other_protocol_sentence,
@@ -20,7 +13,14 @@ from mesh.sidecar.doctor import (
     unfinished_sentence,
     unfinished_step,
 )
-from mesh.sidecar.status import node_status
+from mesh.app.status import node_status
+from mesh.cli.arguments import parser
+from mesh.cli.index import state_of
+from mesh.cli.main import trust_step
+from mesh.cli.output import plain, print_json, say, when
+from mesh.core.errors import MeshError
+from mesh.core.quantities import number_of
+from mesh.core.statement import MEMBER, ROLE_NAMES
 from mesh.store.acceptance import MAY_ONLY_READ, NO_CERTIFICATE, OVER_QUOTA, TOO_MANY_FEEDS
 from mesh.store.home import open_home
 
@@ -67,7 +67,7 @@ def _repository() -> dict[str, Any]:
 
 def _peers(home: str) -> list[dict[str, Any]]:
     """The other members, as the sidecar knows them."""
-    from mesh.sidecar.client import ask  # only where a sidecar runs
+    from mesh.app.node_api import ask  # only where a sidecar runs
 
     try:
         peers: list[dict[str, Any]] = ask(home, "GET", "/peers")["peers"]

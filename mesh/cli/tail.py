@@ -78,7 +78,7 @@ def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
     from clan_learnings.records.muted import read_muted
     from clan_learnings.records.newest import recent
     from clan_learnings.records.record import LOGS
-    from mesh.sidecar.place import Place
+    from mesh.app.caller import Place
 
     place = Place(home, os.environ, "", agent="", session="")
     scope = place.scope(given.text("repo")) if given.has("repo") else None

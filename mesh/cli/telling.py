@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from mesh.sidecar.desk import Desk
+    from mesh.app.desk import Desk
 
 ABOUT = (
     Option("--topic", "WORD", "what it is about, like: docker"),
@@ -67,14 +67,14 @@ def by_sidecar(given: Given, kind: str, words: dict[str, Any], about: dict[str, 
         os.environ.get("MESH_SOCKET") or socket_file(given.home, "sidecar.sock")
     ):
         return None
-    from mesh.sidecar.errand import run_errand
+    from mesh.app.client import run_errand
 
     return run_errand(given.home, kind, words, about)
 
 
 def desk_of(given: Given) -> Desk:
     """The desk of the home that a command works on."""
-    from mesh.sidecar.desk import Desk
+    from mesh.app.desk import Desk
 
     return Desk(given.home)
 
@@ -140,7 +140,7 @@ def missing(answer: dict[str, Any]) -> str:
     if answer.get("witnesses") is None:
         return ""
     if answer["disputed"]:
-        from mesh.sidecar.answers import dispute
+        from mesh.app.answers import dispute
 
         approve = f"an admin can approve the words told: mesh pattern approve {plain(answer['pattern'], 100)}"
         return f"{plain(dispute(answer['disputed']), 2000)}; {approve}"

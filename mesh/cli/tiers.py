@@ -57,7 +57,7 @@ def _print_lines(tier: str, lines: list[str], count: int, command: str) -> None:
 
 def _answer(memory: Memory, scope: str | None) -> dict[str, Any]:
     from clan_learnings.records.tiers import Census
-    from mesh.sidecar import answers
+    from mesh.app import answers
 
     census = Census(memory, scope)
     return {

@@ -13,11 +13,11 @@ from mesh.cli.main import WORKED_ON
 from mesh.cli.output import print_json, put, say, tell
 from mesh.core.errors import MeshError, NoHome
 from mesh.core.ids import text_id
-from mesh.sidecar.patience import patience
 from mesh.store.home import Home, create_home, open_home
+from mesh.store.lock import patience
 
 if TYPE_CHECKING:
-    from mesh.sidecar.node import Node
+    from mesh.node.node import Node
 
 _LOG = "sidecar.log"
 _START_SECONDS = 30
@@ -48,15 +48,15 @@ def main(argv: list[str]) -> int:
     in_background = os.environ.pop("MESH_DETACHED", None) is not None
     if in_background:
         WORKED_ON.clear()  # what we say is said again by whoever started us, who knows which home was named
-    from mesh.sidecar.settings import settings
+    from mesh.node.node_settings import settings
 
     chosen = settings(given.listen, given.advertise)  # what is wrong with the options is said before a home is made
     home = _home(given.home, make=given.init)
     home.store().close()  # whatever is wrong with the home is said first
     if given.detach:
         return _detach(home, given.listen, given.advertise, as_json=given.json)
-    from mesh.sidecar.logs import start_logs
-    from mesh.sidecar.node import run_node
+    from mesh.node.log_lines import start_logs
+    from mesh.node.node import run_node
 
     start_logs(home.file(_LOG) if in_background else None)
     asyncio.run(run_node(home, chosen, lambda node: _announce(node, as_json=given.json)))

@@ -62,7 +62,7 @@ def _print(story: dict[str, Any]) -> None:
     for event in story["events"]:
         put(f"  {event['what']:<9} {event['at']} by {event['name']}: {plain(event['detail'])}")
     if story["erase_requests"]:
-        from mesh.sidecar.doctor import request_sentence, request_step
+        from mesh.app.checks.node_checks import request_sentence, request_step
 
         for request in story["erase_requests"]:
             say(f"  asked     {plain(request_sentence(request), 1000)}", f"            next: {request_step(request)}")

@@ -12,7 +12,7 @@ from mesh.core.ids import text_id
 from mesh.core.tuples import NamedTuple
 from mesh.pages.book import FRONT, is_front
 from mesh.pages.names import folded
-from mesh.sidecar.erasing import erase
+from mesh.store.erase_requests import erase
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mesh.pages.book import Book, PageInfo
     from mesh.pages.difference import Edit
     from mesh.pages.editor import Editor
-    from mesh.sidecar.erasing import Erased
+    from mesh.store.erase_requests import Erased
     from mesh.store.home import Home
 
 

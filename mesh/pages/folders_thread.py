@@ -14,7 +14,7 @@ from watchfiles import Change, watch
 
 from mesh.core.errors import MeshError
 from mesh.pages.folder_listing import is_hidden
-from mesh.sidecar.background import Background
+from mesh.store.background_thread import Background
 
 # Of the watcher, in milliseconds: how often it asks the system, how long it gathers what belongs together, and how often
 # we ask whether pages have changed.
@@ -28,7 +28,7 @@ _BLIND_SECONDS = 1.0  # where nothing can be watched
 _AGAIN_SECONDS = 3.0
 _STOP_SECONDS = 2.0  # an edit that is being written is written to its end
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of every change, our own included
 
 

@@ -9,8 +9,8 @@ from mesh.pages.book import Book
 from mesh.pages.editor import Editor
 from mesh.pages.page_merging import Joiner
 from mesh.pages.workshop import Workshop
-from mesh.sidecar.patience import patience
 from mesh.store.home import open_home
+from mesh.store.lock import patience
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ _KEEP_BYTES = 64 * 1024
 _HELD = "it builds on what is not here, or counts no more"
 _KILLER = "the text worker died of it, twice: it stays out of the page on this node"
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 class _Open:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = "pages"  # in the home
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 @contextmanager

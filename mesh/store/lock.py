@@ -71,3 +71,15 @@ class FileLock:
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
             else:
                 return
+
+
+_MOST = 1000.0
+
+
+def patience(seconds: float) -> float:
+    """So many seconds, or as many times more as the user says."""
+    try:
+        times = float(os.environ.get("MESH_PATIENCE", "1"))
+    except ValueError:
+        return seconds
+    return seconds * min(times, _MOST) if times > 0 else seconds

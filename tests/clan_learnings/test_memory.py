@@ -13,9 +13,9 @@ from clan_learnings.records.tiers import WARM_DISCOVERIES, WARM_MOST, Census
 from clan_learnings.search.filters import Within
 from clan_learnings.search.likeness import covering
 from clan_learnings.search.search import search
+from mesh.app import answers
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import text_id
-from mesh.sidecar import answers
 from mesh.store.reading import Reader
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 

@@ -11,8 +11,8 @@ from clan_learnings.repository.detection import LOCAL, UNCONFIRMED, claim, find,
 from clan_learnings.repository.settings_file import ABSENT, NAME, RepoFile
 from clan_learnings.repository.trusted_folders import file_of, forget, is_trusted, pairs, trust
 from clan_learnings.sessions.digest import repo_of
+from mesh.app import home_choice
 from mesh.core.errors import HomePermissions
-from mesh.store import homes
 
 SECRET = "github.com/acme/secret"
 EVIL = "github.com/evil/clone"
@@ -260,7 +260,7 @@ def test_the_words_of_a_broken_file_are_short_and_printable(tmp_path: Path, envi
 def test_it_is_kept_beside_the_list_of_homes(tmp_path: Path) -> None:
     """A decision of this person on this machine, whichever home is worked on."""
     for said in ({"HOME": "/h"}, {"HOME": "/h", "XDG_CONFIG_HOME": "/x"}, {"HOME": "/h", "MESH_CONFIG": str(tmp_path)}):
-        assert os.path.dirname(file_of(said)) == os.path.dirname(homes.config_path(said))
+        assert os.path.dirname(file_of(said)) == os.path.dirname(home_choice.config_path(said))
 
 
 @pytest.mark.parametrize("how", ["others may write it", "a pipe", "a folder", "not a line of ours"])

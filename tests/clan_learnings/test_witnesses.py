@@ -17,13 +17,13 @@ from clan_learnings.records.shown_to_session import Seen
 from clan_learnings.records.witnesses import EACH
 from clan_learnings.redaction.text_cleaner import Pen
 from clan_learnings.render import markdown_files
+from mesh.app import answers
+from mesh.app.pattern import whole_pattern
 from mesh.core import statement
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import display_name, text_id
 from mesh.core.operation import Add, Remove
 from mesh.core.statement import ADMIN, EPHEMERAL, EPHEMERAL_READER, MEMBER, READER
-from mesh.sidecar import answers
-from mesh.sidecar.patterns import whole_pattern
 from mesh.store.entries import MemberRow
 from tests.clan_learnings.meshes import OTHER, REPO, Mesh, Node
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from mesh.app.home_choice import config_path, home_for
 from mesh.cli.homes import add, remove
 from mesh.cli.main import run
 from mesh.cli.place import UNNAMED, baked_home, home_path, repo_here
 from mesh.core.errors import HomePermissions, UsageError
-from mesh.store.homes import config_path, home_for
 
 LIST = """# teams
 
@@ -252,5 +252,5 @@ def test_finding_the_home_imports_next_to_nothing(environ: dict[str, str], tmp_p
             "mesh.core",
             "mesh.core.errors",
             "mesh.store",
-            "mesh.store.homes",
+            "mesh.app.home_choice",
         }

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from mesh.app.desk import Desk
 from mesh.core.errors import HomePermissions
-from mesh.sidecar.desk import Desk
 from tests.cli.test_commands import Shell, alpha, beta, carry
 
 __all__ = ["alpha", "beta"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from clan_learnings.context.injected_mark import is_ours
+from mesh.app.desk import Desk
 from mesh.mcp import answers
-from mesh.sidecar.desk import Desk
 from tests.cli.test_commands import Shell, alpha, beta, carry
 from tests.cli.test_page_commands import editor
 

@@ -15,7 +15,7 @@ import pytest
 import mesh.cli
 from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING
 from mesh.cli import output
-from mesh.sidecar.logs import start_logs
+from mesh.node.log_lines import start_logs
 from tests.cli.test_commands import Shell, alpha, beta, carry  # noqa: F401 (fixtures)
 
 SOURCES = sorted(Path(mesh.cli.__file__).parent.glob("*.py"))

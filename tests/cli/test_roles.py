@@ -10,13 +10,13 @@ import pytest
 
 from clan_learnings.agents.skill_text import CALLS
 from clan_learnings.records import spool
+from mesh.app.desk import Desk
 from mesh.cli import invite
 from mesh.cli.quota import parse_size
 from mesh.core.draft import NewRecord
 from mesh.core.errors import TooManyFeeds, UsageError
 from mesh.core.quantities import shown_size
 from mesh.core.statement import ADMIN, EPHEMERAL, EPHEMERAL_READER, MEMBER, READER
-from mesh.sidecar.desk import Desk
 from mesh.store.acceptance import OVER_QUOTA
 from mesh.store.home import Home, open_home
 from tests.cli.test_commands import Shell, alpha, beta, carry

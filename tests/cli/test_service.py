@@ -9,7 +9,7 @@ import pytest
 
 from mesh.cli import service as command
 from mesh.core.errors import UsageError
-from mesh.sidecar.service import LAUNCHD, SYSTEMD, Service, addresses_in, is_ours, start_words, text_of
+from mesh.node.service_files import LAUNCHD, SYSTEMD, Service, addresses_in, is_ours, start_words, text_of
 from tests.end_to_end.stand_in_systemctl import settings, words_of
 
 USER = {"HOME": "/home/ada"}
@@ -36,7 +36,7 @@ def test_the_default_home_has_the_plain_name_and_others_have_their_own() -> None
 def test_a_mac_has_jobs_instead_of_units() -> None:
     """In the user's own folder for them."""
     job = Service("/home/ada/.clan-mesh", USER, "darwin")
-    assert (job.kind, job.path) == (LAUNCHD, "/home/ada/Library/LaunchAgents/io.clan-mesh.sidecar.plist")
+    assert (job.kind, job.path) == (LAUNCHD, "/home/ada/Library/LaunchAgents/io.clan-mesh.node.plist")
 
 
 def test_the_folder_of_units_may_be_another() -> None:

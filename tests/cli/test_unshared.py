@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mesh.sidecar.desk import Desk
+from mesh.app.desk import Desk
 from tests.end_to_end.claude_sessions import clone_of
 from tests.end_to_end.commands import MESH, done, quickly, sidecar
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from mesh.app.node_api import ask
 from mesh.core.ids import text_id
-from mesh.sidecar.client import ask
 from mesh.store.home import open_home
 from mesh.store.reading import Reader
 from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, quickly, wait_until

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
+from mesh.app.node_api import ask_text
 from mesh.core.ids import parse_id
-from mesh.sidecar.client import ask_text
-from mesh.sidecar.notary import Notary
+from mesh.node.certificates import Notary
 from mesh.store.home import Home, open_home
 from mesh.store.join_table import Cards
 from mesh.store.store import wall_clock

@@ -16,10 +16,10 @@ from mcp.types import TextContent, TextResourceContents
 
 from clan_learnings.agents.session_notes import bind, bound_sessions
 from clan_learnings.records.spool import queue
+from mesh.app.client import is_older
+from mesh.app.desk import Desk
+from mesh.app.node_api import ask
 from mesh.core.errors import UsageError
-from mesh.sidecar.client import ask
-from mesh.sidecar.desk import Desk
-from mesh.sidecar.errand import is_older
 from tests.end_to_end.claude_sessions import clone_of
 from tests.end_to_end.claude_sessions import corrected as refused_in
 from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, asked, done, quickly, sidecar, wait_until
@@ -298,7 +298,7 @@ def test_a_bound_desk_counts_and_shows_patterns_of_its_own_records_alone(known: 
 
     def patterns(memory: Any) -> dict[str, Any]:
         from clan_learnings.records.newest import recent_patterns
-        from mesh.sidecar.answers import pattern
+        from mesh.app.answers import pattern
 
         return {"all": [pattern(memory, standing) for standing in recent_patterns(memory, None, 50)]}
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mesh.core.draft import NewRecord
-from mesh.sidecar.lock import only_sidecar, running
 from mesh.store.database import Database
 from mesh.store.home import Home, create_home
+from mesh.store.node_lock import only_sidecar, running
 from tests.end_to_end.commands import (
     MESH,
     PATIENCE_SECONDS,

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from mesh.app.desk import Desk
+from mesh.app.node_api import ask
 from mesh.core.draft import NewRecord
-from mesh.sidecar.client import ask
-from mesh.sidecar.desk import Desk
 from mesh.store.home import open_home
 from tests.end_to_end.commands import anywhere, asked, done, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked

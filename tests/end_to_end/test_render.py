@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from mesh.sidecar.desk import Desk
+from mesh.app.desk import Desk
 from tests.end_to_end.commands import PATIENCE_SECONDS, asked, complaint, done, mesh, quickly, sidecar, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
 

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
+from mesh.app.node_api import ask
 from mesh.core.errors import UsageError
-from mesh.sidecar.client import ask
 from tests.end_to_end.commands import asked, done, mesh
 from tests.end_to_end.fleet import Sidecar, sidecars
 

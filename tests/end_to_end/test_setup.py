@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mesh.cli.main import COMMANDS
-from mesh.sidecar.service import Service
+from mesh.node.service_files import Service
 from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, asked, complaint, texts, wait_until
 from tests.end_to_end.fleet import Sidecar, settled_address, sidecars
 from tests.end_to_end.person import Person, person

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mesh.sidecar.client import ask_text
+from mesh.app.node_api import ask_text
 from mesh.store.doorbell import socket_file
 from tests.end_to_end.commands import PATIENCE_SECONDS, asked, complaint, done, mesh, quickly, texts, wait_until
 from tests.end_to_end.fleet import LOOPBACK, Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
@@ -73,7 +73,7 @@ def test_a_sidecar_that_is_told_to_stop_leaves_nothing_behind(tmp_path: Path) ->
         with pytest.raises(ProcessLookupError):
             os.killpg(second.process.pid, 0)  # it led a group of its own: nobody is left in it
         assert asked(second.home, "status")["sidecar"] is None
-        assert second.log.read_text().splitlines()[-1].endswith("mesh.sidecar stopped")
+        assert second.log.read_text().splitlines()[-1].endswith("mesh.node stopped")
         wait_until(lambda: first.peers()["links"] == 0)
         wait_until(lambda: first.has_logged("goodbye peer=node1"))
         warnings = [line for line in first.log.read_text().splitlines() if " WARNING " in line]
@@ -139,7 +139,7 @@ def test_a_detached_sidecar_runs_until_mesh_down(node: Sidecar, detached: Any) -
     assert asked(node.home, "status")["sidecar"] == process
     assert os.getsid(process) == process != os.getsid(0)
     assert node.peers()["addresses"] == detached["addresses"]
-    assert "mesh.sidecar up" in Path(node.home, "sidecar.log").read_text()
+    assert "mesh.node up" in Path(node.home, "sidecar.log").read_text()
     assert asked(node.home, "down") == {"stopped": process}
     assert asked(node.home, "status")["sidecar"] is None
     assert not is_taken(detached["addresses"][0])
@@ -301,7 +301,7 @@ def test_log_lines_are_structured(tmp_path: Path) -> None:
         lines = first.log.read_text().splitlines()
         assert lines
         assert [line for line in lines if not LOG_LINE.fullmatch(line)] == []
-        assert first.has_logged("mesh.sidecar up node=node0·")
+        assert first.has_logged("mesh.node up node=node0·")
         assert first.has_logged(f"listen={first.addresses[0]}")
         assert first.has_logged("mesh.gossip link up peer=node1·")
 

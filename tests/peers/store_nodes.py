@@ -14,7 +14,7 @@ from mesh.core.identity import Identity
 from mesh.core.ids import Feed, first_prev
 from mesh.core.statement import MEMBER, Revoke, sign
 from mesh.core.vector import Head
-from mesh.sidecar.library import Library
+from mesh.node.store_replica import Library
 from mesh.store.reading import Reader
 from peers.proto.cards import Card, Contact, write_contact
 from peers.proto.codec import decode, encode

@@ -3,7 +3,7 @@
 import pytest
 
 from mesh.core.errors import UsageError
-from mesh.sidecar.settings import settings
+from mesh.node.node_settings import settings
 from peers.transport.address import parse_address
 
 

@@ -8,11 +8,7 @@ import pytest
 from clan_learnings.agents.installed import State as Installed
 from clan_learnings.records.spool import State as Spool
 from clan_learnings.sessions.catalogue_rows import Counts
-from mesh.core.draft import Assignment, NewRecord
-from mesh.core.identity import Identity
-from mesh.core.ids import digest
-from mesh.core.statement import Member, sign
-from mesh.sidecar.checkup import (
+from mesh.app.checks.knowledge_checks import (
     examine_agents,
     examine_capture,
     examine_files,
@@ -21,9 +17,13 @@ from mesh.sidecar.checkup import (
     examine_repository,
     examine_spool,
 )
-from mesh.sidecar.desk import Desk
-from mesh.sidecar.doctor import Finding
-from mesh.sidecar.snapshot import memory_of
+from mesh.app.checks.node_checks import Finding
+from mesh.app.desk import Desk
+from mesh.app.snapshot import memory_of
+from mesh.core.draft import Assignment, NewRecord
+from mesh.core.identity import Identity
+from mesh.core.ids import digest
+from mesh.core.statement import Member, sign
 from mesh.store.home import create_home, open_home
 
 NPM = ("ran npm install", "use pnpm install")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mesh.app.node_api import ask
 from mesh.core.errors import MeshError
-from mesh.sidecar.client import ask
 
 
 def test_a_sidecar_that_stops_while_it_is_asked_is_not_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

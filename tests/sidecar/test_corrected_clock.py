@@ -3,7 +3,7 @@
 import pytest
 
 from mesh.core.clock import EARLIEST_MS
-from mesh.sidecar.corrected_clock import verdict
+from mesh.node.corrected_clock import verdict
 from mesh.store.store import BEHIND, RIGHT
 
 MINUTE, YEAR = 60_000, 365 * 86_400_000

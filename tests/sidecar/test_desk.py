@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from mesh.app.desk import Desk
 from mesh.core.errors import HomePermissions, UsageError
 from mesh.core.ids import parse_id
-from mesh.sidecar.desk import Desk
-from mesh.sidecar.erasing import erase
 from mesh.store.author import Author
+from mesh.store.erase_requests import erase
 from mesh.store.home import Home, create_home
 from tests.interrupting import interrupted_author
 

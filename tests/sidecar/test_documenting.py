@@ -11,7 +11,7 @@ from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.harvest.candidates import Candidate, Signal
 from clan_learnings.records.record import LEARNINGS
 from clan_learnings.sessions.catalogue_rows import Digested
-from mesh.sidecar.erasing import erase
+from mesh.store.erase_requests import erase
 from tests.clan_learnings.documents.test_assembly import DIGEST, FAILURES, FIX, KEY, REASON, RULE
 from tests.clan_learnings.notebooks import Notebook
 from tests.interrupting import interrupted_author

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from mesh.app.asking import AskingDesk
+from mesh.app.client import ask_errand, run_errand
+from mesh.app.write_queue import hand_over
 from mesh.core.errors import HomePermissions, UsageError
-from mesh.sidecar.asking import AskingDesk
-from mesh.sidecar.elsewhere import hand_over
-from mesh.sidecar.errand import ask_errand, run_errand
 from mesh.store.home import create_home
 
 ABOUT: dict[str, Any] = {

@@ -6,7 +6,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from mesh.sidecar.gossip import Gossip
+from mesh.node.gossip_loop import Gossip
 from peers.proto.events import LinkDown, LinkUp, Send
 from peers.transport.links import LinkClosed
 from tests.peers.links import soon, until

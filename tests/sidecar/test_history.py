@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.records.record import LEARNINGS
+from mesh.app import why
+from mesh.app.desk import Desk
 from mesh.cli.erase import _documents
 from mesh.core.draft import NewRecord
 from mesh.core.ids import parse_id, text_id
-from mesh.sidecar import history
-from mesh.sidecar.desk import Desk
-from mesh.sidecar.erasing import erase
+from mesh.store.erase_requests import erase
 from mesh.store.home import Home, create_home
 from mesh.store.store import Store
 from tests.interrupting import interrupted
@@ -40,7 +40,7 @@ def test_a_record_that_is_erased_while_its_history_is_told_is_told_as_it_was(
 ) -> None:
     """Whatever a question to the database has found, another process may erase before the next one."""
     asked: list[str] = []
-    due, record, locate = "", "", history.locate
+    due, record, locate = "", "", why.locate
 
     def located(of: Home, text: str, bound: str | None = None) -> tuple[Store, bytes]:
         nonlocal asked
@@ -48,13 +48,13 @@ def test_a_record_that_is_erased_while_its_history_is_told_is_told_as_it_was(
         asked = interrupted(store.database.connection, due, lambda: erased(home, record))
         return store, tag
 
-    monkeypatch.setattr(history, "locate", located)
+    monkeypatch.setattr(why, "locate", located)
     record = corrected(home)
-    assert history.history(home.path, record)["state"] == "live"
+    assert why.history(home.path, record)["state"] == "live"
     questions = asked
     for due in questions:
         record = corrected(home)
-        told = history.history(home.path, record)
+        told = why.history(home.path, record)
         is_first = due == questions[0]
         assert told["state"] == ("erased" if is_first else "live")
         assert told["counts_for"] is None if is_first else told["counts_for"]["pattern"] == "ssh"

@@ -9,7 +9,7 @@ from mesh.core.feed import decode_range
 from mesh.core.ids import first_prev
 from mesh.core.operation import Add
 from mesh.core.vector import Head
-from mesh.sidecar.library import Library
+from mesh.node.store_replica import Library
 from mesh.store.author import Author
 from mesh.store.home import create_home
 from peers.proto.replica import Verdict

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.logs import start_logs
+from mesh.node.log_lines import start_logs
 
 
 def test_what_others_wrote_begins_no_line_and_keeps_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

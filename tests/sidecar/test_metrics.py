@@ -1,7 +1,6 @@
 """The sidecar's counters as text: what a collector reads is exactly what was counted."""
 
-from mesh.sidecar.metrics import render
-from mesh.sidecar.tally import Tally
+from mesh.node.metrics import Tally, render
 from peers.proto.replica import Verdict
 from peers.proto.view import PeerView
 from tests.end_to_end.prometheus import Family, parse

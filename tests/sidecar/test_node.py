@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mesh.sidecar.node import Node
+from mesh.node.node import Node
 
 
 class Slow:

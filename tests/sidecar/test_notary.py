@@ -8,7 +8,7 @@ import pytest
 from mesh.core.errors import RemoteError
 from mesh.core.identity import Identity
 from mesh.core.statement import ADMIN, MEMBER, Member, Recover, Revoke, sign
-from mesh.sidecar.notary import Notary, card_of, founding_cards, recovery_cards
+from mesh.node.certificates import Notary, card_of, founding_cards, recovery_cards
 from mesh.store import keyfile
 from mesh.store.home import Home, create_home
 from mesh.store.store import Store

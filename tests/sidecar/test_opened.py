@@ -8,14 +8,14 @@ import pytest
 
 from clan_learnings.records.access_counts import FILE, HOUR_MS, count_openings, key, month_of, note_opening
 from clan_learnings.records.access_counts_thread import Openings
+from mesh.app.desk import Desk
 from mesh.core.draft import NewRecord
 from mesh.core.ids import parse_id, text_id
 from mesh.core.statement import READER
-from mesh.sidecar.desk import Desk
-from mesh.sidecar.erasing import erase
-from mesh.sidecar.lock import only_sidecar
 from mesh.store.author import Author
+from mesh.store.erase_requests import erase
 from mesh.store.home import Home, create_home
+from mesh.store.node_lock import only_sidecar
 from mesh.store.reading import open_reading
 from mesh.store.store import wall_clock
 from tests.interrupting import interrupted_author

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mesh.sidecar.patience import patience
+from mesh.store.lock import patience
 
 
 @pytest.mark.parametrize(

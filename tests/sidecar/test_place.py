@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.place import Place
+from mesh.app.caller import Place
 
 NODE = bytes(16)
 

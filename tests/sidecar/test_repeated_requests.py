@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from clan_learnings.records import spool
+from mesh.app.asking import AskingDesk
+from mesh.app.desk import Desk
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.ids import parse_id
 from mesh.core.request import Request
-from mesh.sidecar.asking import AskingDesk
-from mesh.sidecar.desk import Desk
-from mesh.sidecar.erasing import erase
 from mesh.store.author import Author
+from mesh.store.erase_requests import erase
 from mesh.store.home import Home, create_home, open_home
 from mesh.store.reading import Reader
 from mesh.store.receipts import Receipt
@@ -44,7 +44,7 @@ def records(home: Home, *, private: bool = False) -> list[dict[str, Any]]:
 
 
 def logged(desk: Desk, slug: str) -> int:
-    from mesh.sidecar.patterns import whole_pattern
+    from mesh.app.pattern import whole_pattern
 
     count: int = desk.ask(lambda memory: whole_pattern(memory, slug))["logged"]
     return count

@@ -7,9 +7,9 @@ import pytest
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.search.finder import Keywords
+from mesh.app.search import searched
 from mesh.core.errors import UsageError
-from mesh.sidecar.openapi import document
-from mesh.sidecar.searching import searched
+from mesh.node.openapi import document
 from mesh.store.reading import Reader
 from tests.clan_learnings.notebooks import REPO, Notebook
 from tests.clan_learnings.recall.test_search import Meanings

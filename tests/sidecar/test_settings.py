@@ -3,7 +3,7 @@
 import pytest
 
 from mesh.core.errors import UsageError
-from mesh.sidecar.settings import advertised, settings
+from mesh.node.node_settings import advertised, settings
 
 
 def test_addresses_are_parsed_also_ipv6_and_any_free_port() -> None:

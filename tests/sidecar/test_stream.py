@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mesh.sidecar import stream
-from mesh.sidecar.stream import Stream
+from mesh.node import event_stream
+from mesh.node.event_stream import Stream
 from mesh.store.home import create_home
 from mesh.store.reading import Reader
 
@@ -43,7 +43,7 @@ def test_who_stops_listening_while_a_thread_looks_leaves_nothing_open_and_raises
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    monkeypatch.setattr(stream, "_look", looking)
+    monkeypatch.setattr(event_stream, "_look", looking)
     try:
         asyncio.run(cancelled())
     finally:

@@ -9,7 +9,7 @@ import pytest
 from clan_learnings.records.record import DISCOVERIES
 from clan_learnings.render.render_thread import FOLDER, Renderer
 from mesh.core.draft import NewRecord
-from mesh.sidecar.unfinished_erases import UnfinishedErases
+from mesh.node.erase_thread import UnfinishedErases
 from mesh.store.erase_debts import unfinished
 from mesh.store.home import Home, create_home
 from tests.end_to_end.commands import PATIENCE_SECONDS, wait_until

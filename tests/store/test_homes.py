@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mesh.app.home_choice import config_path, default_home, fits, glob_problem, home_for, problems, rule_for
 from mesh.core.errors import HomePermissions, UsageError
-from mesh.store.homes import config_path, default_home, fits, glob_problem, home_for, problems, rule_for
 
 
 @pytest.fixture

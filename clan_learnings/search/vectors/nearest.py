@@ -36,7 +36,7 @@ _CHUNK = 1024  # rows read at a time: what is worked on stays in the processor's
 _SAMPLE = 4096  # vectors that the centre of all is taken from
 
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 class Vectors:

@@ -34,7 +34,7 @@ _NICENESS = 10
 _RETRY_SECONDS = 3_600.0  # at least, until a text that was refused is tried again
 _REMEMBERED = 200  # records of such texts, from one run to the next
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 class Meaning:

@@ -134,7 +134,7 @@ Rows = NDArray[Any]  # of the fields below
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
 
-log = logging.getLogger("mesh.sidecar")
+log = logging.getLogger("mesh.node")
 
 
 class VectorFile:

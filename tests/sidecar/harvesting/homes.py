@@ -11,7 +11,7 @@ from clan_learnings.records.memory import Memory
 from clan_learnings.repository.sharing import change_shared
 from clan_learnings.sessions.catalogue_rows import TAKEN, Look, Taking, Told
 from clan_learnings.sessions.catalogue_table import Catalogue
-from mesh.sidecar.snapshot import memory_of
+from mesh.app.snapshot import memory_of
 from mesh.store.home import create_home
 
 API, WEB = "github.com/acme/api", "github.com/acme/web"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.records.record import BESIDE
-from mesh.sidecar.desk import Desk
+from mesh.app.desk import Desk
 from tests.clan_learnings.documents.test_assembly import DIGEST, FIX, REASON, RULE
 from tests.end_to_end.commands import asked, done, mesh
 from tests.sidecar.harvesting.homes import API, Farm

@@ -13,9 +13,9 @@ from clan_learnings.harvest.record_writer import Written
 from clan_learnings.harvest.withdrawn import TakenBack
 from clan_learnings.records.record import CORRECTIONS, HARVESTED
 from clan_learnings.sessions.catalogue_table import Catalogue
-from mesh.sidecar.desk import Desk
-from mesh.sidecar.erasing import erase
-from mesh.sidecar.snapshot import memory_of
+from mesh.app.desk import Desk
+from mesh.app.snapshot import memory_of
+from mesh.store.erase_requests import erase
 from mesh.store.home import open_home
 from mesh.store.reading import Reader
 from tests.clan_learnings.harvest.signals import correction, fact

@@ -9,10 +9,10 @@ from clan_learnings.harvest.candidates import APPROVED, RECORDED
 from clan_learnings.harvest.harvest import harvest_new, harvesting
 from clan_learnings.harvest.review import Curator
 from clan_learnings.sessions.capture_thread import Capturing
+from mesh.app.desk import Desk
 from mesh.cli.main import run
 from mesh.core.errors import MayNotWrite, QuotaReached
 from mesh.core.statement import READER, Quota, sign
-from mesh.sidecar.desk import Desk
 from mesh.store.home import Home, open_home
 from tests.clan_learnings.harvest.signals import correction
 from tests.roles import admitted, fill, founder, free, throw_away
@@ -102,7 +102,7 @@ def test_the_sidecar_says_once_that_the_harvest_waits(
     farm_in(job, tmp_path)
     fill(job, HALF)
     watching = Capturing(job)
-    with caplog.at_level(logging.WARNING, "mesh.sidecar"):
+    with caplog.at_level(logging.WARNING, "mesh.node"):
         for _ in range(3):
             watching._harvest()
     assert [record.message.partition(";")[0].split(": ")[1] for record in caplog.records] == [

@@ -7,7 +7,7 @@ from clan_learnings.harvest.harvest import harvesting
 from clan_learnings.records import spool
 from clan_learnings.repository.sharing import change_shared
 from clan_learnings.sessions.capture_thread import Capturing
-from mesh.sidecar.snapshot import memory_of
+from mesh.app.snapshot import memory_of
 from mesh.store.home import create_home
 from tests.end_to_end.claude_sessions import clone_of, corrected
 

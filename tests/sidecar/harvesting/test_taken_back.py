@@ -7,7 +7,7 @@ import pytest
 
 from clan_learnings.harvest.items import Item
 from clan_learnings.harvest.withdrawn import KEY, key_of
-from mesh.sidecar.snapshot import memory_of
+from mesh.app.snapshot import memory_of
 from mesh.store.home import open_home
 from tests.clan_learnings.harvest.signals import correction, fact, signal
 from tests.end_to_end.commands import asked, done

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from mesh.app.checks.page_checks import examine_pages
 from mesh.core.feed import encode_range
 from mesh.core.identity import Identity
 from mesh.core.statement import ADMIN, MEMBER, Statement
@@ -21,7 +22,6 @@ from mesh.pages.editor import Editor
 from mesh.pages.links import Links
 from mesh.pages.page_merging import Joiner
 from mesh.pages.workshop import Workshop
-from mesh.sidecar.pages.checkup import examine_pages
 from mesh.store.author import Author
 from mesh.store.feeds import FeedRow
 from mesh.store.home import Home

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mesh.app.checks.page_checks import examine_pages
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.ids import text_id
 from mesh.core.operation import Page
@@ -19,7 +20,6 @@ from mesh.pages.ledger import Ledger
 from mesh.pages.page_table import Kept
 from mesh.pages.update import Id, Item, Update, client_of, encode
 from mesh.pages.workshop import WorkerDied, Workshop
-from mesh.sidecar.pages.checkup import examine_pages
 from tests.sidecar.pages.nodes import CLAN, Node, agree, exchange, meet, nodes
 from tests.worlds import Chain, open_author
 

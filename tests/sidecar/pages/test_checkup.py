@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.sidecar.pages.checkup import EDITING, examine_drafts
+from mesh.app.checks.page_checks import EDITING, examine_drafts
 
 DAY = 24 * 3600
 

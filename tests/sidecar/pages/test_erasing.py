@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from mesh.app.checks.page_checks import examine_pages
 from mesh.core.draft import Assignment
 from mesh.core.errors import UnknownId, UsageError
 from mesh.pages.book import PageInfo, PageText
 from mesh.pages.editor import Saved
 from mesh.pages.erasing import LEFT, Cleaned, erase_text
 from mesh.pages.links import Links
-from mesh.sidecar.pages.checkup import examine_pages
 from tests.sidecar.pages.nodes import CLAN, Node, agree, exchange, meet, nodes, remains
 from tests.worlds import open_author
 

@@ -150,7 +150,7 @@ def test_a_failure_is_said_once_and_tried_again(
     table = Table(tmp_path)
     table.failures = 5
     table.shelf.put("a", "a\n")
-    with caplog.at_level(logging.WARNING, "mesh.sidecar"), Keeper(table.open):
+    with caplog.at_level(logging.WARNING, "mesh.node"), Keeper(table.open):
         wait_until(lambda: texts(tmp_path) == {"a.md": "a\n"})
     assert table.opened == 6
     assert [record.getMessage() for record in caplog.records] == [
@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_kept_does_not_stop_the_others(
 ) -> None:
     (tmp_path / "file").write_text("")
     table = Table(tmp_path / "file/below", tmp_path / "good")
-    with caplog.at_level(logging.WARNING, "mesh.sidecar"), Keeper(table.open):
+    with caplog.at_level(logging.WARNING, "mesh.node"), Keeper(table.open):
         wait_until((tmp_path / "good").is_dir)
         (tmp_path / "good/a.md").write_text("a\n")
         wait_until(lambda: table.shelf.by_name() == {"a": "a\n"})
@@ -180,7 +180,7 @@ def test_where_nothing_can_be_watched_folders_are_looked_through(
     monkeypatch.setattr(folders_thread, "watch", refuse)
     monkeypatch.setattr(folders_thread, "_BLIND_SECONDS", 0.02)
     table = Table(tmp_path)
-    with caplog.at_level(logging.WARNING, "mesh.sidecar"), Keeper(table.open):
+    with caplog.at_level(logging.WARNING, "mesh.node"), Keeper(table.open):
         (tmp_path / "a.md").write_text("a\n")
         wait_until(lambda: table.shelf.by_name() == {"a": "a\n"})
         table.shelf.put("b", "b\n")

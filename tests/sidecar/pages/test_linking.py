@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from mesh.app.checks.page_checks import examine_pages
 from mesh.core.draft import NewRecord
 from mesh.core.ids import text_id
 from mesh.pages.links import BROKEN, PAGE, RECORD, Links
-from mesh.sidecar.pages.checkup import examine_pages
 from tests.interrupting import interrupted
 from tests.sidecar.pages.nodes import CLAN, meet, nodes
 from tests.worlds import open_author

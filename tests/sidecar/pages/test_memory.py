@@ -14,6 +14,7 @@ from clan_learnings.render.files import Files
 from clan_learnings.render.folder_state import State
 from clan_learnings.render.memory_file import NOTICE, is_rendered
 from clan_learnings.render.render_thread import Renderer, is_current, render
+from mesh.app.desk import Desk
 from mesh.cli.render import main
 from mesh.core.errors import UsageError
 from mesh.core.statement import READER
@@ -24,7 +25,6 @@ from mesh.pages.folders_thread import Keeper
 from mesh.pages.memory_page import MemoryFile
 from mesh.pages.open_pages import Pages, open_pages
 from mesh.pages.workshop import WorkerDied, Workshop
-from mesh.sidecar.desk import Desk
 from mesh.store.home import Home, create_home
 from tests.end_to_end.commands import wait_until
 from tests.roles import admitted, fill, founder, throw_away

@@ -16,8 +16,8 @@ from clan_learnings.search.indexes import Recall
 from clan_learnings.search.keywords.unindexed import Fresh, look
 from clan_learnings.search.node_finder import Indexed
 from mesh.core.draft import NewRecord
-from mesh.sidecar.erasing import erase
 from mesh.store.changes import Followed
+from mesh.store.erase_requests import erase
 from mesh.store.reading import Reader, open_reading
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 from tests.end_to_end.commands import wait_until

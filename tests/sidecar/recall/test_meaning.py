@@ -8,7 +8,7 @@ import pytest
 from clan_learnings.search.filters import Within
 from clan_learnings.search.indexes import Recall
 from clan_learnings.search.node_finder import Indexed
-from mesh.sidecar.desk import Desk
+from mesh.app.desk import Desk
 from mesh.store.database import Database
 from mesh.store.reading import Entry
 from tests.clan_learnings.embedding.servers import Asked, Server, serving, status, well

@@ -10,7 +10,7 @@ import pytest
 from clan_learnings.search.embedders.cosine_scale import PAIRS
 from clan_learnings.search.indexes import Recall
 from clan_learnings.search.node_finder import Indexed
-from mesh.sidecar.desk import Desk
+from mesh.app.desk import Desk
 from tests.clan_learnings.embedding.servers import Asked, Server, data, leaning, serving, status, vector, well
 from tests.clan_learnings.notebooks import Notebook
 from tests.end_to_end.commands import wait_until

@@ -12,7 +12,7 @@ from clan_learnings.search.filters import Within
 from clan_learnings.search.finder import Keywords
 from clan_learnings.search.keywords.word_index import WordIndex
 from clan_learnings.search.node_finder import Indexed
-from mesh.sidecar.desk import Desk
+from mesh.app.desk import Desk
 from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
 from tests.end_to_end.commands import wait_until
 from tests.sidecar.recall.kept_homes import (

@@ -1,0 +1,74 @@
+"""The thread that finishes erases while the sidecar runs: about every second, for as long as something is owed.
+
+Whoever reads an older state is in the way. Our own threads that read for long are asked to give it up; strangers are waited
+for, and `mesh doctor` names them.
+"""
+
+import logging
+import threading
+
+from mesh.core.errors import MeshError
+from mesh.store.background_thread import Background
+from mesh.store.erase_debts import finish, unfinished
+
+LOOK_SECONDS = 1.0
+_RARELY = 16  # tries between two times that our own are asked, once a stranger has held on for a while
+_STOP_SECONDS = 1.0
+
+log = logging.getLogger("mesh.node")
+
+
+class UnfinishedErases(Background):
+    """Use as a context manager: leaving it ends the thread, as soon as a try is over."""
+
+    def __init__(self, home: str, hurry: threading.Event, look_seconds: float = LOOK_SECONDS) -> None:
+        """`hurry`: set for a moment, in which every thread that reads for long is to stop that and begin again."""
+        self._home = home
+        self._hurry = hurry
+        self._look_seconds = look_seconds
+        self._tries = 0
+        self._said = ""
+        super().__init__("erases", _STOP_SECONDS)
+
+    def _work(self) -> None:
+        while True:
+            try:
+                self._look()
+            except MeshError as error:  # a command has the lock, or the file is damaged, which others say too
+                self._say(f"an erase could not be finished: {error}; trying again")
+            except Exception as error:  # noqa: BLE001 (a damaged file can make anything fail)
+                self._say(f"an erase could not be finished: {type(error).__name__}: {error}; trying again")
+            if self._stop.wait(self._look_seconds):
+                return
+
+    def _look(self) -> None:
+        left = unfinished(self._home)
+        if left:
+            self._tries += 1
+            left = finish(self._home)
+            # Not at each try: a long render would never come to its end while a stranger holds on.
+            if left and (self._tries & (self._tries - 1) == 0 or self._tries % _RARELY == 0):
+                left = self._in_a_hurry()
+        if left:
+            self._say(
+                f"erased text may still be in {', '.join(left)}: somebody reads an older state, or the disk is full;"
+                " trying again every second; who reads: mesh doctor"
+            )
+            return
+        self._tries = 0
+        if self._said:
+            self._said = ""
+            log.info("what was erased is out of all files now")
+
+    def _in_a_hurry(self) -> list[str]:
+        self._hurry.set()
+        try:
+            return finish(self._home)
+        finally:
+            self._hurry.clear()
+
+    def _say(self, text: str) -> None:
+        """Once, until it is something else or has gone well."""
+        if text != self._said:
+            self._said = text
+            log.warning("%s", text)
