@@ -11,10 +11,9 @@ from clan_learnings.sessions.recognition import all_flavours
 from clan_learnings.sessions.retention import keep_within
 from clan_learnings.sessions.session_folders import AGENTS, discover, refuse_missing, refuse_unknown
 from mesh.cli.arguments import parser
-from mesh.cli.bar import Bar
-from mesh.cli.erase_completion import finish_soon, tell_unfinished
+from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
-from mesh.cli.output import plain, print_json, put, tell
+from mesh.cli.output import Bar, plain, print_json, put, tell
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.moment import span
 from mesh.core.quantities import number_of

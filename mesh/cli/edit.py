@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from mesh.cli.home_option import home_path
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Shape, Wrong, run
 from mesh.cli.output import print_json, tell_proposed, tell_taken_out
-from mesh.cli.place import home_path
 from mesh.cli.show import print_record
 
 TYPE_CHECKING = False  # see `mesh`

@@ -1,6 +1,9 @@
 """`mesh erase`: take a record's text out of every node."""
 
+from __future__ import annotations
+
 import os
+import time
 
 from clan_learnings.documents.drafts import documents_beside
 from clan_learnings.harvest.withdrawn import forget_erased
@@ -12,9 +15,9 @@ from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
 from clan_learnings.redaction.text_cleaner import Pen
 from clan_learnings.render.files import Files
 from clan_learnings.render.render_thread import FOLDER, render
+from mesh.app.checks.node_checks import unfinished_sentence, unfinished_step
 from mesh.app.why import locate
 from mesh.cli.arguments import parser
-from mesh.cli.erase_completion import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.core.draft import NewRecord
@@ -23,10 +26,36 @@ from mesh.core.ids import text_id
 from mesh.core.operation import KIND_NAMES, LASTING, PAGE
 from mesh.core.quantities import number_of
 from mesh.pages.page_table import Shelf
+from mesh.store.erase_debts import finish, lasting_readers
 from mesh.store.erase_requests import LOG, REASON_CHARS, Erased, erase, request_record
 from mesh.store.home import Home, open_home
+from mesh.store.node_lock import running
 from mesh.store.reading import Reader
 from mesh.store.store import Store
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from mesh.store.home import Home
+
+
+_PATIENCE_SECONDS = 5.0  # for readers to come to their end; most are gone in a moment
+_PAUSE_SECONDS = 0.2
+
+
+def finish_soon(home: Home) -> list[str]:
+    """Have every database of a home written anew that needs it, and wait a little for those who read. Returns what is left."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while (left := finish(home.path)) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_SECONDS)
+    return left
+
+
+def tell_unfinished(home: Home, left: list[str]) -> None:
+    """What may still hold the text, who is in the way, and what to do. Nothing, if nothing is left."""
+    if left:
+        sentence = unfinished_sentence(left, lasting_readers([home.file(name) for name in left]))
+        step = unfinished_step(has_sidecar=running(home) is not None)
+        tell(f"mesh: {plain(sentence, 1000)}", f"  next: {step}")
 
 
 def main(argv: list[str]) -> int:

@@ -13,9 +13,8 @@ from clan_learnings.sessions.catalogue_table import Catalogue
 from clan_learnings.sessions.retention import keep_within
 from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
 from mesh.cli.arguments import any_text, parser
-from mesh.cli.bar import Bar
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_WAITING
-from mesh.cli.output import Progress, plain, print_json, put, say, tell
+from mesh.cli.output import Bar, Progress, plain, print_json, put, say, tell
 from mesh.cli.telling import place_name
 from mesh.core.errors import UsageError
 from mesh.core.moment import span

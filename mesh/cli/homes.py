@@ -10,9 +10,9 @@ from typing import Any
 from mesh.app import home_choice
 from mesh.app.home_choice import Rule
 from mesh.cli.arguments import parser
+from mesh.cli.home_option import repo_here
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.output import plain, print_json, put, tell
-from mesh.cli.place import repo_here
 from mesh.core.errors import HomePermissions, UsageError
 
 _FIRST = """# Which home the records of a repository go to: GLOB = DIR, the first that fits.

@@ -149,7 +149,7 @@ class _Run:
         from clan_learnings.agents.hook_events import Hook
         from clan_learnings.agents.session_notes import ancestors
         from mesh.app.caller import NOTES
-        from mesh.cli.place import home_path
+        from mesh.cli.home_option import home_path
 
         self._home = os.path.abspath(given.home or home_path(os.environ, event.folder, given.bound))
         _refuse(self._home)

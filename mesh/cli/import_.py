@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import BinaryIO
 
 from mesh.cli.arguments import parser
-from mesh.cli.erase_completion import finish_soon, tell_unfinished
+from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
 from mesh.cli.output import Progress, plain, print_json, put, tell
 from mesh.core.errors import MeshError, RemoteError, UsageError

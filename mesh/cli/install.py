@@ -11,9 +11,9 @@ from clan_learnings.agents.installer import AGENTS, install
 from clan_learnings.agents.skill_text import agents_text
 from clan_learnings.repository.detection import find
 from mesh.cli.arguments import Parser, parser
+from mesh.cli.home_option import home_path
 from mesh.cli.main import EXIT_OK, EXIT_REFUSED
 from mesh.cli.output import print_json, put, put_ours, tell
-from mesh.cli.place import home_path
 from mesh.core.errors import UsageError
 
 _WOULD = {"created": "create", "changed": "change", "removed": "remove", "restored": "restore"}

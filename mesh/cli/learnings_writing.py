@@ -75,7 +75,7 @@ def edit(given: Given) -> int:
     """Change one."""
     from mesh.app import learnings
     from mesh.app.desk import Desk
-    from mesh.cli.place import home_path
+    from mesh.cli.home_option import home_path
 
     # `--repo` says what the document is to say, not which of several teams' homes it is in.
     desk = Desk(given.text("home") or home_path())

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from mesh.app.caller import HERE, named_repo
 from mesh.cli.arguments import any_text, parser
+from mesh.cli.home_option import home_path
 from mesh.cli.output import tell
-from mesh.cli.place import home_path
 from mesh.cli.streams import OutputLost
 from mesh.core.errors import MeshError
 

@@ -5,8 +5,8 @@ A command states its options in a table, from which its help is made too. Everyt
 
 from __future__ import annotations
 
+from mesh.cli.home_option import home_path
 from mesh.cli.main import COMMANDS, EXIT_OK, EXIT_USAGE, WORKED_ON, complain
-from mesh.cli.place import home_path
 from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from clan_learnings.redaction import describe, redact
-from mesh.cli.erase_completion import finish_soon, tell_unfinished
+from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Wrong
 from mesh.cli.output import print_json, put, tell

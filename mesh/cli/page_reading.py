@@ -8,9 +8,10 @@ from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Wrong
 from mesh.cli.output import hinted, plain, print_json, put, put_ours, put_text, tell, when
 from mesh.cli.page_answers import in_shell, name_in, shown
-from mesh.core.clock import milliseconds
+from mesh.core.clock import COUNTER_BITS, milliseconds, pack
 from mesh.core.errors import HomeBusy, MeshError, UsageError
 from mesh.core.ids import display_name, text_id
+from mesh.core.moment import span
 from mesh.pages.book import current
 from mesh.pages.edit_table import Edits, LastEdit
 from mesh.pages.names import folded, safe
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from mesh.pages.conflicts import Conflict
     from mesh.pages.links import Linked
     from mesh.pages.page_table import Trouble
+
 
 _TRIES = 5
 
@@ -131,8 +133,6 @@ def _show(given: Given) -> int:
         if pages.book.shelf.is_removed(info.id):
             tell("this page was removed", f"  to bring it back: mesh page restore {in_shell(info.name)}")
         if given.has("at"):
-            from mesh.cli.page_time import stamp
-
             at = stamp(given.text("at"), pages.book.author.store.clock())
             text = pages.book.text_at(info, at)
             answer |= {"text": text, "at": when(milliseconds(at))}
@@ -267,3 +267,11 @@ def _link(link: Linked) -> dict[str, Any]:
 
 
 RUN: dict[str, Callable[[Given], int]] = {"list": _list, "show": _show, "links": _links}
+
+
+def stamp(text: str, now_ms: int) -> int:
+    """The last stamp of the time that was meant: a day is over at its end, a minute at its last second.
+
+    So a time that a history shows gives the text with the edits of that minute in it.
+    """
+    return pack(span(text, now_ms)[1], (1 << COUNTER_BITS) - 1)

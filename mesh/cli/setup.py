@@ -15,11 +15,11 @@ from mesh.app.node_api import ask
 from mesh.app.status import node_status
 from mesh.cli import doctor, down, init, join, service, up
 from mesh.cli.arguments import parser
+from mesh.cli.home_option import baked_home
 from mesh.cli.install import program
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, complain, system_error
 from mesh.cli.nodes import a_role
 from mesh.cli.output import hinted, plain, print_json, put, question, say, tell
-from mesh.cli.place import baked_home
 from mesh.cli.streams import flush
 from mesh.cli.within import answer
 from mesh.core.errors import MeshError, NoHome, UsageError

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mesh.app.home_choice import config_path, home_for
+from mesh.cli.home_option import UNNAMED, baked_home, home_path, repo_here
 from mesh.cli.homes import add, remove
 from mesh.cli.main import run
-from mesh.cli.place import UNNAMED, baked_home, home_path, repo_here
 from mesh.core.errors import HomePermissions, UsageError
 
 LIST = """# teams
@@ -219,7 +219,7 @@ def test_hooks_name_a_home_only_while_there_is_no_list(environ: dict[str, str], 
 LOADED = """
 import os, sys
 before = set(sys.modules)
-from mesh.cli.place import home_path
+from mesh.cli.home_option import home_path
 print(home_path())
 print(*sorted(set(sys.modules) - before))
 """
@@ -248,7 +248,7 @@ def test_finding_the_home_imports_next_to_nothing(environ: dict[str, str], tmp_p
             "__future__",
             "mesh",
             "mesh.cli",
-            "mesh.cli.place",
+            "mesh.cli.home_option",
             "mesh.core",
             "mesh.core.errors",
             "mesh.store",

@@ -12,7 +12,7 @@ import pytest
 from mesh.cli.main import run
 from mesh.cli.page import MEMBERS
 from mesh.cli.page_past import Deed, sittings
-from mesh.cli.page_time import stamp
+from mesh.cli.page_reading import stamp
 from mesh.core.clock import milliseconds, pack
 from mesh.core.errors import UsageError
 from mesh.pages.open_pages import open_pages
