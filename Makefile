@@ -11,7 +11,7 @@ PIN += PIP_NO_COMPILE=0
 export PYTHONDONTWRITEBYTECODE :=
 
 # What differs most between interpreters: regular expressions, sockets and TLS, real processes.
-ESSENTIAL := tests/test_regular_expressions.py tests/clan_learnings/test_redaction.py tests/clan_learnings/sessions \
+ESSENTIAL := tests/test_regular_expressions.py tests/clan_learnings/redaction/test_redaction.py tests/clan_learnings/sessions \
 	tests/peers tests/store tests/end_to_end
 
 .PHONY: up test test-essential lint format bench soak clean

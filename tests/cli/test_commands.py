@@ -13,7 +13,7 @@ import pytest
 from mesh.cli.main import run
 from mesh.core.bundle import FRAME_HEAD_BYTES, MAGIC, frame_head
 from mesh.core.ids import HASH_BYTES
-from tests.clan_learnings.redaction_examples import fake
+from tests.clan_learnings.redaction.redaction_examples import fake
 
 
 class Shell:

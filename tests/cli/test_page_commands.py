@@ -16,7 +16,7 @@ from mesh.cli.page_reading import stamp
 from mesh.core.clock import milliseconds, pack
 from mesh.core.errors import UsageError
 from mesh.pages.open_pages import open_pages
-from tests.clan_learnings.redaction_examples import fake
+from tests.clan_learnings.redaction.redaction_examples import fake
 from tests.cli.test_commands import Shell, alpha, beta, carry
 
 __all__ = ["alpha", "beta"]

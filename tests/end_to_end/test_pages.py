@@ -16,7 +16,7 @@ from mesh.core.draft import Assignment, NewRecord, PageEdit, Republished
 from mesh.core.operation import PAGE
 from mesh.pages.open_pages import open_pages
 from mesh.pages.update import Id, Item, Update, client_of, encode
-from tests.clan_learnings.redaction_examples import fake
+from tests.clan_learnings.redaction.redaction_examples import fake
 from tests.end_to_end.commands import anywhere, asked, done, mesh, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, wait_until_in_step, wait_until_linked
 from tests.end_to_end.page_folders import (

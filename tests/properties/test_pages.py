@@ -18,7 +18,7 @@ from mesh.pages.book import PageInfo
 from mesh.pages.erasing import erase_text
 from mesh.pages.page_fields import split
 from mesh.pages.update import Gap, Id, Item, Update, client_of, encode
-from tests.sidecar.pages.nodes import CLAN, MOST, Node, agree, exchange, meet, nodes, remains
+from tests.pages.nodes import CLAN, MOST, Node, agree, exchange, meet, nodes, remains
 from tests.worlds import Chain
 
 EXAMPLES = 2000 if settings.get_current_profile_name() == "soak" else 12

@@ -17,7 +17,7 @@ from clan_learnings.search.filters import Within
 from clan_learnings.search.search import search
 from mesh.core.errors import UsageError
 from tests.clan_learnings.documents.learned import GOOD
-from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
+from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 
 KEY = "AKIAIOSFODNN7EXAMPLE"
 

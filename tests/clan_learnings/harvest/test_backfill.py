@@ -6,7 +6,7 @@ from typing import Any
 from clan_learnings.records.newest import recent
 from clan_learnings.records.record import CURATED, HARVESTED
 from mesh.core.draft import NewRecord
-from tests.clan_learnings.notebooks import DAY_MS, REPO, Notebook
+from tests.clan_learnings.records.notebooks import DAY_MS, REPO, Notebook
 
 
 def harvested(book: Notebook, log: str, days_ago: float, **record: Any) -> bytes:

@@ -21,7 +21,7 @@ from mesh.core.identity import Identity
 from mesh.core.ids import digest, text_id
 from mesh.core.statement import Erase, Member, sign
 from mesh.store.changes import Touches
-from tests.clan_learnings.notebooks import OTHER, REPO, Notebook
+from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 from tests.clan_learnings.render.folders import content, render
 
 POISON = (

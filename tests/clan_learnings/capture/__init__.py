@@ -1,1 +1,0 @@
-"""Tests of `clan_learnings.sessions`."""

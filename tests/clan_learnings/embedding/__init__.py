@@ -1,1 +1,0 @@
-"""Texts as vectors: every embedder, with real models and a real server where they can be had."""
