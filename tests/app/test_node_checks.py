@@ -12,8 +12,8 @@ from mesh.core.quantities import shown_size
 from mesh.store.acceptance import MAY_ONLY_READ, OVER_QUOTA, TOO_MANY_FEEDS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "OPERATIONS.md"
-SIDECAR = Path(__file__).parents[2] / "mesh" / "sidecar"
-SOURCES = (SIDECAR / "doctor.py", SIDECAR / "checkup.py", SIDECAR / "pages" / "checkup.py")
+CHECKS = Path(__file__).parents[2] / "mesh" / "app" / "checks"
+SOURCES = tuple(CHECKS.glob("*_checks.py"))
 
 STATUS: dict[str, Any] = {
     "node": "a" * 52,

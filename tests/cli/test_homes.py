@@ -251,6 +251,6 @@ def test_finding_the_home_imports_next_to_nothing(environ: dict[str, str], tmp_p
             "mesh.cli.home_option",
             "mesh.core",
             "mesh.core.errors",
-            "mesh.store",
+            "mesh.app",
             "mesh.app.home_choice",
         }

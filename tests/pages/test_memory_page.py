@@ -426,7 +426,7 @@ def test_without_pages_nothing_of_them_is_loaded(tmp_path: Path) -> None:
         "import sys; from mesh.cli.render import main\n"
         "for _ in range(2): assert main([sys.argv[1], '--home', sys.argv[2]]) == 0\n"
         "assert main([sys.argv[1], '--check', '--home', sys.argv[2]]) == 0\n"
-        "heavy = ('mesh.pages', 'pycrdt', 'mesh.pages.book', 'subprocess')\n"
+        "heavy = ('mesh.pages.book', 'mesh.pages.document', 'mesh.pages.work', 'pycrdt', 'subprocess')\n"
         "print([name for name in sys.modules if name.startswith(heavy)], file=sys.stderr)"
     )
     done = subprocess.run(

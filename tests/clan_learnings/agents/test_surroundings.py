@@ -203,7 +203,7 @@ def test_looking_around_imports_nothing_slow() -> None:
         check=True,
         capture_output=True,
         text=True,
-        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+        env={"PYTHONPATH": str(Path(__file__).parents[3])},
     )
     loaded = set(json.loads(done.stdout))
     assert (

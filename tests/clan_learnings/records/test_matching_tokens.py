@@ -12,7 +12,7 @@ from clan_learnings.records.matching_tokens import NAME, STRICT, Token, identifi
 from clan_learnings.records.matching_words import SOFT, STOP, UNDOING, concept, stem
 from clan_learnings.records.stance import AGAINST, FIRST, FOR, LATER, read_stances
 
-TREE = Path(__file__).parents[2]
+TREE = Path(__file__).parents[3]
 
 
 def texts(text: str) -> list[str]:
@@ -232,6 +232,7 @@ def test_importing_costs_little() -> None:
     assert set(out.stdout.split()) <= {
         "_blake2",
         "clan_learnings",
+        "clan_learnings.records",
         "clan_learnings.records.matching",
         "clan_learnings.records.stance",
         "clan_learnings.records.matching_words",

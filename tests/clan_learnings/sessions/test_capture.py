@@ -221,7 +221,7 @@ def test_newer_rules_judge_kept_bodies_again(
     capture(catalogue, gone, bad)
     kept = gone.read_bytes()
     gone.unlink()
-    for module in ("capture", "preparing"):
+    for module in ("capture", "analysis"):
         monkeypatch.setattr(f"clan_learnings.sessions.{module}.RULES", 99)
     newer = ANALYSTS._replace(digest=lambda session: Value({"session": session.name, "task": "judged anew"}))
     again = Capture(catalogue, newer)
