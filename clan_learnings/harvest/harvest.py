@@ -34,7 +34,6 @@ from clan_learnings.harvest.withdrawn import LOCK, TakenBack, forget_in
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.shared_settings import KEY as SETTINGS
 from clan_learnings.sessions.catalogue_table import Catalogue
-from mesh.app import answers
 from mesh.store.author import Author
 from mesh.store.home import open_home
 from mesh.store.lock import FileLock
@@ -78,7 +77,7 @@ class Summary(NamedTuple):
             "share": self.share,
             "warnings": self.warnings,
             "problems": [*self.problems, *self.written.problems],
-            "stopped": None if why is None else answers.stopped(why) | {"candidates": self.written.left},
+            "stopped": None if why is None else why.facts() | {"candidates": self.written.left},
         }
 
 

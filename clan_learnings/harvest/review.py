@@ -20,7 +20,7 @@ from clan_learnings.harvest.record_writer import Written
 from clan_learnings.records.notebook import REASON_CHARS
 from clan_learnings.records.record import required_text
 from clan_learnings.redaction.text_cleaner import Pen
-from mesh.app.caller import named_repo
+from clan_learnings.repository.remote import named_repo
 from mesh.core.errors import UsageError, WriteRefused
 
 _EXAMPLE = 'mesh curate --edit ID --text "..."'

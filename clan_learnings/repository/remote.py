@@ -6,6 +6,8 @@ machine; and nothing secret of an address may get into the name.
 
 from __future__ import annotations
 
+from mesh.core.errors import UsageError
+
 IDENTITY_CHARS = 300
 
 # Schemes that name a host. Anything else before `://` is a nickname that a rule of git's configuration explains.
@@ -117,3 +119,13 @@ def _unquote(path: str) -> str:
         return data.decode()
     except UnicodeDecodeError:
         return path
+
+
+def named_repo(text: str) -> str:
+    """A repository's identity from its name or address."""
+    if text.startswith("local/"):
+        return text
+    identity = identity_of(text) or identity_of("ssh://" + text)
+    if not identity:
+        raise UsageError(f"{text!r} names no repository", "host/owner/name, like: --repo github.com/acme/api")
+    return identity

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from clan_learnings.records.patterns import Standing
     from clan_learnings.records.record import Note
     from clan_learnings.search.search import Hit
-    from mesh.core.errors import WriteRefused
     from mesh.store.author import Author
     from mesh.store.receipts import Receipt
 
@@ -32,11 +31,6 @@ _PAIR, _VOICES, _WORDS = 2, 4, 200  # of those that do not agree: so many are na
 
 # Of a private correction: it is kept apart, so it makes nothing HOT, however often it comes.
 PRIVATE = {"tier": "PRIVATE", "says": "private: it stays on this machine and makes nothing HOT"}
-
-
-def stopped(error: WriteRefused) -> dict[str, Any]:
-    """Why a harvest or an import has written no more. What is left is still there for the next one."""
-    return {"why": str(error), "next": error.next_step, "again_ms": error.again_ms or None}
 
 
 def shown(memory: Memory, note: Note) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-from mesh.core.errors import UsageError
-
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +32,7 @@ class Place:
         """What a record says beside its words: what was given, and for the rest what is found here."""
         from clan_learnings.records.record import About
         from clan_learnings.repository.detection import claim
+        from clan_learnings.repository.remote import named_repo
 
         around = self.look(node, said.get("session") or "", said.get("agent") or "")
         if said.get("is_global"):
@@ -66,6 +65,8 @@ class Place:
     def scope(self, repo: str | None) -> str:
         """The repository that a question is about: the one named, else the one we are in."""
         if repo is not None and repo != HERE:
+            from clan_learnings.repository.remote import named_repo
+
             return named_repo(repo) if repo else ""
         from clan_learnings.repository.detection import find
 
@@ -89,18 +90,6 @@ class Place:
         from clan_learnings.repository.detection import find
 
         return find(self._folder or _current(), self._environ).file.categories
-
-
-def named_repo(text: str) -> str:
-    """A repository's identity from its name or address."""
-    from clan_learnings.repository.remote import identity_of
-
-    if text.startswith("local/"):
-        return text
-    identity = identity_of(text) or identity_of("ssh://" + text)
-    if not identity:
-        raise UsageError(f"{text!r} names no repository", "host/owner/name, like: --repo github.com/acme/api")
-    return identity
 
 
 def _current() -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 
+from clan_learnings.repository.remote import named_repo
 from mesh.app import answers
-from mesh.app.caller import HERE, Place, named_repo
+from mesh.app.caller import HERE, Place
 from mesh.app.snapshot import has_private, memory_of, memory_with, private_of
 from mesh.core.blocks import block
 from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId, UsageError

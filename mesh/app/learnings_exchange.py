@@ -11,7 +11,6 @@ from clan_learnings.documents.drafts import learnings
 from clan_learnings.documents.folder import CHANGED, NEW, SKIPPED, UNCHANGED, told_by
 from clan_learnings.documents.learning import learning_of
 from clan_learnings.records.notebook import draft_retraction
-from mesh.app import answers
 from mesh.app.learnings import add, change, listed
 from mesh.app.snapshot import memory_of, private_of
 from mesh.core.errors import MeshError, UnknownId, UsageError, WriteRefused
@@ -79,7 +78,7 @@ def import_from(
             _retract(desk, record)
             retracted.append(record)
     except WriteRefused as error:
-        stopped = answers.stopped(error) | {"files": len(looked.told) - len(rows)}
+        stopped = error.facts() | {"files": len(looked.told) - len(rows)}
     if retracted:
         folders.forget(folder, retracted)
     counts = {state: sum(one["state"] == state for one in rows) for state in (NEW, CHANGED, UNCHANGED, SKIPPED)}

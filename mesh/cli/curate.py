@@ -104,11 +104,10 @@ def _why(told: dict[str, Any]) -> str:
 
 
 def _auto(given: Given, curator: Curator) -> int:
-    from mesh.app import answers
 
     written = curator.auto()
     if given.as_json:
-        stopped = None if written.stopped is None else answers.stopped(written.stopped)
+        stopped = None if written.stopped is None else written.stopped.facts()
         told = {"recorded": written.records, "known": written.known, "hot": list(written.hot), "stopped": stopped}
         print_json(told)
         return EXIT_OK if stopped is None else EXIT_WAITING

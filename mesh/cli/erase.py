@@ -13,9 +13,9 @@ from clan_learnings.records.patterns import KEY
 from clan_learnings.records.provenance_table import edits_of, provenance
 from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
 from clan_learnings.redaction.text_cleaner import Pen
-from clan_learnings.render.files import Files
-from clan_learnings.render.render_thread import FOLDER, render
+from clan_learnings.render.files import RENDERED_FOLDER, Files
 from mesh.app.checks.node_checks import unfinished_sentence, unfinished_step
+from mesh.app.render import render
 from mesh.app.why import locate
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
@@ -158,7 +158,7 @@ def _tell_owed(home: Home, tag: bytes, done: Erased, sessions: list[str], damage
 
 def _render(home: Home) -> None:
     """Take the text out of the home's rendered files too, if there are any: no sidecar may be running to do it."""
-    folder = home.file(FOLDER)
+    folder = home.file(RENDERED_FOLDER)
     if not os.path.isdir(folder):
         return
     try:

@@ -79,7 +79,7 @@ class _Given:
             self.problem = self.problem or "which event?"
 
     def _bind(self, repo: str) -> None:
-        from mesh.app.caller import named_repo
+        from clan_learnings.repository.remote import named_repo
         from mesh.core.errors import UsageError
 
         try:

@@ -65,8 +65,8 @@ def _rewritten(home: Home, pages: Pages) -> bool:
         while wiped(database).ids and time.monotonic() < deadline:
             time.sleep(0.05)
         return not wiped(database).ids
-    from clan_learnings.render.files import Files
-    from clan_learnings.render.render_thread import FOLDER, render
+    from clan_learnings.render.files import RENDERED_FOLDER, Files
+    from mesh.app.render import render
     from mesh.pages.workspace import Study
 
     study = Study(home, pages)
@@ -77,7 +77,7 @@ def _rewritten(home: Home, pages: Pages) -> bool:
                 mirror.step(time.monotonic())
             study.tend()
             time.sleep(0.05)
-        render(home.path, Files(home.file(FOLDER)), lambda: None)
+        render(home.path, Files(home.file(RENDERED_FOLDER)), lambda: None)
     except (MeshError, OSError) as error:
         tell(f"mesh: files may still hold it: {error}", "  next: mesh up, which writes them anew")
         return False

@@ -2,10 +2,10 @@
 
 import os
 
-from clan_learnings.render.files import MEMORY_FILE, Files
+from clan_learnings.render.files import MEMORY_FILE, RENDERED_FOLDER, Files
 from clan_learnings.render.memory_file import is_rendered
 from clan_learnings.render.owned_files import content
-from clan_learnings.render.render_thread import FOLDER, is_current, is_worked_out, render
+from mesh.app.render import is_current, is_worked_out, render
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.output import Progress, print_json, put, say, tell
@@ -24,7 +24,7 @@ def main(argv: list[str]) -> int:
     )
     given = arguments.parse_args(argv)
     home = open_home(given.home).path
-    folder = given.folder or os.path.join(home, FOLDER)
+    folder = given.folder or os.path.join(home, RENDERED_FOLDER)
     files = Files(folder)
     if given.check:
         return _check(home, files, as_json=given.json)

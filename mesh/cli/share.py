@@ -64,8 +64,9 @@ def _share(given: Given) -> int:
 
 def _glob(text: str) -> str:
     """A glob as it was given; a name or an address as records have it."""
+    from clan_learnings.repository.remote import named_repo
     from clan_learnings.repository.sharing import GLOB_CHARS
-    from mesh.app.caller import HERE, named_repo
+    from mesh.app.caller import HERE
 
     if len(text) > GLOB_CHARS or not text.isprintable() or not text.strip():
         raise Wrong("a repository or glob is a short text of one line")

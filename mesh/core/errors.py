@@ -59,6 +59,10 @@ class WriteRefused(UsageError):
 
     again_ms = 0  # from when on it may write again, if that is known
 
+    def facts(self) -> dict[str, str | int | None]:
+        """Why a harvest or an import has written no more, for its answer. What is left is still there for the next one."""
+        return {"why": str(self), "next": self.next_step, "again_ms": self.again_ms or None}
+
 
 class MayNotWrite(WriteRefused):
     """Waiting does not help: our node was invited as a reader, or revoked."""

@@ -16,9 +16,9 @@ import orjson
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from clan_learnings.repository.remote import named_repo
 from clan_learnings.search.indexes import Recall
 from mesh import __version__
-from mesh.app.caller import named_repo
 from mesh.app.desk import Desk
 from mesh.core.errors import MeshError, UsageError
 from mesh.core.ids import text_id

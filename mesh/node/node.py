@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from clan_learnings.records.access_counts_thread import Openings
-from clan_learnings.render.render_thread import Renderer
 from clan_learnings.search.indexes import Recall
 from clan_learnings.sessions.capture_thread import Capturing
 from mesh import __version__
@@ -30,6 +29,7 @@ from mesh.node.join_port import FrontDoor
 from mesh.node.local_api import routes, serving
 from mesh.node.metrics import Tally, render
 from mesh.node.node_settings import Settings, advertised
+from mesh.node.render_thread import Renderer
 from mesh.node.store_replica import Library
 from mesh.node.store_thread import Librarian
 from mesh.pages.folders_thread import Keeper

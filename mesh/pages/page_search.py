@@ -9,6 +9,7 @@ from clan_learnings.records.matching_tokens import split_words
 from clan_learnings.search.question import is_grammar
 from mesh.core.identifiers import extra_words
 from mesh.core.ids import text_id
+from mesh.pages.page_words_table import best_pages
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def pages_about(reader: Reader, query: str, count: int) -> list[dict[str, Any]]:
     if count <= 0 or not reader.connection.execute("SELECT EXISTS(SELECT 1 FROM page_texts)").get:
         return []
     words = _words(query)
-    weighed = reader.page_texts_with(dict.fromkeys((*words, *extra_words(query)[:_WORDS]), 1.0), _LOOKED_AT)
+    weighed = best_pages(reader.connection, dict.fromkeys((*words, *extra_words(query)[:_WORDS]), 1.0), _LOOKED_AT)
     if not weighed or not words:
         return []
     asked = {word: reader.stems(word)[:1] for word in words}

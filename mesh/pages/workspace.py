@@ -7,7 +7,7 @@ import os
 import time
 from contextlib import contextmanager
 
-from clan_learnings.render.render_thread import FOLDER as RENDERED
+from clan_learnings.render.files import RENDERED_FOLDER
 from mesh.core.errors import WriteRefused
 from mesh.pages.file_table import Files, Folders, pay_scrub, wiped
 from mesh.pages.file_text import Content, read
@@ -48,7 +48,7 @@ class Study:
         self._is_said = False
         self._write_at = 0.0
         self._mirrors: dict[tuple[str, str], Mirror] = {}
-        self._memory = MemoryFile(home.file(RENDERED), pages.book, pages.editor, say)
+        self._memory = MemoryFile(home.file(RENDERED_FOLDER), pages.book, pages.editor, say)
 
     def version(self) -> int:
         """Another number whenever somebody may have changed some page."""

@@ -7,9 +7,10 @@ import apsw
 import pytest
 
 from clan_learnings.records.record import DISCOVERIES
-from clan_learnings.render.render_thread import FOLDER, Renderer
+from clan_learnings.render.files import RENDERED_FOLDER
 from mesh.core.draft import NewRecord
 from mesh.node.erase_thread import UnfinishedErases
+from mesh.node.render_thread import Renderer
 from mesh.store.erase_debts import unfinished
 from mesh.store.home import Home, create_home
 from tests.end_to_end.commands import PATIENCE_SECONDS, wait_until
@@ -76,7 +77,7 @@ def test_rendering_that_is_interrupted_is_begun_again(home: Home, caplog: pytest
     author.append([NewRecord(DISCOVERIES, {"text": f"thing {number}", "repo": ""}) for number in range(600)])
     author.store.close()
     hurry = Impatient(3)
-    file = Path(home.file(FOLDER)) / "discoveries.jsonl"
+    file = Path(home.file(RENDERED_FOLDER)) / "discoveries.jsonl"
     with Renderer(home, hurry):
         wait_until(lambda: file.exists() and file.read_bytes().count(b'"thing ') == 600)
     assert hurry.times < 0

@@ -13,11 +13,12 @@ import pytest
 from clan_learnings.render.files import Files
 from clan_learnings.render.folder_state import State
 from clan_learnings.render.memory_file import NOTICE, is_rendered
-from clan_learnings.render.render_thread import Renderer, is_current, render
 from mesh.app.desk import Desk
+from mesh.app.render import is_current, render
 from mesh.cli.render import main
 from mesh.core.errors import UsageError
 from mesh.core.statement import READER
+from mesh.node.render_thread import Renderer
 from mesh.pages import file_replacement
 from mesh.pages.book import Book
 from mesh.pages.editor import Editor

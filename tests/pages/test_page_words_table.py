@@ -7,8 +7,8 @@ import pytest
 
 from mesh.core.ids import digest
 from mesh.pages.page_table import Shelf, Worked
+from mesh.pages.page_words_table import best_pages
 from mesh.store.author import Author
-from mesh.store.reading import Reader
 from tests.store.test_erase import remains
 from tests.worlds import Clan, open_author
 
@@ -25,7 +25,7 @@ def author(tmp_path: Path) -> Iterator[Author]:
 
 
 def found(author: Author, *words: str, count: int = 9) -> list[bytes]:
-    pages = Reader(author.store.database.connection).page_texts_with(dict.fromkeys(words, 1.0), count)
+    pages = best_pages(author.store.database.connection, dict.fromkeys(words, 1.0), count)
     return [body for body, _, _ in pages]
 
 
@@ -45,7 +45,7 @@ def test_pages_are_found_by_the_words_of_their_texts(author: Author) -> None:
     assert found(author, "handshakes", "proxy") == [SECOND, FIRST]
     assert found(author, "proxy", count=1) == [FIRST]
     assert found(author, "unheard", '"', "", "a OR (") == [SECOND]
-    ((body, text, weight),) = Reader(author.store.database.connection).page_texts_with({"handshake": 1.0}, 9)
+    ((body, text, weight),) = best_pages(author.store.database.connection, {"handshake": 1.0}, 9)
     assert (body, text) == (SECOND, "A proxy and a handshake.\n")
     assert weight > 0
 

@@ -1,4 +1,4 @@
-"""The search part of the read side: records and pages by their words. Everyday commands import this; who searches loads the rest."""
+"""The search part of the read side: records by their words. Everyday commands import this; who searches loads the rest."""
 
 from __future__ import annotations
 
@@ -68,12 +68,6 @@ class Searching:
     def written(self, stem: str) -> str:
         """A word to ask for, if only its form in the index is known."""
         return self._weights().written(stem)
-
-    def page_texts_with(self, words: Mapping[str, float], count: int) -> list[tuple[bytes, str, float]]:
-        """The texts of pages that have some of the words, as last worked out: of which body, the text, the weight; best first."""
-        from mesh.pages.page_words_table import best_pages
-
-        return best_pages(self.connection, words, count)
 
     def _weights(self) -> Weights:
         if self._weighed is None:

@@ -9,19 +9,15 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable
 
 from clan_learnings.records.pattern_merging import SecondLook
-from clan_learnings.render.files import MEMORY_FILE, Files, Rendering
+from clan_learnings.render.files import MEMORY_FILE, RENDERED_FOLDER, Files
+from mesh.app.render import render
 from mesh.core.errors import MeshError
-from mesh.pages.file_replacement import overwrite
-from mesh.pages.memory_text import hand_kept
 from mesh.store.background_thread import Background
-from mesh.store.changes import Touches
 from mesh.store.home import Home
 from mesh.store.reading import Reader, open_reading, read_errors
 
-FOLDER = "rendered"
 LOOK_SECONDS = 0.2  # how often it is asked whether anybody has written
 # After some work there is a pause in which changes gather: at least so long, and twice the processor time that the work has taken.
 # Except after a single render from nothing: what follows that is short, unless more comes in than can be told apart.
@@ -45,41 +41,6 @@ class _Stopped(Exception):
 
 class _Interrupted(Exception):
     """An erase waits for our snapshot to end: the work is begun again, on a new one."""
-
-
-def render(home: str, files: Files, breathe: Callable[[], None]) -> Rendering:
-    """Bring a folder up to date with a home, as one snapshot."""
-    with read_errors(home):
-        reader = open_reading(home)
-        try:
-            reader.connection.execute("BEGIN")
-            touches = Touches(reader.connection, breathe)
-            hand = lambda: hand_kept(reader).text  # noqa: E731 (the first that is read)
-            return files.render(reader, touches, breathe, hand, overwrite)
-        finally:
-            reader.connection.close()
-
-
-def is_current(home: str, files: Files) -> bool:
-    """Whether a folder is up to date with a home."""
-    with read_errors(home):
-        reader = open_reading(home)
-        try:
-            reader.connection.execute("BEGIN")
-            hand = hand_kept(reader)
-            return hand.is_current and files.is_current(Touches(reader.connection), hand.text)
-        finally:
-            reader.connection.close()
-
-
-def is_worked_out(home: str) -> bool:
-    """Whether the text of the page that MEMORY.md shows is known as it is now."""
-    with read_errors(home):
-        reader = open_reading(home)
-        try:
-            return hand_kept(reader).is_current
-        finally:
-            reader.connection.close()
 
 
 class Renderer(Background):
@@ -137,7 +98,7 @@ class Renderer(Background):
             self._second_look.look(lambda: self._rest(watching))
 
     def _fresh_files(self) -> Files:
-        return Files(self._home.file(FOLDER), patience_seconds=_PATIENCE_SECONDS)
+        return Files(self._home.file(RENDERED_FOLDER), patience_seconds=_PATIENCE_SECONDS)
 
     def _render(self, watching: Reader) -> None:
         """Bring the files up to date, if somebody has written and the pause is over."""
