@@ -2,3 +2,5 @@
 
 Measures only: nothing here is imported by the product, and no test depends on a speed.
 """
+
+import mesh.app.subjects  # noqa: F401 (registers them)

@@ -16,9 +16,8 @@ from mesh.core import clock
 from mesh.core.feed import Link, batches, encode_range, sign_range
 from mesh.core.ids import Feed, digest, first_prev, tag_of, text_id
 from mesh.core.limits import HEAD_BYTES, SALT_BYTES
-from mesh.core.operation import Add, Body, Page, encode, kind_of
+from mesh.core.operation import PAGES_LOG, Add, Body, Page, encode, kind_of
 from mesh.core.statement import Member, sign
-from mesh.pages.edit_table import LOG
 from mesh.store.author import Author
 from mesh.store.home import create_home
 from mesh.store.merge_outcome import Merged
@@ -105,7 +104,7 @@ def _write(feeds: "Sequence[_Feed]", name: str, past: History, moments: Iterator
     """One page, with the heads that its authors had seen."""
     body = digest(f"bench body of {name}".encode())
     at = clock.pack(next(moments))
-    feeds[0].append(at, Add(at, LOG, {"name": name, "body": text_id(body), "first": 1}))
+    feeds[0].append(at, Add(at, PAGES_LOG, {"name": name, "body": text_id(body), "first": 1}))
     tags: list[bytes] = []
     for edit in past.edits:
         page = Page(body, EPOCH, [tags[head][:HEAD_BYTES] for head in edit.heads], edit.update)

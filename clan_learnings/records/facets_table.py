@@ -1,40 +1,77 @@
-"""What a record says of itself in three fields, as columns of its element: `repo`, `pattern`, `session`. No edits here.
+"""What records say of themselves in three fields, in tables: `repo`, `pattern`, `session`; and how often each pattern was met.
 
-Only what was written counts, so that the columns follow from the record alone. Who wants edits (registers) applied
+Only what was written counts, no edits, so that the columns follow from the record alone. Who wants edits (registers) applied
 looks at them after: they are few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import apsw
 
 from mesh.core.ids import digest, named_digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES, TEXT_CHARS
 from mesh.core.wire import unpack
-from mesh.store.database import Run
+from mesh.store.subject import Subject, View
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
+    from mesh.store.subject import Element, Run, Step
+
 _CHUNK = 4096  # elements filled at a time
 
 Columns = tuple[int | None, int | None, int | None, int | None]  # scope, pattern, session, and of a pattern the feed
-Element = tuple[int, int, int, int | None, int | None, int | None, int | None]  # op, log, at, and the columns
 
 
-class Facets:
-    """The numbers of repos and patterns in one schema. Reads and writes within whatever transaction the connection is in."""
+# What a record says of itself in `repo`, `pattern` and `session`: see `facets`. Texts stand once, under a number;
+# of a session nothing but equality is asked, so it is a hash. The partial indexes cost nothing where a field is absent.
+def _fields(schema: str) -> str:
+    return f"""
+CREATE TABLE {schema}.scopes(scope INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE {schema}.patterns(pattern INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE {schema}.tallies(
+    pattern INTEGER NOT NULL, log INTEGER NOT NULL, sessions INTEGER NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY(pattern, log)) WITHOUT ROWID;
+CREATE INDEX {schema}.tallies_by_sessions ON tallies(log, sessions, at);
+CREATE TABLE {schema}.occurrences(
+    pattern INTEGER NOT NULL, log INTEGER NOT NULL, session INTEGER NOT NULL,
+    PRIMARY KEY(pattern, log, session)) WITHOUT ROWID;
+CREATE TABLE {schema}.spread(
+    pattern INTEGER NOT NULL, log INTEGER NOT NULL, feed INTEGER NOT NULL, scope INTEGER NOT NULL,
+    PRIMARY KEY(pattern, log, feed, scope)) WITHOUT ROWID;
+ALTER TABLE {schema}.elements ADD COLUMN scope INTEGER;
+ALTER TABLE {schema}.elements ADD COLUMN pattern INTEGER;
+ALTER TABLE {schema}.elements ADD COLUMN session INTEGER;
+CREATE INDEX {schema}.elements_by_scope ON elements(scope, log, at) WHERE scope IS NOT NULL;
+CREATE INDEX {schema}.elements_by_pattern ON elements(pattern, log, at, session) WHERE pattern IS NOT NULL;
+CREATE INDEX {schema}.registers_by_field ON registers(field, target);
+"""
+
+
+# In which feed a record of a pattern is: the oldest words of each node are found without a look at all the others.
+def _voices(schema: str) -> str:
+    return f"""
+ALTER TABLE {schema}.elements ADD COLUMN voice INTEGER;
+CREATE INDEX {schema}.elements_by_voice ON elements(pattern, log, voice, at) WHERE pattern IS NOT NULL;
+"""
+
+
+class Facets(View):
+    """The numbers of repos and patterns in one schema, and the tallies of patterns."""
+
+    columns = ("scope", "pattern", "session", "voice")
 
     def __init__(self, connection: apsw.Connection, schema: str) -> None:
         self._run: Run = connection.execute
         self._many: Run = connection.executemany
         self._schema = schema
+        self._touched: set[tuple[int, int]] = set()  # patterns, a log each, whose sessions are to be counted again
 
-    def batch(self, feed: int) -> Callable[[dict[str, Any], bytes], Columns]:
-        """A function from a record of a feed and its tag to its columns. It remembers numbers, so it must not outlive the transaction."""
+    def values(self, feed: int) -> Callable[[dict[str, Any], bytes], Columns]:
+        """The columns of a record. The function remembers numbers, so it must not outlive the transaction."""
         scopes: dict[str, int] = {}
         patterns: dict[str, int] = {}
 
@@ -55,7 +92,7 @@ class Facets:
 
         return columns
 
-    def count(self, feed: int, elements: Iterable[Element]) -> None:
+    def added(self, feed: int, elements: Sequence[Element], records: object) -> None:  # noqa: ARG002
         """Take new elements of one feed into the tallies. Sets only grow by this, so the order they come in does not matter."""
         found: dict[tuple[int, int], tuple[int, int]] = {}
         spread = set()
@@ -72,6 +109,17 @@ class Facets:
             " SET sessions=sessions+excluded.sessions, at=max(at, excluded.at)",
             [(*key, *counted) for key, counted in found.items()],
         )
+
+    def removed(self, op: int, element: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """A tally cannot be taken back: it is counted anew at the end."""
+        if element["pattern"] is not None:
+            self._touched.add((element["pattern"], element["log"]))
+
+    def settle(self) -> None:
+        """Count again what was touched."""
+        if self._touched:
+            self.recount(self._touched)
+            self._touched = set()
 
     def recount(self, patterns: Iterable[tuple[int, int]]) -> None:
         """Count patterns anew from the elements that are left, each in one log: for whatever takes something away."""
@@ -92,7 +140,7 @@ class Facets:
             patterns,
         )
 
-    def drop_unused(self) -> None:
+    def drop_unused_names(self) -> None:
         """Names are text too: after an erase, those that only erased records used must go."""
         for column in ("scope", "pattern"):
             self._run(
@@ -119,7 +167,7 @@ def fill(connection: apsw.Connection) -> None:
     """The columns of every element that is there: for the migration that brought them."""
     run: Run = connection.execute
     facets = Facets(connection, "main")
-    columns = facets.batch(0)  # which a later migration fills in
+    columns = facets.values(0)  # which a later migration fills in
     after = -1
     while True:
         rows = run(
@@ -134,3 +182,52 @@ def fill(connection: apsw.Connection) -> None:
             [(*columns(unpack(body[SALT_BYTES:])[2], tag_of(node, digest(body)))[:3], op) for op, node, body in rows],
         )
     facets.recount(run("SELECT DISTINCT pattern, log FROM elements WHERE pattern IS NOT NULL").fetchall())
+
+
+def _begin(connection: apsw.Connection) -> None:
+    connection.execute(_fields("main"))
+    fill(connection)
+
+
+_COMPARED = {
+    "elements": (
+        "op, (SELECT name FROM {s}.scopes WHERE scopes.scope=elements.scope),"
+        " (SELECT name FROM {s}.patterns WHERE patterns.pattern=elements.pattern), session FROM {s}.elements"
+    ),
+    "tallies": (
+        "(SELECT name FROM {s}.patterns WHERE patterns.pattern=tallies.pattern),"
+        " (SELECT name FROM {s}.logs WHERE logs.log=tallies.log), sessions, at FROM {s}.tallies"
+    ),
+    "occurrences": (
+        "(SELECT name FROM {s}.patterns WHERE patterns.pattern=occurrences.pattern),"
+        " (SELECT name FROM {s}.logs WHERE logs.log=occurrences.log), session FROM {s}.occurrences"
+    ),
+    "spread": (
+        "(SELECT name FROM {s}.patterns WHERE patterns.pattern=spread.pattern),"
+        " (SELECT name FROM {s}.logs WHERE logs.log=spread.log), feed,"
+        " (SELECT name FROM {s}.scopes WHERE scopes.scope=spread.scope) FROM {s}.spread"
+    ),
+}
+
+
+class _Records(Subject):
+    """See `mesh.store.subject`."""
+
+    name = "records"
+    steps: Mapping[int, Step] = {
+        3: _begin,
+        10: _voices("main")
+        + "UPDATE elements SET voice=(SELECT feed FROM ops WHERE ops.op=elements.op) WHERE pattern IS NOT NULL;",
+    }
+
+    def view_tables(self, schema: str) -> str:
+        return _fields(schema) + _voices(schema)
+
+    def compared(self) -> Mapping[str, str]:
+        return _COMPARED
+
+    def view(self, connection: apsw.Connection, schema: str) -> View:
+        return Facets(connection, schema)
+
+
+RECORDS = _Records()

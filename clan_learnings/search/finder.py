@@ -7,6 +7,7 @@ questions sooner, and by meaning.
 from __future__ import annotations
 
 from clan_learnings.records.record import written_under
+from clan_learnings.search.keywords.search_table import WordSearch
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Keywords(Finder):
         also: Iterable[bytes],
         without: Collection[str],
     ) -> list[tuple[Entry, float]]:
-        return self._reader.weighed(
+        return self._reader.part(WordSearch).weighed(
             words,
             count,
             repos=None if within.repo is None else ("", within.repo),
@@ -124,4 +125,6 @@ class Keywords(Finder):
 
     def counts(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """As in the seam."""
-        return self._reader.records(), {word: self._reader.documents(word, _COMMON) for word in words}
+        return self._reader.part(WordSearch).records(), {
+            word: self._reader.part(WordSearch).documents(word, _COMMON) for word in words
+        }

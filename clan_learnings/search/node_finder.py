@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from clan_learnings.records.record import Note
 from clan_learnings.search.filters import Within
 from clan_learnings.search.finder import Finder, Keywords
+from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.keywords.unindexed import Fresh
 from clan_learnings.search.keywords.word_documents import scope_of
 from clan_learnings.search.keywords.word_query import Sought
@@ -123,7 +124,7 @@ class Indexed(Finder):
         if self._asked != asked:
             stems: dict[str, float] = {}
             for word, factor in words.items():
-                for stem in self._reader.stems(word)[:1]:
+                for stem in self._reader.part(WordSearch).stems(word)[:1]:
                     stems[stem] = max(factor, stems.get(stem, 0.0))
             self._asked, self._sought = asked, {_NONE: Sought(fresh, stems, asked[1])}
         if without not in self._sought:
@@ -155,7 +156,7 @@ class Indexed(Finder):
         if self._fresh is None:
             return self._keywords.counts(words)
         corpus = self._fresh.corpus
-        stems = {word: self._reader.stems(word)[:1] for word in words}
+        stems = {word: self._reader.part(WordSearch).stems(word)[:1] for word in words}
         try:
             return corpus.records, {word: corpus.documents(found[0]) if found else 0 for word, found in stems.items()}
         except Broken as error:

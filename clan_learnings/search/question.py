@@ -12,6 +12,7 @@ from math import log
 from clan_learnings.records.matching_tokens import split_words
 from clan_learnings.records.matching_words import STOP
 from clan_learnings.search.fusion import ideal_weight
+from clan_learnings.search.keywords.search_table import WordSearch
 from mesh.core.identifiers import extra_words
 
 TYPE_CHECKING = False  # see `mesh`
@@ -108,7 +109,7 @@ class Question:
         shown = dict(written)
         slips = [stem for stem in missing if may_be_misspelt(stem)] if len(written) <= _TYPED else []
         for slip in slips[:_SLIPS]:
-            terms, far = nearest(slip, memory.reader.terms)
+            terms, far = nearest(slip, memory.reader.part(WordSearch).terms)
             meant = {term: _written(memory.reader, term) for term in terms}
             if meant:
                 missing.remove(slip)
@@ -158,7 +159,7 @@ def _by_stem(reader: Reader, words: Iterable[str]) -> dict[str, str]:
     """Stems to the first word that has them."""
     found: dict[str, str] = {}
     for word in words:
-        for stem in reader.stems(word)[:1]:
+        for stem in reader.part(WordSearch).stems(word)[:1]:
             found.setdefault(stem, word)
     return found
 
@@ -166,7 +167,11 @@ def _by_stem(reader: Reader, words: Iterable[str]) -> dict[str, str]:
 def _written(reader: Reader, stem: str) -> str:
     """A word that has this stem, as a person would write it if possible: `gateway` for `gatewai`."""
     ending = stem[:-1] + "y"
-    return ending if stem.endswith("i") and reader.stems(ending)[:1] == [stem] else reader.written(stem)
+    return (
+        ending
+        if stem.endswith("i") and reader.part(WordSearch).stems(ending)[:1] == [stem]
+        else reader.part(WordSearch).written(stem)
+    )
 
 
 def _rarity(found: int, records: int) -> float:

@@ -10,6 +10,7 @@ from clan_learnings.records.memory import quality
 from clan_learnings.records.record import CORRECTIONS, PATTERNS, written_under
 from clan_learnings.search import fusion
 from clan_learnings.search.diversity import Saying, diverse, grouped
+from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.question import Question
 
 TYPE_CHECKING = False  # see `mesh`
@@ -221,7 +222,7 @@ def _pattern(memory: Memory, note: Note) -> str:
 
 def _explain(memory: Memory, question: Question, hit: Hit) -> None:
     known = memory.finder.stems_of(hit.note.tag)
-    hit.words = question.shared(memory.reader.stems(_texts(hit.note)) if known is None else known)
+    hit.words = question.shared(memory.reader.part(WordSearch).stems(_texts(hit.note)) if known is None else known)
     said = [f"has {', '.join(hit.words[:_WHY])}"] if hit.words else []
     meaning = hit.parts.get("meaning")
     if meaning is not None and fusion.likeness_of(meaning) > 0:

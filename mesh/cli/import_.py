@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import BinaryIO
 
+from clan_learnings.search.vectors.erased_vectors import wipe_erased
 from mesh.cli.arguments import parser
 from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
@@ -14,7 +15,6 @@ from mesh.core.errors import MeshError, RemoteError, UsageError
 from mesh.core.quantities import number_of
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, import_bundle
-from mesh.store.erase_requests import wipe_erased
 from mesh.store.home import open_home
 
 _ANEW = "make it anew on another node: mesh export FILE"

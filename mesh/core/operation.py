@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ADD, REMOVE, SET, COUNT, PAGE = 1, 2, 3, 4, 5
 KIND_NAMES = {ADD: "add", REMOVE: "remove", SET: "set", COUNT: "count", PAGE: "page"}
+PAGES_LOG = "pages"  # its elements are pages, which are everybody's
 LASTING = frozenset({REMOVE, COUNT})  # bodies no erase reaches: without them no state could be computed
 _LOG_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 

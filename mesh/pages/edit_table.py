@@ -1,21 +1,25 @@
-"""Who edited a page last, and when. Answers from the newest operations alone: a page may have a hundred thousand."""
+"""The operations on pages, in tables: what is new since a text was last worked out, and who edited it last."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
 
+from clan_learnings.search.keywords.word_index_table import scrub
 from mesh.core.ids import digest, signed_prefix, tag_of
-from mesh.core.operation import PAGE, Ignored, Page, fold_key, parse
+from mesh.core.operation import PAGE, PAGES_LOG, Add, Ignored, Page, Set, fold_key, parse
 from mesh.core.tuples import NamedTuple
-from mesh.store.database import Run
+from mesh.pages.page_words_table import PAGE_WORDS
+from mesh.store.subject import Subject, View
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from mesh.store.database import Database, Run
+    from mesh.core.operation import Parsed
+    from mesh.store.database import Database
+    from mesh.store.subject import Run, Step
 
 
 _ARRIVED_LAST = (
@@ -64,7 +68,6 @@ class Edits:
         return None if found is None else LastEdit(*found)
 
 
-LOG = "pages"  # whose elements are pages
 COLUMNS = "ops.op, ops.hlc, feeds.node, ops.body"
 _COUNTS = "EXISTS(SELECT 1 FROM ops JOIN feeds USING(feed) WHERE ops.op={}.op AND ops.body IS NOT NULL AND ops.seq<=feeds.seq)"
 
@@ -79,15 +82,22 @@ class PageRow(NamedTuple):
     page: Page
 
 
-class PageNews:
+class PageNews(View):
     """What the fold tells of pages. Works within whatever transaction the connection is in."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._run: Run = connection.execute
 
-    def add(self, op: int, body: bytes) -> None:
+    def page_added(self, op: int, body: bytes) -> None:
         """An operation has come to count."""
         self._run("INSERT INTO page_news(op, body) VALUES(?,?)", (op, body))
+
+    def withdrawn(self, bodies: Iterable[bytes], *, has_words: bool, logs: Iterable[str]) -> None:
+        """Some operations count no more. A register, or what a page was made with, may have held a link."""
+        for body in bodies:
+            self.reset(body)
+        if has_words or PAGES_LOG in logs:
+            self.unlink()
 
     def reset(self, body: bytes) -> None:
         """Some operation counts no more: what was worked out is dropped, and all that counts is news again."""
@@ -103,11 +113,11 @@ class PageNews:
             # Another last number: who works the first text out meanwhile must see that it is of no use.
             last = "(SELECT max(number) FROM page_news WHERE body=?)"
             for (op,) in self._run(f"DELETE FROM page_news WHERE number={last} RETURNING op", (body,)).fetchall():
-                self.add(op, body)
+                self.page_added(op, body)
             return
         self._run("DELETE FROM page_news WHERE body=?", (body,))
         for row in self.rows(body):
-            self.add(row.op, body)
+            self.page_added(row.op, body)
 
     def unlink(self) -> None:
         """Forget all links, until their pages are read again: what was taken back may have been one."""
@@ -144,6 +154,73 @@ def take_earlier(connection: apsw.Connection) -> None:
         run("UPDATE ops SET key=? WHERE op=?", (fold_key(parsed, b""), op))
         run("DELETE FROM ignored WHERE op=?", (op,))
         if counts and isinstance(parsed, Page):
-            news.add(op, parsed.page)
+            news.page_added(op, parsed.page)
         elif counts and isinstance(parsed, Ignored):
             run("INSERT INTO ignored VALUES(?,?)", (op, parsed.reason))
+
+
+# Pages: see `mesh.pages.page_table`. All of it is of this node alone and can be worked out again, but for `page_files`,
+# which remembers what a file held when it was last in step with its page, and `page_carried`.
+_PAGES = """
+CREATE TABLE page_news(number INTEGER PRIMARY KEY AUTOINCREMENT, op INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE INDEX page_news_by_body ON page_news(body, number);
+CREATE TABLE page_texts(
+    body BLOB PRIMARY KEY, made INTEGER NOT NULL, text_number INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE TABLE page_states(body BLOB PRIMARY KEY, ledger BLOB NOT NULL, state BLOB NOT NULL);
+CREATE TABLE page_troubles(op INTEGER PRIMARY KEY, body BLOB NOT NULL, sort TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE TABLE page_wiped(id BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE page_carried(op INTEGER PRIMARY KEY);
+CREATE TABLE page_linked(page BLOB PRIMARY KEY, text_hash BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE page_links(page BLOB NOT NULL, target TEXT NOT NULL, line INTEGER NOT NULL);
+CREATE INDEX page_links_by_page ON page_links(page);
+CREATE TABLE page_folders(folder TEXT PRIMARY KEY, prefix TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE page_files(
+    folder TEXT NOT NULL, path TEXT NOT NULL, page BLOB NOT NULL, page_text TEXT NOT NULL, file_hash BLOB,
+    style TEXT NOT NULL, PRIMARY KEY(folder, path)) WITHOUT ROWID;
+"""
+
+
+def _page_of(parsed: Parsed, tag: bytes) -> bytes | None:
+    """The page, or the text of one, that an operation was about: what is remembered of its files holds it too (`page_files`)."""
+    match parsed:
+        case Page(page=page):
+            return page
+        case Add(log=log) if log == PAGES_LOG:
+            return tag
+        case Set(target=target, field=field) if field == "name" or field.partition(".")[0] == "front":
+            return target if isinstance(target, bytes) else None
+    return None
+
+
+def _begin(connection: apsw.Connection) -> None:
+    """Operations on pages that came to an earlier version, which could not read them."""
+    connection.execute(_PAGES)
+    take_earlier(connection)
+
+
+class _Pages(Subject):
+    """See `mesh.store.subject`."""
+
+    name = "pages"
+    steps: Mapping[int, Step] = {4: _begin, 5: PAGE_WORDS}
+
+    def view(self, connection: apsw.Connection, schema: str) -> View | None:
+        return PageNews(connection) if schema == "main" else None
+
+    def erased(self, run: Run, parsed: Parsed, tag: bytes) -> None:
+        page = _page_of(parsed, tag)
+        if page is not None:
+            run("INSERT OR IGNORE INTO page_wiped VALUES(?)", (page,))
+
+    def scrub(self, run: Run) -> None:
+        scrub(run, "page_words")
+
+    def kept_tables(self) -> Sequence[tuple[str, str]]:
+        return (
+            ("page_folders", "SELECT folder, prefix FROM page_folders"),
+            ("page_files", "SELECT folder, path, page, page_text, file_hash, style FROM page_files"),
+            ("page_wiped", "SELECT id FROM page_wiped"),  # what these still hold of what was erased
+        )
+
+
+PAGES = _Pages()

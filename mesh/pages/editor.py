@@ -13,10 +13,10 @@ from mesh.core.draft import Assignment, NewRecord, PageEdit, Removal
 from mesh.core.errors import HomeBusy, PageMoved, UsageError
 from mesh.core.ids import text_id
 from mesh.core.limits import OPERATION_BYTES, TEXT_CHARS
+from mesh.core.operation import PAGES_LOG
 from mesh.core.tuples import NamedTuple
 from mesh.pages.book import FRONT, PageInfo, is_front, whole
 from mesh.pages.difference import edits
-from mesh.pages.edit_table import LOG
 from mesh.pages.known_prefix import seen_in, written
 from mesh.pages.merging import merge
 from mesh.pages.names import checked
@@ -71,7 +71,7 @@ class Editor:
                 record = {"name": name, "body": text_id(body), "first": len(updates)} | (
                     {FRONT: first} if first else {}
                 )
-                receipt = self.book.author.append([NewRecord(LOG, record), *updates])
+                receipt = self.book.author.append([NewRecord(PAGES_LOG, record), *updates])
             except (PageMoved, WorkerDied) as error:  # a new epoch: there is nobody else to write to this page
                 self._outlive(error)
                 continue

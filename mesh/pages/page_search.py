@@ -6,6 +6,7 @@ By words alone, and by texts as they were last worked out. Where no page has the
 from __future__ import annotations
 
 from clan_learnings.records.matching_tokens import split_words
+from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.question import is_grammar
 from mesh.core.identifiers import extra_words
 from mesh.core.ids import text_id
@@ -32,11 +33,11 @@ def pages_about(reader: Reader, query: str, count: int) -> list[dict[str, Any]]:
     weighed = best_pages(reader.connection, dict.fromkeys((*words, *extra_words(query)[:_WORDS]), 1.0), _LOOKED_AT)
     if not weighed or not words:
         return []
-    asked = {word: reader.stems(word)[:1] for word in words}
+    asked = {word: reader.part(WordSearch).stems(word)[:1] for word in words}
     names = _names(reader)
     found = []
     for body, text, weight in weighed:
-        there = set(reader.stems(text[:_TEXT_CHARS]))
+        there = set(reader.part(WordSearch).stems(text[:_TEXT_CHARS]))
         had = [word for word, stem in asked.items() if there.issuperset(stem)]
         if body in names and len(had) >= _LEAST * len(words):
             identity, name = names[body]

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from mesh.core.ids import digest, signed_prefix, tag_of
-from mesh.core.operation import ADD, PAGE, SET, Add, Set, parse, register_key
+from mesh.core.operation import ADD, PAGE, PAGES_LOG, SET, Add, Set, parse, register_key
 from mesh.core.tuples import NamedTuple
-from mesh.pages.edit_table import COLUMNS, LOG, PageNews, PageRow, page_row
+from mesh.pages.edit_table import COLUMNS, PageNews, PageRow, page_row
 from mesh.store.database import Database, Run
 
 TYPE_CHECKING = False  # see `mesh`
@@ -103,7 +103,7 @@ class Shelf:
         found = self._run(
             f"{_ADDS} FROM elements JOIN ops USING(op) JOIN feeds USING(feed)"
             " WHERE elements.log=(SELECT log FROM logs WHERE name=?)",
-            (LOG,),
+            (PAGES_LOG,),
         ).fetchall()
         return [element for element in map(_element, found) if element is not None]
 
@@ -320,7 +320,7 @@ _ADDS = "SELECT ops.hlc, feeds.node, ops.body"
 def _element(found: Sequence[Any]) -> Element | None:
     hlc, node, body = found
     parsed = parse(ADD, hlc, body)
-    if not isinstance(parsed, Add) or parsed.log != LOG:
+    if not isinstance(parsed, Add) or parsed.log != PAGES_LOG:
         return None
     return Element(tag_of(node, digest(body)), parsed.at, node, parsed.record)
 

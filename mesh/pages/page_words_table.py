@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clan_learnings.search.keywords.word_index_table import Index, number_in
+from clan_learnings.search.keywords.word_index_table import FTS, Index, number_in
 from clan_learnings.search.keywords.word_weights_table import DIGITS, part, rarity
 
 TYPE_CHECKING = False  # see `mesh`
@@ -12,6 +12,30 @@ if TYPE_CHECKING:
     import apsw
 
     from mesh.store.database import Run
+
+# The texts of pages, as last worked out. The numbers are ours: those of `page_texts` change when the file is written anew. A
+# REPLACE deletes without a trigger, so what comes in takes the place of what was there.
+PAGE_WORDS = f"""
+CREATE TABLE page_numbers(number INTEGER PRIMARY KEY, body BLOB NOT NULL UNIQUE);
+CREATE VIRTUAL TABLE page_words USING {FTS};
+CREATE VIRTUAL TABLE page_word_counts USING fts5vocab('page_words', 'row');
+CREATE VIRTUAL TABLE page_word_places USING fts5vocab('page_words', 'instance');
+CREATE TRIGGER page_text_comes AFTER INSERT ON page_texts BEGIN
+    DELETE FROM page_words WHERE rowid=(SELECT number FROM page_numbers WHERE body=new.body);
+    INSERT OR IGNORE INTO page_numbers(body) VALUES(new.body);
+    INSERT INTO page_words(rowid, text) SELECT number, new.text FROM page_numbers WHERE body=new.body;
+END;
+CREATE TRIGGER page_text_changes AFTER UPDATE ON page_texts BEGIN
+    DELETE FROM page_words WHERE rowid=(SELECT number FROM page_numbers WHERE body=old.body);
+    INSERT INTO page_words(rowid, text) SELECT number, new.text FROM page_numbers WHERE body=old.body;
+END;
+CREATE TRIGGER page_text_goes AFTER DELETE ON page_texts BEGIN
+    DELETE FROM page_words WHERE rowid=(SELECT number FROM page_numbers WHERE body=old.body);
+    DELETE FROM page_numbers WHERE body=old.body;
+END;
+INSERT INTO page_numbers(body) SELECT body FROM page_texts;
+INSERT INTO page_words(rowid, text) SELECT number, text FROM page_texts JOIN page_numbers USING(body);
+"""
 
 
 def best_pages(connection: apsw.Connection, words: Mapping[str, float], count: int) -> list[tuple[bytes, str, float]]:

@@ -151,12 +151,12 @@ class Database:
 
     def _migrate(self) -> None:
         with self.writing(durable=True):
-            for number in range(self._version(), schema.VERSION):
-                migration = schema.MIGRATIONS[number]
-                if isinstance(migration, str):
-                    self.connection.execute(migration)
-                else:
-                    migration(self.connection)
+            for version in range(self._version() + 1, schema.VERSION + 1):
+                for step in schema.steps(version):
+                    if isinstance(step, str):
+                        self.connection.execute(step)
+                    else:
+                        step(self.connection)
             self.connection.execute(f"PRAGMA user_version={schema.VERSION}")
         # Into the file itself, where `refuse_newer` of an older version looks.
         self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

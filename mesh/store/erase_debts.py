@@ -12,23 +12,22 @@ from typing import NamedTuple
 
 from mesh.store.database import Database, open_reader, translated
 from mesh.store.erasure import is_owed, scrub
-from mesh.store.local_database import is_rewrite_owed
+from mesh.store.local_database import finish_rewrite, owing_rewrites
 
 _RECORDS = ("mesh.db", "private.db")
-_LOCAL = tuple(os.path.join("capture", name) for name in ("candidates.db", "catalogue.db"))
 
 
 def unfinished(home: str) -> list[str]:
     """The databases of a home, as paths in it, that may still hold erased text."""
     records = [name for name in _RECORDS if _owes(os.path.join(home, name))]
-    return records + [name for name in _LOCAL if is_rewrite_owed(os.path.join(home, name))]
+    return records + owing_rewrites(home)
 
 
 def finish(home: str) -> list[str]:
     """Try to pay what is owed, without waiting long for anybody. Returns what is still unfinished."""
     for name in unfinished(home):
-        if name in _LOCAL:
-            _open_local(home, name)  # opening it pays
+        if name not in _RECORDS:
+            finish_rewrite(os.path.join(home, name))
             continue
         database = Database(os.path.join(home, name))
         try:
@@ -48,16 +47,6 @@ def _owes(path: str) -> bool:
             return is_owed(reader.execute)
         finally:
             reader.close()
-
-
-def _open_local(home: str, name: str) -> None:
-    from clan_learnings.harvest.candidate_table import (  # only here: whoever just asks whether something is owed need not load them
-        FILE,
-        Candidates,
-    )
-    from clan_learnings.sessions.catalogue_table import Catalogue
-
-    (Candidates(home) if os.path.basename(name) == FILE else Catalogue(home)).close()
 
 
 _LOOKS, _PAUSE_SECONDS = 5, 0.2  # who is there at each look holds on; everyday commands come and go

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-
-from clan_learnings.search.index_status import FOLDER, VECTORS
 from mesh.core.clock import milliseconds
 from mesh.core.errors import UsageError
 from mesh.core.ids import digest, parse_id, tag_of, text_id
@@ -18,6 +14,7 @@ from mesh.store.moderation_judge import Judge
 from mesh.store.reading import Reader
 from mesh.store.rewriting import with_counterparts
 from mesh.store.store import Store
+from mesh.store.subject import subjects
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -53,51 +50,9 @@ def erase(home: Home, author: Author, authors: Mapping[bytes, bytes], reason: st
         (outcome,) = author.merge_statements([sign(store.mesh, signer, fact).encode()])
         waits = waits or isinstance(outcome, Waiting)
     if not waits and store.mesh == home.mesh:
-        _wipe_vectors(home.file(os.path.join(FOLDER, VECTORS)), about.union(mine))
+        for subject in subjects():
+            subject.wiped(home.path, about.union(mine))
     return Erased(mine, new, len(authors) - len(mine), waits)
-
-
-def wipe_erased(home: Home) -> None:
-    """The vectors of what others have erased, if that came while no sidecar ran: it is what one would find out at its start."""
-    from json import load
-
-    from mesh.store.changes import Touches
-    from mesh.store.reading import open_reading
-
-    folder = home.file(os.path.join(FOLDER, VECTORS))
-    try:
-        with open(os.path.join(folder, "state.json"), encoding="utf-8") as file:
-            before = load(file)["progress"]
-        reader = open_reading(home.path)
-    except (OSError, ValueError, TypeError, KeyError):
-        return
-    try:
-        touches = Touches(reader.connection)
-        now = touches.progress()
-        if type(before) is dict and all(now[name] == before.get(name) for name in ("erased", "erasures")):
-            return
-        found = touches.since(before) if type(before) is dict else None
-    finally:
-        reader.connection.close()
-    if found is None:  # too much has come to say which: without a state all are overwritten
-        with suppress(OSError):
-            os.unlink(os.path.join(folder, "state.json"))
-    _wipe_vectors(folder, set() if found is None else {*found.erased, *found.records})
-
-
-def _wipe_vectors(folder: str, tags: set[bytes]) -> None:
-    """What a sidecar would do, if one ran: there may never be another one."""
-    if not os.path.isdir(folder):
-        return
-    from logging import getLogger
-
-    from clan_learnings.search.vectors.vector_file import wipe_rows
-
-    try:
-        wipe_rows(folder, tags)
-    except OSError as error:
-        says = "vectors of what was erased may still be in %s: %s; next: delete that folder"
-        getLogger("mesh.erase").warning(says, folder, error.strerror)
 
 
 def _targets(store: Store, tags: Iterable[bytes]) -> set[bytes]:

@@ -13,14 +13,14 @@ import apsw
 from mesh.core.errors import DiskFull
 from mesh.core.feed import Range, decode_range, encode_range, weight
 from mesh.core.ids import digest, tag_of
-from mesh.core.operation import Add, Page, Parsed, Set, parse
+from mesh.core.operation import Add, parse
 from mesh.core.shares import share_weight
 from mesh.core.trust import Trust
-from mesh.pages.edit_table import LOG
 from mesh.store.database import Database, Run
 from mesh.store.feeds import FeedRow, Feeds, OpRow
 from mesh.store.fold import Fold, FoldRow
 from mesh.store.quarantine import Quarantine, Stray
+from mesh.store.subject import subjects
 
 _DEBT = "SELECT value FROM meta WHERE key='scrub'"
 
@@ -60,7 +60,8 @@ class Erasure:
             self._fold.forget_element(row.op)
         self._run("INSERT INTO erased_bodies VALUES(?,?)", (row.op, digest(body)))
         self._run("UPDATE ops SET body=NULL WHERE op=?", (row.op,))
-        self._run("INSERT OR IGNORE INTO page_wiped SELECT ?1 WHERE ?1 IS NOT NULL", (_page_of(parsed, tag),))
+        for subject in subjects():
+            subject.erased(self._run, parsed, tag)
         lighter = share_weight(body) - share_weight(None)
         feed = self._feeds.numbered(feed.number)  # as it is now: it may hold the same tag twice
         feed = feed._replace(held_weight=feed.held_weight - lighter)
@@ -80,18 +81,6 @@ class Erasure:
         return changed
 
 
-def _page_of(parsed: Parsed, tag: bytes) -> bytes | None:
-    """The page, or the text of one, that an operation was about: what is remembered of its files holds it too (`page_files`)."""
-    match parsed:
-        case Page(page=page):
-            return page
-        case Add(log=log) if log == LOG:
-            return tag
-        case Set(target=target, field=field) if field == "name" or field.partition(".")[0] == "front":
-            return target if isinstance(target, bytes) else None
-    return None
-
-
 def without_erased(trust: Trust, item: Range) -> Range:
     """A range less the bodies that are to be gone."""
     node = item.feed.node
@@ -106,8 +95,8 @@ def scrub(database: Database) -> bool:
     """Finish what an erase owes. False while a reader, or a full disk, is in the way.
 
     Zeroing what is freed is not enough: SQLite's page splits leave copies in the unused middle of pages (seen with SQLite
-    3.54), and FTS5 only marks what is deleted. So the keyword indexes are merged into one new segment each, then the file is
-    written anew and the WAL emptied: 6 to 7 s at a million records.
+    3.54), and indexes of words only mark what is deleted. So subjects clean their tables, then the file is written anew and the
+    WAL emptied: 6 to 7 s at a million records.
     """
     debt = database.run(_DEBT).get
     if debt is None:
@@ -116,16 +105,13 @@ def scrub(database: Database) -> bool:
         # Not while a reader is in the way: each try would leave a WAL as large as the file.
         if not database.checkpoint():
             return False
-        drop_word_index(database)
+        drop_files(database)
         with database.writing(durable=False):
             for end in ("", "-wal", "-shm"):  # half a repair is a copy too; a whole one has the lock
                 with suppress(FileNotFoundError):
                     os.unlink(f"{database.path}.repairing{end}")
-            for table in ("words", "page_words"):
-                # A record of our own makes two segments at least: one alone would not be merged, so not rewritten.
-                database.run(f"INSERT INTO {table}(rowid, text) VALUES(0, 'scrub')")
-                database.run(f"INSERT INTO {table}({table}) VALUES('optimize')")
-                database.run(f"DELETE FROM {table} WHERE rowid=0")
+            for subject in subjects():
+                subject.scrub(database.run)
         with database.locked():
             database.run("VACUUM")
         if not database.checkpoint():
@@ -143,8 +129,7 @@ def is_owed(run: Run) -> bool:
     return run(_DEBT).get is not None
 
 
-def drop_word_index(database: Database) -> None:
-    """Delete a sidecar's own index: it has the words too, in files that are never cleaned. It is made anew, from what is left."""
-    from shutil import rmtree  # brings three compressors with it
-
-    rmtree(os.path.join(os.path.dirname(database.path), "recall", "words"), ignore_errors=True)
+def drop_files(database: Database) -> None:
+    """Delete what subjects have derived from records in files of their own, which are never cleaned. They are made again from what is left."""
+    for subject in subjects():
+        subject.drop_files(os.path.dirname(database.path))

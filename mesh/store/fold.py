@@ -8,12 +8,10 @@ said something (`moderation`): whatever the answer may depend on is judged again
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import apsw
 
-from clan_learnings.records.facets_table import Facets
-from clan_learnings.search.keywords.word_table import Words
 from mesh.core.ids import Feed, digest, signed_prefix, tag_of
 from mesh.core.moderation import SETTINGS
 from mesh.core.operation import (
@@ -32,9 +30,13 @@ from mesh.core.operation import (
     register_key,
 )
 from mesh.core.tuples import NamedTuple
-from mesh.pages.edit_table import LOG, PageNews
 from mesh.store.database import Run
 from mesh.store.moderation_judge import Judge, Order, Place
+from mesh.store.subject import subjects
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
 
 FOLD_VERSION = 3  # shown beside a root: equal roots mean equal views at equal fold version
 
@@ -66,7 +68,7 @@ class Copy(NamedTuple):
 
 
 class Fold:
-    """The folded tables of one schema: `main`, or the scratch one of `verify`. Words and pages exist in `main` only."""
+    """The folded tables of one schema: `main`, or the scratch one of `verify`; and with them the views of the subjects."""
 
     def __init__(self, connection: apsw.Connection, schema: str = "main") -> None:
         self._run: Run = connection.execute
@@ -74,11 +76,12 @@ class Fold:
         self._schema = schema
         self._assign = f"INSERT INTO {schema}.registers VALUES(?,?,?,?,?) ON CONFLICT(target, field) {_LATER}"
         self._say = f"INSERT INTO {schema}.said VALUES(?,?,?,?,?,?) ON CONFLICT(field, target, node) {_LATER}"
-        self._facets = Facets(connection, schema)
         self._judge = Judge(connection, schema)
-        self._touched: set[tuple[int, int]] = set()  # patterns, a log each, whose sessions are to be counted again
-        self._words = Words(connection) if schema == "main" else None
-        self._pages = PageNews(connection) if schema == "main" else None
+        self._views = [view for view in (each.view(connection, schema) for each in subjects()) if view is not None]
+        self._columns = [column for view in self._views for column in view.columns]
+        names, marks = ("op", "log", "at", *self._columns), ",".join("?" * (3 + len(self._columns)))
+        self._insert = f"INSERT INTO {schema}.elements({','.join(names)}) VALUES({marks})"
+        self._delete = f"DELETE FROM {schema}.elements WHERE op=? RETURNING {','.join(names)}"
 
     def apply(self, feed: Feed, number: int, rows: Sequence[FoldRow]) -> None:
         """Take in consecutive operations of one feed, which the feeds table already counts as accepted."""
@@ -86,12 +89,12 @@ class Fold:
             return
         was_guarded = self._judge.begin()
         doubtful = self._doubtful(number, rows[0].seq, rows[-1].seq)
-        elements, words = [], []
+        elements, records = [], []
         edited: set[bytes] = set()
         judged: set[Place] = set()
         again: set[int] = set()
         logs: dict[str, int] = {}
-        facets = self._facets.batch(number)
+        values = self._values(number)
         for op, _, tag, parsed in rows:
             if isinstance(parsed, Add):
                 at, name, record = parsed
@@ -101,8 +104,8 @@ class Fold:
                 log = logs.get(name)
                 if log is None:
                     log = logs[name] = self._log(name)
-                elements.append((op, log, at, *facets(record, tag)))
-                words.append((op, tag, record))
+                elements.append((op, log, at, *values(record, tag)))
+                records.append((op, tag, record))
             elif isinstance(parsed, Set):
                 at, target, field, _ = parsed
                 self._run(self._say, (field, target, feed.node, at, tag, op))
@@ -117,24 +120,23 @@ class Fold:
             elif isinstance(parsed, Remove):
                 again |= self._remove(op, parsed)
             elif isinstance(parsed, Page):
-                if self._pages is not None:
-                    self._pages.add(op, parsed.page)
+                for view in self._views:
+                    view.page_added(op, parsed.page)
             elif isinstance(parsed, Ignored):
                 self._run(f"INSERT INTO {self._schema}.ignored VALUES(?,?)", (op, parsed.reason))
-        self._many(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?,?)", elements)
-        self._facets.count(number, elements)
+        self._many(self._insert, elements)
         if was_guarded:  # whose they are is known from now on
             judged |= set(self._judge.said_of(row.tag for row in rows if isinstance(row.parsed, Add)))
         for target, field in judged:
             self._assign_word(target, field)
-        if self._words is not None:
-            if words:
-                self._words.add(words)
-            self._words.change(edited)
+        for view in self._views:
+            if elements:
+                view.added(number, elements, records)
+            view.edited(edited)
         for doubted in again:
             self._recompute_elements(doubted)
         self._follow(was_guarded=was_guarded, settings=judged)
-        self._recount()
+        self._settle()
 
     def withdraw(self, rows: Iterable[FoldRow]) -> None:
         """Take out operations that no longer count; the feeds table already says so."""
@@ -144,13 +146,13 @@ class Fold:
         unowned: set[bytes] = set()
         counters: set[str] = set()
         pages: set[bytes] = set()
-        is_linked = False  # by what a page was made with
+        logs: set[str] = set()
         for row in rows:
             match row.parsed:
                 case Add(log=log):
                     elements.add(signed_prefix(row.tag))
                     unowned.add(row.tag)
-                    is_linked = is_linked or log == LOG
+                    logs.add(log)
                 case Set(target=target, field=field):
                     registers.add((target, field))
                 case Count(key=key):
@@ -168,17 +170,13 @@ class Fold:
         judged = set(self._judge.said_of(unowned)) - registers if was_guarded else set()
         for target, field in judged:
             self._assign_word(target, field)
-        if self._words is not None:
-            self._words.change({target for target, _ in registers | judged if isinstance(target, bytes)})
+        for view in self._views:
+            view.edited({target for target, _ in registers | judged if isinstance(target, bytes)})
+            view.withdrawn(pages, has_words=bool(registers), logs=logs)
         for key in counters:
             self._recompute_counter(key)
-        if self._pages is not None:
-            for page in pages:
-                self._pages.reset(page)
-            if registers or is_linked:  # one may have held a link
-                self._pages.unlink()
         self._follow(was_guarded=was_guarded, settings=registers)
-        self._recount()
+        self._settle()
 
     def order(self) -> Order:
         """By what rule it is judged who may change what: to be asked for before the statements change, for `judge_again`."""
@@ -191,7 +189,7 @@ class Fold:
         self.judge_settings()
         if before.is_guarded or self._judge.is_guarded:
             self._judge_records()
-            self._recount()
+            self._settle()
 
     def judge_settings(self) -> None:
         """What the mesh has agreed on, by all that was said about it and who may."""
@@ -201,17 +199,16 @@ class Fold:
 
     def forget_element(self, op: int) -> None:
         """Drop an element of which no copy is looked for: its body goes. To be followed by `withdraw`."""
-        gone = self._run(f"DELETE FROM {self._schema}.elements WHERE op=? RETURNING pattern, log", (op,)).fetchone()
-        if gone is None:
-            return
-        if gone[0] is not None:
-            self._touched.add(gone)
-        if self._words is not None:
-            self._words.remove(op)
+        gone = self._run(self._delete, (op,)).fetchone()
+        if gone is not None:
+            element = dict(zip(("op", "log", "at", *self._columns), gone, strict=True))
+            for view in self._views:
+                view.removed(op, element)
 
     def drop_unused_names(self) -> None:
         """The name of a log, repo or pattern is text too: after an erase, names that only erased records used must go."""
-        self._facets.drop_unused()
+        for view in self._views:
+            view.drop_unused_names()
         self._run(
             f"DELETE FROM {self._schema}.logs WHERE NOT EXISTS"
             f" (SELECT 1 FROM {self._schema}.elements WHERE elements.log=logs.log)"
@@ -253,8 +250,8 @@ class Fold:
                 edited.add(target)
         for tag in self._judge.foreign_removals():
             self._recompute_elements(signed_prefix(tag))
-        if self._words is not None:
-            self._words.change(edited)
+        for view in self._views:
+            view.edited(edited)
 
     def _count(self, feed: Feed, body: Count) -> None:
         slot = feed.encode() if body.origin is None else feed.node + body.origin
@@ -273,10 +270,16 @@ class Fold:
         gone = self._run(f"DELETE FROM {self._schema}.removals WHERE op=? RETURNING key", (op,)).fetchall()
         return {key for (key,) in gone}
 
-    def _recount(self) -> None:
-        if self._touched:
-            self._facets.recount(self._touched)
-            self._touched = set()
+    def _settle(self) -> None:
+        for view in self._views:
+            view.settle()
+
+    def _values(self, feed: int) -> Callable[[dict[str, Any], bytes], tuple[Any, ...]]:
+        """The columns of a record in all views that have any."""
+        parts = [view.values(feed) for view in self._views if view.columns]
+        if len(parts) == 1:
+            return parts[0]
+        return lambda record, tag: tuple(value for part in parts for value in part(record, tag))
 
     def _recompute_elements(self, key: int) -> None:
         """Of each tag under this key: the first accepted, unremoved copy stands, no other."""
@@ -295,13 +298,10 @@ class Fold:
                 self.forget_element(op)
             elif not known and op in standing:
                 feed = self._run("SELECT feed FROM main.ops WHERE op=?", (op,)).get
-                log, facet = self._log(body.log), self._facets.batch(feed)(body.record, standing[op])
-                row = (op, log, body.at, *facet)
-                self._run(f"INSERT INTO {self._schema}.elements VALUES(?,?,?,?,?,?,?)", row)
-                if facet[1] is not None:
-                    self._touched.add((facet[1], log))
-                if self._words is not None:
-                    self._words.add([(op, standing[op], body.record)])
+                row = (op, self._log(body.log), body.at, *self._values(feed)(body.record, standing[op]))
+                self._run(self._insert, row)
+                for view in self._views:
+                    view.added(feed, [row], [(op, standing[op], body.record)])
 
     def _recompute_register(self, target: bytes | str, field: str) -> None:
         self._run(f"DELETE FROM {self._schema}.said WHERE field=? AND target=?", (field, target))

@@ -5,7 +5,7 @@ Opened, locked and written like the records' own database (`mesh.store.database`
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import apsw
 
@@ -24,11 +24,28 @@ def is_rewrite_owed(path: str) -> bool:
     return os.path.exists(path + _OWED)
 
 
+def owing_rewrites(home: str) -> list[str]:
+    """The databases in the folders of a home of which that is so, as paths in the home."""
+    found: list[str] = []
+    with suppress(OSError):
+        for folder in sorted(entry.name for entry in os.scandir(home) if entry.is_dir(follow_symlinks=False)):
+            owing = [
+                name.removesuffix(_OWED) for name in os.listdir(os.path.join(home, folder)) if name.endswith(_OWED)
+            ]
+            found += [os.path.join(folder, name) for name in sorted(owing)]
+    return [path for path in found if os.path.exists(os.path.join(home, path))]
+
+
+def finish_rewrite(path: str) -> None:
+    """Try to have deleted text leave a database."""
+    LocalDatabase(path, None).close()
+
+
 class LocalDatabase:
     """A connection, and the lock that writers of this file share. For one thread at a time."""
 
-    def __init__(self, path: str, migrations: Sequence[str]) -> None:
-        """Made, with its folder, if it is not there: for its owner only."""
+    def __init__(self, path: str, migrations: Sequence[str] | None) -> None:
+        """Made, with its folder, if it is not there: for its owner only. Without migrations its tables stay as they are."""
         self.path = path
         if not os.path.exists(path) or is_writable(os.path.dirname(path)):
             _make(path)
@@ -38,7 +55,8 @@ class LocalDatabase:
             self._lock = FileLock(path + ".lock")
             try:
                 self._configure()
-                self._migrate(migrations)
+                if migrations is not None:
+                    self._migrate(migrations)
                 if is_rewrite_owed(path) and not self.connection.readonly("main"):
                     self.rewrite()
             except BaseException:

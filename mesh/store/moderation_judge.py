@@ -14,11 +14,10 @@ from mesh.core.clock import milliseconds
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES
 from mesh.core.moderation import GUARDED, MODERATION, SETTINGS, Word, is_agreed, standing
-from mesh.core.operation import ADD, REMOVE, Add, Remove, parse
+from mesh.core.operation import ADD, PAGES_LOG, REMOVE, Add, Remove, parse
 from mesh.core.statement import ADMIN, THROW_AWAY
 from mesh.core.tuples import NamedTuple
 from mesh.core.wire import pack, unpack
-from mesh.pages.edit_table import LOG
 from mesh.store.database import Run
 
 Place = tuple[bytes | str, str]  # of a register: target and field
@@ -117,7 +116,7 @@ class Judge:
         for node, hlc, body in rows.fetchall():
             if tag_of(node, digest(body)) == tag:
                 parsed = parse(ADD, hlc, body)
-                return node if isinstance(parsed, Add) and parsed.log != LOG else None
+                return node if isinstance(parsed, Add) and parsed.log != PAGES_LOG else None
         return None
 
     def said_of(self, tags: Iterable[bytes]) -> Iterator[Place]:

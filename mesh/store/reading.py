@@ -10,7 +10,6 @@ import os
 
 import apsw
 
-from clan_learnings.search.keywords.search_table import Searching
 from mesh.core import clock
 from mesh.core.errors import AmbiguousId, HomeDamaged, NewerHome, NoHome, UnknownId, UsageError
 from mesh.core.ids import ID_CHARS, digest, parse_id, prefix_bounds, short, signed_prefix, tag_of, text_id
@@ -22,9 +21,11 @@ from mesh.store.entries import AMONG, Assigned, Entry, MemberRow, Tally, keys_of
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
+    from typing import Any, TypeVar
 
     from mesh.store.entries import Place, Slice
+
+    Part = TypeVar("Part")
 
 __all__ = [
     "SHORT_CHARS",
@@ -48,7 +49,7 @@ _REGISTERS = "SELECT target, at, node, body FROM registers JOIN ops USING(op) JO
 _SAID = "SELECT target, at, node, body, said.tag FROM said JOIN ops USING(op) WHERE "
 
 
-class Reader(Searching):
+class Reader:
     """Reads one database as it is now. Several questions about one state are asked within one transaction."""
 
     def __init__(
@@ -58,10 +59,18 @@ class Reader(Searching):
 
         `own`: the node whose home this is, if that is known.
         """
-        super().__init__(connection)
+        self.connection = connection
         self._run: Run = connection.execute
+        self._parts: dict[Any, Any] = {}
         self._names = names
         self.own = own
+
+    def part(self, kind: Callable[[apsw.Connection], Part]) -> Part:
+        """What a subject reads from the same state by means of its own, made once: `reader.part(WordSearch)`."""
+        if kind not in self._parts:
+            self._parts[kind] = kind(self.connection)
+        found: Part = self._parts[kind]
+        return found
 
     def tail(self, count: int, log: str | None = None) -> list[Entry]:
         """The newest live records, oldest of them first."""
@@ -303,7 +312,7 @@ class Reader(Searching):
 
     def edits(self, tags: Iterable[bytes]) -> dict[bytes, dict[str, Any]]:
         """The registers of those of some records that have any, in one look."""
-        from clan_learnings.search.keywords.word_table import edits_of
+        from mesh.store.registers import edits_of
 
         return edits_of(self._run, [*tags])
 

@@ -26,6 +26,7 @@ from mesh.store.lock import FileLock
 from mesh.store.merge_outcome import Outcome, Refused
 from mesh.store.quarantine import Quarantine
 from mesh.store.store import Store
+from mesh.store.subject import subjects
 
 _Progress = Callable[[int], None]
 # A role that cannot be read lets nobody in; of a version that knew none, all were for writers.
@@ -138,20 +139,18 @@ def _feeds(run: Run) -> Iterator[FeedRow]:
 
 
 def _copy_local(run: Run, store: Store) -> None:
-    """What is only known here: contacts and certificates, which the sidecar reads with care, invitations, the files of pages
+    """What is only known here: contacts and certificates, which the sidecar reads with care, invitations, what was
 
-    as they were last in step, what was written for which request, and whether we left.
+    written for which request, whether we left, and what subjects keep.
     """
     for table, query in (
         ("cards", "SELECT kind, subject, at, data FROM cards"),
         ("invites", _INVITES),
         ("invites", _EARLIER_INVITES),
         ("invite_uses", "SELECT invite, node, at_ms FROM invite_uses"),
-        ("page_folders", "SELECT folder, prefix FROM page_folders"),
-        ("page_files", "SELECT folder, path, page, page_text, file_hash, style FROM page_files"),
-        ("page_wiped", "SELECT id FROM page_wiped"),  # what these still hold of what was erased
         ("requests", "SELECT id, content, until_ms, receipt FROM requests WHERE typeof(until_ms)='integer'"),
         ("meta", "SELECT key, value FROM meta WHERE key='left'"),
+        *(table for subject in subjects() for table in subject.kept_tables()),
     ):
         rows: list[tuple[object, ...]] = []
         with _reading():

@@ -16,7 +16,7 @@ from mesh.core.statement import ADMIN, Erase, Fact, Fork, Member, Recover, State
 from mesh.core.trust import Founders, Trust
 from mesh.store.acceptance import Acceptance
 from mesh.store.database import Database, Run
-from mesh.store.erasure import Erasure, drop_word_index, is_owed, scrub
+from mesh.store.erasure import Erasure, drop_files, is_owed, scrub
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.fold import Fold
 from mesh.store.merge_outcome import AlreadyKnown, Forked, Merged, Outcome, Refused, Waiting
@@ -122,7 +122,7 @@ class Store:
             with self.database.writing(durable=True):
                 outcomes.update(self._merge_statements(arrived))
             if is_owed(self._run):
-                drop_word_index(self.database)  # at once: a reader may be in the way of the rest
+                drop_files(self.database)  # at once: a reader may be in the way of the rest
                 self.scrub()
         for index in arrived:
             outcomes.setdefault(index, AlreadyKnown())

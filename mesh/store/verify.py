@@ -11,13 +11,11 @@ from hashlib import blake2b
 
 import apsw
 
-from clan_learnings.search.keywords.word_index_table import Index
-from clan_learnings.search.keywords.word_table import texts
 from mesh.core.clock import milliseconds
 from mesh.core.errors import HomePermissions, MeshError, RemoteError
 from mesh.core.feed import link_hash
 from mesh.core.identity import point_message, verify
-from mesh.core.ids import HASH_BYTES, digest, first_prev, signed_prefix, tag_of
+from mesh.core.ids import HASH_BYTES, digest, first_prev, tag_of
 from mesh.core.limits import OPERATION_BYTES, RANGE_OPERATIONS, SALT_BYTES
 from mesh.core.operation import fold_key, parse
 from mesh.core.statement import decode_statement
@@ -29,28 +27,11 @@ from mesh.store.feeds import FeedRow
 from mesh.store.fold import Fold
 from mesh.store.statements import member_rows
 from mesh.store.store import Store
+from mesh.store.subject import subjects
 
 _CHUNK = 4096
-_LOOKED_UP = 500  # records of the keyword index
 _COMPARED = {
-    "elements": (
-        "op, (SELECT name FROM {s}.logs WHERE logs.log=elements.log), at,"
-        " (SELECT name FROM {s}.scopes WHERE scopes.scope=elements.scope),"
-        " (SELECT name FROM {s}.patterns WHERE patterns.pattern=elements.pattern), session FROM {s}.elements"
-    ),
-    "tallies": (
-        "(SELECT name FROM {s}.patterns WHERE patterns.pattern=tallies.pattern),"
-        " (SELECT name FROM {s}.logs WHERE logs.log=tallies.log), sessions, at FROM {s}.tallies"
-    ),
-    "occurrences": (
-        "(SELECT name FROM {s}.patterns WHERE patterns.pattern=occurrences.pattern),"
-        " (SELECT name FROM {s}.logs WHERE logs.log=occurrences.log), session FROM {s}.occurrences"
-    ),
-    "spread": (
-        "(SELECT name FROM {s}.patterns WHERE patterns.pattern=spread.pattern),"
-        " (SELECT name FROM {s}.logs WHERE logs.log=spread.log), feed,"
-        " (SELECT name FROM {s}.scopes WHERE scopes.scope=spread.scope) FROM {s}.spread"
-    ),
+    "elements": "op, (SELECT name FROM {s}.logs WHERE logs.log=elements.log), at FROM {s}.elements",
     "removals": "tag, op, key FROM {s}.removals",
     "registers": "target, field, at, tag, op FROM {s}.registers",
     "said": "field, target, node, at, tag, op FROM {s}.said",
@@ -110,7 +91,8 @@ def _check_all(store: Store, verdict: Verdict, progress: Callable[[int], None]) 
             _check_feed(store, row, again, verdict, progress)
     with _noted(verdict, "views"):
         _compare(store, verdict)
-        _check_words(store, verdict)
+        for subject in subjects():
+            verdict.problems += subject.problems(store.database.connection)
         _check_members(store, verdict)
         verdict.views = views_digest(store)
 
@@ -235,7 +217,8 @@ def _check_accepted(store: Store, row: FeedRow) -> str:
 
 def _compare(store: Store, verdict: Verdict) -> None:
     run = store.database.run
-    for table, rows in _COMPARED.items():
+    compared = [_COMPARED, *(subject.compared() for subject in subjects())]
+    for table, rows in itertools.chain.from_iterable(some.items() for some in compared):
         main, refold = ("SELECT " + rows.format(s=s) for s in ("main", "refold"))
         for one, other, word in ((main, refold, "should not be there"), (refold, main, "is missing")):
             row = run(f"{one} EXCEPT {other} LIMIT 1").fetchone()
@@ -248,39 +231,3 @@ def _check_members(store: Store, verdict: Verdict) -> None:
     noted = store.database.run("SELECT node, name, role, revoked FROM members").fetchall()
     if sorted(noted) != sorted(member_rows(store.trust())):
         verdict.problems.append("the list of members is not the one the statements give")
-
-
-def _check_words(store: Store, verdict: Verdict) -> None:
-    run = store.database.run
-    for query, word in (
-        (
-            "SELECT op FROM main.elements EXCEPT SELECT id FROM words_docsize EXCEPT SELECT op FROM unindexed",
-            "is missing",
-        ),
-        (
-            "SELECT * FROM (SELECT id FROM words_docsize UNION SELECT op FROM unindexed) EXCEPT SELECT op FROM main.elements",
-            "should not be there",
-        ),
-        ("SELECT op FROM unindexed JOIN words_docsize ON id=op", "is there twice"),
-    ):
-        row = run(f"{query} LIMIT 1").fetchone()
-        if row is not None:
-            verdict.problems.append(f"keyword index: record {row[0]} {word}")
-    strange = _of_other_words(store)
-    if strange is not None:
-        verdict.problems.append(f"keyword index: record {strange} is under other words than its own")
-
-
-def _of_other_words(store: Store) -> int | None:
-    """Some records, and some of those that were edited, are looked up by their words: all would take as long as a new index."""
-    run = store.database.run
-    index = Index(store.database.connection, "words", "word_counts")
-    every = max(1, run("SELECT count(*) FROM words_docsize").get // _LOOKED_UP)
-    rows = run("SELECT DISTINCT target FROM main.registers WHERE target>=x'' LIMIT ?", (_LOOKED_UP,))
-    edited = [signed_prefix(target) for (target,) in rows]
-    some = (
-        "(SELECT id AS op FROM words_docsize WHERE id % ?1 = 0 UNION SELECT words_docsize.id FROM json_each(?2)"
-        " CROSS JOIN ops ON ops.key=value AND kind=1 CROSS JOIN words_docsize ON words_docsize.id=op)"
-    )
-    found = texts(run, some, (every, str(edited)))
-    return next((op for op, text in found if not index.holds(op, text)), None)

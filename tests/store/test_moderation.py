@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from clan_learnings.search.keywords.search_table import WordSearch
 from mesh.core.identity import Identity
 from mesh.core.operation import Add, Body, Remove, Set
 from mesh.core.statement import EPHEMERAL, MEMBER, Member, Statement, sign
@@ -113,8 +114,8 @@ def test_an_edit_that_comes_before_its_record_is_judged_with_it(world: World) ->
     world.store.merge(hidden.encoded())
     assert world.value(tag, "text") is None
     assert world.reader.entry(tag) is not None
-    assert [entry.tag for entry, _ in world.reader.weighed({"mine": 1.0}, 5)] == [tag]
-    assert world.reader.weighed({"evil": 1.0}, 5) == []
+    assert [entry.tag for entry, _ in world.reader.part(WordSearch).weighed({"mine": 1.0}, 5)] == [tag]
+    assert world.reader.part(WordSearch).weighed({"evil": 1.0}, 5) == []
     world.store.merge_statements([CLAN.erase(AUTHOR, tag).encode()])
 
 
@@ -134,7 +135,7 @@ def test_the_keyword_index_follows_the_rule(world: World) -> None:
     world.sets(ONE, tag, "text", "evil")
 
     def found(word: str) -> bool:
-        return bool(world.reader.weighed({word: 1.0}, 5))
+        return bool(world.reader.part(WordSearch).weighed({word: 1.0}, 5))
 
     for rule, honest in (("guarded", True), ("open", False), ("guarded", True)):
         world.guard(rule)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from clan_learnings.search.keywords.search_table import WordSearch
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.operation import Add, Set
 from mesh.store.author import Author
@@ -226,7 +227,11 @@ def test_no_question_goes_through_all_records(author: Author) -> None:
     assert len(reader.tallies(1, "notes")) == len(reader.assigned("text")) == reader.sessions("p", "notes") == 1
     assert reader.names_like("p", 1) == ["p"]
     assert reader.register(tag, "text") is not None
-    assert len(reader.weighed({"edited": 1.0}, 1, repos=[API], logs=["notes"])) == reader.documents("edited") == 1
+    assert (
+        len(reader.part(WordSearch).weighed({"edited": 1.0}, 1, repos=[API], logs=["notes"]))
+        == reader.part(WordSearch).documents("edited")
+        == 1
+    )
     assert reader.tally("p", "notes") is not None
     connection.exec_trace = None
     plans = [

@@ -1,4 +1,4 @@
-"""The search part of the read side: records by their words. Everyday commands import this; who searches loads the rest."""
+"""Records by their words, from the index in the database. Everyday commands import this; the rest is loaded by the first search."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from mesh.store.entries import Entry
 
 
-class Searching:
-    """Searches one database as it is now."""
+class WordSearch:
+    """Searches one database as it is now. Of a reader: `reader.part(WordSearch)`."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection

@@ -7,6 +7,7 @@ from typing import Any
 from clan_learnings.records.record import LOGS, written_under
 from clan_learnings.search.filters import Within
 from clan_learnings.search.index_thread import Live
+from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.keywords.word_index import FIELDS, WordIndex
 from clan_learnings.search.keywords.word_table import plain
 from clan_learnings.search.keywords.word_view import Paper, Scope, View
@@ -83,7 +84,7 @@ class Wording:
 
 def words_of(record: Live, reader: Reader) -> list[str]:
     """The words of a record, in the form in which the node's database keeps them too."""
-    return reader.stems(plain(record.entry.record | record.fields))
+    return reader.part(WordSearch).stems(plain(record.entry.record | record.fields))
 
 
 def paper(record: Live, reader: Reader) -> Paper:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import apsw
 
-from mesh.store.schema import TOKENIZER
-
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
     from mesh.store.database import Run
+
+# Fewer, larger segments than FTS5 makes by itself: see docs/adr/0016.
+TOKENIZER = ("porter", "unicode61")
+SEGMENTS = """
+INSERT INTO {0}({0}, rank) VALUES('automerge', 8);
+INSERT INTO {0}({0}, rank) VALUES('hashsize', 8388608);
+"""
+# A text can be taken out of it without being known: see docs/adr/0041.
+FTS = f"fts5(text, content='', contentless_delete=1, tokenize='{' '.join(TOKENIZER)}')"
+
 
 _LOOKED_FOR = 50  # words of a record
 _ENDINGS = ("", "e", "s", "es", "ing", "ed", "y", "ion", "al", "er")
@@ -107,3 +115,11 @@ def quoted(word: str) -> str:
 def _clean(text: str) -> str:
     """Arguments of a command may have bytes in them that are no text."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def scrub(run: Run, table: str) -> None:
+    """Merge an index into one new segment: FTS5 only marks what is deleted."""
+    # A record of our own makes two segments at least: one alone would not be merged, so not rewritten.
+    run(f"INSERT INTO {table}(rowid, text) VALUES(0, 'scrub')")
+    run(f"INSERT INTO {table}({table}) VALUES('optimize')")
+    run(f"DELETE FROM {table} WHERE rowid=0")

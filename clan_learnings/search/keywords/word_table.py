@@ -7,16 +7,19 @@ noted again: no text has to be known to take it out, so what the index holds can
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import apsw
 
+from clan_learnings.search.index_status import FOLDER, VECTORS, WORDS
+from clan_learnings.search.keywords.word_index_table import FTS, SEGMENTS, TOKENIZER, Index, scrub
 from mesh.core.identifiers import extra_words
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES
 from mesh.core.wire import unpack
-from mesh.store import schema
-from mesh.store.database import Run
+from mesh.store.registers import edits_of
+from mesh.store.subject import Subject, View
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -24,25 +27,49 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mesh.store.database import Database
+    from mesh.store.subject import Run, Step
 
 
 BATCH = 512
+_LOOKED_UP = 500  # records that a check looks up by their words
 ADD = 1  # as in `mesh.core.operation`, which readers do not load
 
 # Nobody looks for these by their words: they are asked for by name, and would be in every record.
 FILTERS = frozenset({"repo", "session", "agent"})
 
+# As it was until version 5.
+_FIRST_WORDS = f"""
+CREATE TABLE unindexed(op INTEGER PRIMARY KEY);
+CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='{" ".join(TOKENIZER)}');
+INSERT INTO words(words, rank) VALUES('secure-delete', 1);
+{SEGMENTS.format("words")}
+"""
+
+# In how many records a word stands. Holds nothing itself: it looks into `words`.
+_WORD_COUNTS = "CREATE VIRTUAL TABLE word_counts USING fts5vocab('words', 'row');"
+
+# The same, from which a record can be taken without its text: see docs/adr/0041. `mark`: another one whenever a noted record
+# reads otherwise. Dropping the table is what makes a damaged one good again.
+_WORDS_TABLE = f"CREATE VIRTUAL TABLE words USING {FTS};"
+NEW_WORDS = f"""
+DROP TABLE words;
+DROP TABLE unindexed;
+CREATE TABLE unindexed(op INTEGER PRIMARY KEY, mark INTEGER NOT NULL);
+{_WORDS_TABLE}
+{SEGMENTS.format("words")}
+"""
+
 _INSERT = "INSERT INTO words(rowid, text) VALUES(?,?)"
 
 
-class Words:
+class Words(View):
     """Reads and writes within whatever transaction the connection is in."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._run: Run = connection.execute
         self._many: Run = connection.executemany
 
-    def add(self, records: Sequence[tuple[int, bytes, dict[str, Any]]]) -> None:
+    def added(self, feed: int, elements: object, records: Sequence[tuple[int, bytes, dict[str, Any]]]) -> None:  # noqa: ARG002
         """Index records (op, tag and content) that are not in it, now if they are many, else later."""
         if len(records) >= BATCH:
             edits = edits_of(self._run, [tag for _, tag, _ in records])
@@ -53,7 +80,7 @@ class Words:
         else:
             self._note([op for op, _, _ in records])
 
-    def change(self, tags: Iterable[bytes]) -> None:
+    def edited(self, tags: Iterable[bytes]) -> None:
         """Some records may read otherwise now: a field was set, or is set no more."""
         ops: set[int] = set()  # two tags may begin alike, if somebody has tried long enough
         for tag in tags:
@@ -62,11 +89,11 @@ class Words:
             )
             ops |= {op for (op,) in found}
         for op in ops:
-            self.remove(op)
+            self.removed(op, None)
         if ops:
             self._note(sorted(ops))
 
-    def remove(self, op: int) -> None:
+    def removed(self, op: int, element: object) -> None:  # noqa: ARG002
         """Forget a record. Its words stand in the file until `scrub`, but nothing finds them."""
         if self._run("DELETE FROM unindexed WHERE op=? RETURNING op", (op,)).get is None:
             self._run("DELETE FROM words WHERE rowid=?", (op,))
@@ -90,22 +117,6 @@ def texts(run: Run, ops: str, args: Sequence[Any] = ()) -> Iterator[tuple[int, s
     edits = edits_of(run, [tag for _, tag, _ in records])
     for op, tag, record in records:
         yield op, searchable(record | edits[tag] if tag in edits else record)
-
-
-def edits_of(run: Run, tags: Sequence[bytes]) -> dict[bytes, dict[str, Any]]:
-    """The registers of those of some records that have any, in one look."""
-    if run("SELECT 1 FROM registers WHERE target>=x'' LIMIT 1").get is None:
-        return {}  # nothing was ever edited
-    found: dict[bytes, dict[str, Any]] = {}
-    wanted = '["' + '","'.join([tag.hex() for tag in tags]) + '"]'
-    rows = run(
-        "SELECT target, field, body FROM json_each(?) CROSS JOIN registers ON target=unhex(value)"
-        " CROSS JOIN ops USING(op) WHERE body IS NOT NULL ORDER BY target, field",
-        (wanted,),
-    )
-    for target, field, body in rows:
-        found.setdefault(target, {})[field] = unpack(body[SALT_BYTES:])[3]
-    return found
 
 
 def searchable(record: dict[str, Any]) -> str:
@@ -145,7 +156,7 @@ STEP = 4096  # records that are read at once
 def reindex(database: Database, progress: Callable[[int], None] = lambda _: None) -> int:
     """Drop the keyword index and fill it again. Returns how many records it holds then. `progress` is told of each step's."""
     with database.writing(durable=False):
-        database.run(schema.NEW_WORDS)
+        database.run(NEW_WORDS)
         fill(database.connection, progress)
         return int(database.run("SELECT count(*) FROM words_docsize").get)
 
@@ -162,3 +173,74 @@ def fill(connection: apsw.Connection, progress: Callable[[int], None] = lambda _
         connection.executemany("INSERT INTO words(rowid, text) VALUES(?,?)", found)
         last = max(op for op, _ in found)
         progress(len(found))
+
+
+def _problems(connection: apsw.Connection) -> Iterator[str]:
+    run: Run = connection.execute
+    for query, word in (
+        (
+            "SELECT op FROM main.elements EXCEPT SELECT id FROM words_docsize EXCEPT SELECT op FROM unindexed",
+            "is missing",
+        ),
+        (
+            "SELECT * FROM (SELECT id FROM words_docsize UNION SELECT op FROM unindexed) EXCEPT SELECT op FROM main.elements",
+            "should not be there",
+        ),
+        ("SELECT op FROM unindexed JOIN words_docsize ON id=op", "is there twice"),
+    ):
+        row = run(f"{query} LIMIT 1").fetchone()
+        if row is not None:
+            yield f"keyword index: record {row[0]} {word}"
+    strange = _of_other_words(connection)
+    if strange is not None:
+        yield f"keyword index: record {strange} is under other words than its own"
+
+
+def _of_other_words(connection: apsw.Connection) -> int | None:
+    """Some records, and some of those that were edited, are looked up by their words: all would take as long as a new index."""
+    run: Run = connection.execute
+    index = Index(connection, "words", "word_counts")
+    every = max(1, run("SELECT count(*) FROM words_docsize").get // _LOOKED_UP)
+    rows = run("SELECT DISTINCT target FROM main.registers WHERE target>=x'' LIMIT ?", (_LOOKED_UP,))
+    edited = [signed_prefix(target) for (target,) in rows]
+    some = (
+        "(SELECT id AS op FROM words_docsize WHERE id % ?1 = 0 UNION SELECT words_docsize.id FROM json_each(?2)"
+        " CROSS JOIN ops ON ops.key=value AND kind=1 CROSS JOIN words_docsize ON words_docsize.id=op)"
+    )
+    found = texts(run, some, (every, str(edited)))
+    return next((op for op, text in found if not index.holds(op, text)), None)
+
+
+def _with_edits(connection: apsw.Connection) -> None:
+    """The index has edits and identifiers in it from this version on."""
+    connection.execute(NEW_WORDS)
+    fill(connection)
+
+
+class _Search(Subject):
+    """See `mesh.store.subject`."""
+
+    name = "search"
+    steps: Mapping[int, Step] = {1: _FIRST_WORDS, 3: _WORD_COUNTS, 5: _with_edits}
+
+    def view(self, connection: apsw.Connection, schema: str) -> View | None:
+        return Words(connection) if schema == "main" else None
+
+    def problems(self, connection: apsw.Connection) -> Iterator[str]:
+        yield from _problems(connection)
+
+    def scrub(self, run: Run) -> None:
+        scrub(run, "words")
+
+    def drop_files(self, folder: str) -> None:
+        from shutil import rmtree  # brings three compressors with it
+
+        rmtree(os.path.join(folder, FOLDER, WORDS), ignore_errors=True)
+
+    def wiped(self, folder: str, tags: set[bytes]) -> None:
+        from clan_learnings.search.vectors.erased_vectors import wipe_vectors
+
+        wipe_vectors(os.path.join(folder, FOLDER, VECTORS), tags)
+
+
+SEARCH = _Search()

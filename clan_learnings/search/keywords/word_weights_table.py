@@ -13,11 +13,12 @@ from __future__ import annotations
 from math import log
 
 from clan_learnings.search.keywords.word_index_table import Index, number_in
-from clan_learnings.search.keywords.word_table import edits_of, searchable, texts
+from clan_learnings.search.keywords.word_table import searchable, texts
 from mesh.core.ids import digest, tag_of
 from mesh.core.limits import HLC_MAX, SALT_BYTES
 from mesh.core.wire import unpack
 from mesh.store.entries import AMONG, Entry, keys_of
+from mesh.store.registers import edits_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

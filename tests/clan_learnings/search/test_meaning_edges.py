@@ -11,12 +11,12 @@ from clan_learnings.search import indexes, node_finder
 from clan_learnings.search.filters import Within
 from clan_learnings.search.indexes import Recall
 from clan_learnings.search.node_finder import Indexed
-from clan_learnings.search.vectors import record_vectors
+from clan_learnings.search.vectors import erased_vectors, record_vectors
+from clan_learnings.search.vectors.erased_vectors import wipe_erased
 from clan_learnings.search.vectors.vector_file import wipe_rows
 from mesh.app.desk import Desk
 from mesh.cli.index import _sidecar
 from mesh.core.errors import MeshError
-from mesh.store.erase_requests import wipe_erased
 from tests.clan_learnings.records.notebooks import REPO, Notebook
 from tests.clan_learnings.search.kept_homes import fill, recalling, settled, snapshot, wipe, write
 from tests.clan_learnings.search.servers import Asked, Server, raw, serving, status, well
@@ -94,7 +94,7 @@ def test_what_others_erased_while_nobody_ran_has_no_vector_either(
         embedded(running, 5)
     wipe_erased(book.home)
     assert all(tag in kept(book) for tag in tags)
-    monkeypatch.setattr("mesh.store.erase_requests._wipe_vectors", lambda *_: None)
+    monkeypatch.setattr(erased_vectors, "wipe_vectors", lambda *_: None)
     wipe(book, tags[2])
     monkeypatch.undo()
     assert tags[2] in kept(book)

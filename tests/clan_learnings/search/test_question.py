@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clan_learnings.records.matching_tokens import split_words
 from clan_learnings.search.filters import Within
+from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.question import Question, is_grammar
 from tests.clan_learnings.records.notebooks import Notebook
 
@@ -62,7 +63,7 @@ def test_a_slip_counts_less_than_a_word(book: Notebook) -> None:
     words = asked(book, "terrafrom databse")
     assert words == {"terraform": 0.7, "database": 0.7}
     question = Question(book.memory(), "terrafrom")
-    assert question.shared(book.memory().reader.stems(TEXTS[3])) == ["terraform for terrafrom"]
+    assert question.shared(book.memory().reader.part(WordSearch).stems(TEXTS[3])) == ["terraform for terrafrom"]
     assert asked(book, "verfiy") == {"verify": 0.7}
 
 
@@ -70,8 +71,14 @@ def test_what_a_record_shares_is_told_rarest_first(book: Notebook) -> None:
     """In the words of the question."""
     memory = book.memory()
     question = Question(memory, "the branches protected from HTTP_405 in the night")
-    assert question.shared(memory.reader.stems(TEXTS[0])) == ["405", "branches", "http", "http405", "protected"]
-    assert question.shared(memory.reader.stems("something else")) == []
+    assert question.shared(memory.reader.part(WordSearch).stems(TEXTS[0])) == [
+        "405",
+        "branches",
+        "http",
+        "http405",
+        "protected",
+    ]
+    assert question.shared(memory.reader.part(WordSearch).stems("something else")) == []
 
 
 def test_an_unknown_word_makes_every_answer_less_good(book: Notebook) -> None:
@@ -132,7 +139,9 @@ def test_any_text_can_be_asked(book: Notebook, text: str) -> None:
     """Words that are looked for are there, and count something."""
     memory = book.memory()
     question = Question(memory, text)
-    assert all(0 < weight <= 1 and memory.reader.documents(word) for word, weight in question.words.items())
+    assert all(
+        0 < weight <= 1 and memory.reader.part(WordSearch).documents(word) for word, weight in question.words.items()
+    )
     assert question.ideal >= 0
 
 

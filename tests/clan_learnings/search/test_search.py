@@ -12,6 +12,7 @@ from clan_learnings.records.memory import Memory
 from clan_learnings.records.shared_settings import KEY
 from clan_learnings.search.filters import Within
 from clan_learnings.search.finder import Keywords, are_crowded
+from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.search import Hit, search
 from mesh.core.draft import NewRecord
 from mesh.core.ids import text_id
@@ -330,7 +331,7 @@ def test_a_few_more_of_the_same_are_asked_for_once(book: Notebook, monkeypatch: 
         asked.append(1)
         return []
 
-    monkeypatch.setattr(reader, "weighed", nothing)
+    monkeypatch.setattr(reader.part(WordSearch), "weighed", nothing)
     assert finder.by_words({"redis": 1.0}, within, 5) == finder.by_words({"redis": 1.0}, within, 7) == []
     assert asked == [1]
 

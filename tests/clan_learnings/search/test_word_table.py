@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.search.keywords import word_table as reindexing
+from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.keywords.word_table import reindex
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.store.author import Author
@@ -43,7 +44,11 @@ def write_some(author: Author, count: int = 60) -> list[bytes]:
 
 
 def answers(author: Author) -> list[tuple[bytes, float]]:
-    hits = Reader(author.store.database.connection).weighed({"proxy": 1.0, "cache": 1.0, "number7": 1.0}, 100)
+    hits = (
+        Reader(author.store.database.connection)
+        .part(WordSearch)
+        .weighed({"proxy": 1.0, "cache": 1.0, "number7": 1.0}, 100)
+    )
     return [(entry.tag, weight) for entry, weight in hits]
 
 

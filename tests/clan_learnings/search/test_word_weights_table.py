@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clan_learnings.search.keywords import word_weights_table
+from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.keywords.word_table import BATCH, Words
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.operation import Add
@@ -47,7 +48,7 @@ def reading(author: Author) -> Reader:
 
 
 def found(author: Author, question: str, count: int = 100, **scope: Any) -> list[str]:
-    hits = reading(author).weighed(dict.fromkeys(question.split(), 1.0), count, **scope)
+    hits = reading(author).part(WordSearch).weighed(dict.fromkeys(question.split(), 1.0), count, **scope)
     return [entry.record["text"] for entry, _ in hits]
 
 
@@ -69,7 +70,7 @@ def test_words_are_found_in_any_form_and_the_rarer_word_counts_more(author: Auth
 def test_a_word_may_count_less(author: Author) -> None:
     """What the asker gives it, times its rarity; a word that counts nothing finds nothing."""
     write(author, "a proxy", "a lock")
-    weigh = reading(author).weighed
+    weigh = reading(author).part(WordSearch).weighed
     first, second = weigh({"proxy": 0.5, "lock": 1.0}, 5)
     assert first[0].record["text"] == "a lock"
     assert first[1] == pytest.approx(2 * second[1], abs=1e-5)
@@ -85,7 +86,10 @@ def test_answers_and_weights_do_not_depend_on_how_far_the_index_is(author: Autho
 
     def answers() -> list[list[tuple[bytes, float]]]:
         return [
-            [(entry.tag, weight) for entry, weight in reader.weighed(dict.fromkeys(ask.split(), 1.0), 50)]
+            [
+                (entry.tag, weight)
+                for entry, weight in reader.part(WordSearch).weighed(dict.fromkeys(ask.split(), 1.0), 50)
+            ]
             for ask in questions
         ]
 
@@ -114,7 +118,10 @@ def test_answers_do_not_depend_on_the_order_of_arrival(tmp_path: Path) -> None:
                 store.merge(chains[index].encoded())
             reader = Reader(store.database.connection)
             answers |= {
-                tuple((count, *(e.tag for e, _ in reader.weighed({"words": 1.0}, count))) for count in range(1, 10))
+                tuple(
+                    (count, *(e.tag for e, _ in reader.part(WordSearch).weighed({"words": 1.0}, count)))
+                    for count in range(1, 10)
+                )
             }
     assert len(answers) == 1
 
@@ -152,7 +159,7 @@ def test_records_are_found_by_author_and_time(tmp_path: Path) -> None:
         reader = Reader(store.database.connection)
 
         def stamps(**scope: Any) -> list[int]:
-            return [entry.at >> 16 for entry, _ in reader.weighed({"proxy": 1.0}, 9, **scope)]
+            return [entry.at >> 16 for entry, _ in reader.part(WordSearch).weighed({"proxy": 1.0}, 9, **scope)]
 
         assert stamps(author=CLAN.node(0).public) == [3000, 2000, 1000]
         assert stamps(author=CLAN.node(5).public) == []
@@ -170,11 +177,11 @@ def test_removed_and_erased_records_are_not_found(author: Author) -> None:
     flush(author)
     second = write(author, "proxy four", "proxy five", "proxy six")
     reader = reading(author)
-    assert reader.documents("proxies") == reader.records() == 6
+    assert reader.part(WordSearch).documents("proxies") == reader.part(WordSearch).records() == 6
     author.append([Removal((first[0], second[0]), "wrong")])
     author.merge_statements([CLAN.erase(OWN, first[1], second[1]).encode()])
     assert sorted(found(author, "proxy")) == ["proxy six", "proxy three"]
-    assert reader.documents("proxies") == reader.records() == 2
+    assert reader.part(WordSearch).documents("proxies") == reader.part(WordSearch).records() == 2
     assert set(reader.live([*first, *second])) == {first[2], second[2]}
 
 
@@ -184,8 +191,8 @@ def test_documents_counts_records_with_a_word_in_any_form(author: Author) -> Non
     write(author, "locks and handshakes")
     reader = Reader(open_reader(author.store.database.path))
     terms = ("lock", "caches", "handshake", "lock handshake", "unheard", "--", "")
-    assert [reader.documents(term) for term in terms] == [BATCH + 1, BATCH - 1, 1, 1, 0, 0, 0]
-    assert reader.counts(terms[:3], 10) == {"lock": 10, "caches": 10, "handshake": 1}
+    assert [reader.part(WordSearch).documents(term) for term in terms] == [BATCH + 1, BATCH - 1, 1, 1, 0, 0, 0]
+    assert reader.part(WordSearch).counts(terms[:3], 10) == {"lock": 10, "caches": 10, "handshake": 1}
 
 
 def test_words_of_the_index_are_listed_by_their_beginning(author: Author) -> None:
@@ -194,11 +201,18 @@ def test_words_of_the_index_are_listed_by_their_beginning(author: Author) -> Non
     flush(author)
     write(author, "dated")
     reader = reading(author)
-    assert reader.terms("dat", 9) == ["data", "databas", "date"]
-    assert reader.terms("dat", 2) == ["data", "databas"]
-    assert reader.terms("unheard", 9) == []
-    assert reader.stems("Databases, getUserById") == ["databas", "getuserbyid", "get", "user", "by", "id"]
-    assert found(author, reader.written("databas")) == ["a database and databases"]
+    assert reader.part(WordSearch).terms("dat", 9) == ["data", "databas", "date"]
+    assert reader.part(WordSearch).terms("dat", 2) == ["data", "databas"]
+    assert reader.part(WordSearch).terms("unheard", 9) == []
+    assert reader.part(WordSearch).stems("Databases, getUserById") == [
+        "databas",
+        "getuserbyid",
+        "get",
+        "user",
+        "by",
+        "id",
+    ]
+    assert found(author, reader.part(WordSearch).written("databas")) == ["a database and databases"]
 
 
 @pytest.mark.parametrize(
@@ -228,15 +242,15 @@ def test_an_edited_record_is_found_by_its_new_words_and_not_by_its_old(author: A
     for words in ("the cache is slow", "the lock is slow"):
         if flushed:
             flush(author)
-        assert reader.weighed({"slow": 1.0}, 5)
+        assert reader.part(WordSearch).weighed({"slow": 1.0}, 5)
         edits += author.append([Assignment(tag, "text", words)]).tags
-        assert [len(reader.weighed({word: 1.0}, 5)) for word in ("proxy", "cache", "lock")] == [
+        assert [len(reader.part(WordSearch).weighed({word: 1.0}, 5)) for word in ("proxy", "cache", "lock")] == [
             0,
             words == "the cache is slow",
             words == "the lock is slow",
         ]
     author.append([Assignment(tag, "topic", "networking")])
-    assert len(reader.weighed({"networking": 1.0}, 5)) == 1
+    assert len(reader.part(WordSearch).weighed({"networking": 1.0}, 5)) == 1
     assert reader.edits([tag, bytes(32)]) == {tag: {"text": "the lock is slow", "topic": "networking"}}
     author.merge_statements([CLAN.erase(OWN, *edits).encode()])
     assert found(author, "proxy") == ["the proxy is slow"]
@@ -253,11 +267,11 @@ def test_any_text_may_be_asked_for(author: Author) -> None:
     @given(st.dictionaries(st.text(max_size=30), st.floats(0, 2), max_size=5))
     @settings(max_examples=100, deadline=None)
     def ask(words: dict[str, float]) -> None:
-        assert all(weight >= 0 for _, weight in reader.weighed(words, 3))
+        assert all(weight >= 0 for _, weight in reader.part(WordSearch).weighed(words, 3))
         for word in words:
-            reader.stems(word)
-            reader.terms(word, 3)
-            assert 0 <= reader.documents(word) <= 3
+            reader.part(WordSearch).stems(word)
+            reader.part(WordSearch).terms(word, 3)
+            assert 0 <= reader.part(WordSearch).documents(word) <= 3
 
     ask()
 
@@ -268,16 +282,19 @@ def test_any_text_may_be_asked_for(author: Author) -> None:
 def test_signs_and_operators_are_no_more_than_blanks(author: Author, word: str) -> None:
     """Each word of such a key is looked for; one of signs alone is found nowhere."""
     write(author, "before say hi now a and or not text x y z nul here after", "something else")
-    assert len(reading(author).weighed({word: 1.0}, 5)) == (0 if word in ('"', "\udce4\udcff") else 1)
-    assert len(reading(author).weighed({f"{word} {'y' * 10_000} after": 1.0}, 5)) == 1
+    assert len(reading(author).part(WordSearch).weighed({word: 1.0}, 5)) == (0 if word in ('"', "\udce4\udcff") else 1)
+    assert len(reading(author).part(WordSearch).weighed({f"{word} {'y' * 10_000} after": 1.0}, 5)) == 1
 
 
 def test_a_long_question_is_asked_by_its_rarest_words(author: Author) -> None:
     """However long it is, only so many words are looked for."""
     write(author, *(f"common word{number}" for number in range(100)), "common and rare")
     question = {f"word{number}": 1.0 for number in range(100)} | {"common": 1.0, "rare": 1.0}
-    assert len(reading(author).weighed(question, 200)) >= word_weights_table.WORDS - 1
-    assert len(reading(author).weighed({f"x{number}": 1.0 for number in range(5000)} | {"rare": 1.0}, 5)) == 1
+    assert len(reading(author).part(WordSearch).weighed(question, 200)) >= word_weights_table.WORDS - 1
+    assert (
+        len(reading(author).part(WordSearch).weighed({f"x{number}": 1.0 for number in range(5000)} | {"rare": 1.0}, 5))
+        == 1
+    )
 
 
 def test_of_very_many_records_those_with_the_rarest_words_are_read(
@@ -299,7 +316,7 @@ def test_of_very_many_that_weigh_the_same_the_newest_are_found(author: Author) -
     write(author, *["proxy of a kind"] * 2 * word_weights_table.MEASURED)
     flush(author)
     tags = write(author, *["proxy of a kind"] * 3)
-    found_tags = [entry.tag for entry, _ in reading(author).weighed({"proxy": 1.0, "kind": 1.0}, 3)]
+    found_tags = [entry.tag for entry, _ in reading(author).part(WordSearch).weighed({"proxy": 1.0, "kind": 1.0}, 3)]
     assert found_tags == list(reversed(tags))
 
 
@@ -319,16 +336,20 @@ def test_a_long_record_that_repeats_a_word_is_not_overlooked(author: Author) -> 
 def test_a_reader_sees_what_another_process_wrote_meanwhile(author: Author) -> None:
     """What it holds in memory of the note is not of yesterday."""
     reader = Reader(open_reader(author.store.database.path))
-    assert reader.weighed({"proxy": 1.0}, 5) == []
+    assert reader.part(WordSearch).weighed({"proxy": 1.0}, 5) == []
     tags: list[bytes] = []
     for number in range(1, 4):
         tags += write(author, f"proxy {number}")
-        assert len(reader.weighed({"proxy": 1.0}, 5)) == reader.documents("proxy") == number
+        assert (
+            len(reader.part(WordSearch).weighed({"proxy": 1.0}, 5))
+            == reader.part(WordSearch).documents("proxy")
+            == number
+        )
     author.append([Assignment(tags[0], "text", "lock")])
-    assert len(reader.weighed({"proxy": 1.0}, 5)) == reader.documents("proxy") == 2
+    assert len(reader.part(WordSearch).weighed({"proxy": 1.0}, 5)) == reader.part(WordSearch).documents("proxy") == 2
     flush(author)
     write(author, "proxy 4")
-    assert len(reader.weighed({"proxy": 1.0}, 5)) == reader.documents("proxy") == 3
+    assert len(reader.part(WordSearch).weighed({"proxy": 1.0}, 5)) == reader.part(WordSearch).documents("proxy") == 3
 
 
 def test_what_was_taken_back_is_not_found(author: Author) -> None:
@@ -337,6 +358,6 @@ def test_what_was_taken_back_is_not_found(author: Author) -> None:
     reader = reading(author)
     author.store.database.run("BEGIN")
     author.store.database.run("DELETE FROM unindexed")
-    assert reader.documents("lock") == 0
+    assert reader.part(WordSearch).documents("lock") == 0
     author.store.database.run("ROLLBACK")
-    assert reader.documents("lock") == 1
+    assert reader.part(WordSearch).documents("lock") == 1

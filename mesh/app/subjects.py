@@ -1,0 +1,21 @@
+"""The subjects whose tables live in the store: importing this module registers them. They are loaded when a store is opened to write."""
+
+from __future__ import annotations
+
+from mesh.store.subject import provide
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from mesh.store.subject import Subject
+
+
+def all_subjects() -> tuple[Subject, ...]:
+    """In the order in which their tables are made."""
+    from clan_learnings.records.facets_table import RECORDS
+    from clan_learnings.search.keywords.word_table import SEARCH
+    from mesh.pages.edit_table import PAGES
+
+    return (RECORDS, SEARCH, PAGES)
+
+
+provide(all_subjects)
