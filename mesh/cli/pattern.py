@@ -263,7 +263,10 @@ def _approve(given: Given) -> int:
     undo = given.has("undo")
     command = f"mesh pattern approve {quoted(given.words[0])}{' --undo' if undo else ''}"
     require_person(os.environ, "what is HOT by an admin's word", command)
-    make: Callable[[Memory, About, Pen], Made] = lambda memory, *_: draft_approval(memory, given.words[0], undo=undo)  # noqa: E731
+
+    def make(memory: Memory, *_: object) -> Made:
+        return draft_approval(memory, given.words[0], undo=undo)
+
     answer = desk_of(given).write(make, is_change=True)
 
     def show(told: dict[str, Any]) -> None:
