@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bench.recall_judged import Question
-from clan_learnings.agents.remarks import Glance, Teller
-from clan_learnings.records.shown_to_session import Seen
+from clan_learnings.agents.hook_context import HookContext, SessionMemory
+from clan_learnings.records.shown_to_session import ShownRecords
 from mesh.core.ids import text_id
 from mesh.store.reading import open_reading
 
@@ -34,8 +34,8 @@ def told(home: str, ids: Mapping[bytes, str], questions: Sequence[Question], *, 
     found = []
     try:
         for number, question in enumerate(questions):
-            session = Seen(home, f"codex:bench-{os.getpid()}-{failures}-{number}")
-            teller = Teller(Glance(reader), session, question.repo or "", 0, _raise)
+            session = ShownRecords(home, f"codex:bench-{os.getpid()}-{failures}-{number}")
+            teller = HookContext(SessionMemory(reader), session, question.repo or "", 0, _raise)
             say = teller.about_failure if failures else teller.about_prompt
             found.append(_read(say(question.text), cited))
     finally:

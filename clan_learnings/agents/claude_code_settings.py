@@ -4,9 +4,8 @@ import os
 import shlex
 from typing import Any
 
-from clan_learnings.agents import settings_entries, settings_file
-from clan_learnings.agents.file_part import Part, skill_file
-from clan_learnings.agents.install_target import Target
+from clan_learnings.agents import agent_files, settings_entries
+from clan_learnings.agents.agent_files import FilePart, InstallTarget, skill_file
 from clan_learnings.agents.skill_text import CALLS
 
 NAME = "claude-code"
@@ -18,13 +17,13 @@ _BUNDLE = "clan-mesh@"  # our plugin, of whichever marketplace
 _ALLOW = ("permissions", "allow")
 
 
-def folder_of(target: Target) -> str:
+def folder_of(target: InstallTarget) -> str:
     """Where its settings are."""
     given = "" if target.project else target.environ.get("CLAUDE_CONFIG_DIR")
     return given or os.path.join(target.project or target.user_home, ".claude")
 
 
-def parts(target: Target) -> list[Part]:
+def parts(target: InstallTarget) -> list[FilePart]:
     """Settings with hooks and permissions, the registration of the MCP server, the skill."""
     folder = folder_of(target)
     base = target.project or target.user_home
@@ -33,14 +32,14 @@ def parts(target: Target) -> list[Part]:
     else:
         servers = os.path.join(target.environ.get("CLAUDE_CONFIG_DIR") or base, ".claude.json")
     return [
-        Part(
+        FilePart(
             os.path.join(folder, "settings.json"),
             lambda text: _put(text, target),
             lambda text: settings_entries.take_items(settings_entries.take_hooks(text), _ALLOW, _is_our_rule),
             settings_entries.is_empty,
             base,
         ),
-        Part(
+        FilePart(
             servers,
             lambda text: settings_entries.put_server(text, {"command": target.mesh, "args": target.server()}),
             settings_entries.take_server,
@@ -51,7 +50,7 @@ def parts(target: Target) -> list[Part]:
     ]
 
 
-def hooks(target: Target) -> dict[str, dict[str, Any]]:
+def hooks(target: InstallTarget) -> dict[str, dict[str, Any]]:
     """Sessions, prompts, failures and subagents get what is known; what was said is kept before it is shortened, and after replies.
 
     Only the hook after a reply runs beside the agent: it has nothing to tell it. Calls that went well have none, as each
@@ -72,23 +71,23 @@ def hooks(target: Target) -> dict[str, dict[str, Any]]:
     return made
 
 
-def rules(target: Target) -> list[str]:
+def rules(target: InstallTarget) -> list[str]:
     """What may be called without asking: the tools of our server, and everyday calls of the program."""
     programs = dict.fromkeys((shlex.quote(target.mesh), "mesh"))
     return [f"mcp__{settings_entries.SERVER}", *(f"Bash({program} {call}:*)" for program in programs for call in CALLS)]
 
 
-def has_bundle(target: Target) -> bool:
+def has_bundle(target: InstallTarget) -> bool:
     """Whether our plugin is switched on: it does what an installation does."""
     try:
-        text = settings_file.decoded(settings_file.read(os.path.join(folder_of(target), "settings.json")))
+        text = agent_files.decoded(agent_files.read(os.path.join(folder_of(target), "settings.json")))
         plugins = settings_entries.parsed(text).value.get("enabledPlugins")
-    except (settings_entries.CannotEdit, settings_file.Unusable):
+    except (settings_entries.CannotEdit, agent_files.Unusable):
         return False
     return isinstance(plugins, dict) and any(name.startswith(_BUNDLE) and on is True for name, on in plugins.items())
 
 
-def _put(text: str, target: Target) -> str:
+def _put(text: str, target: InstallTarget) -> str:
     text = settings_entries.put_hooks(text, hooks(target))
     if not target.allow:
         return text

@@ -5,8 +5,7 @@ import os
 from typing import Any
 
 from clan_learnings.agents import settings_entries, toml_table
-from clan_learnings.agents.file_part import Part, own_file, skill_file
-from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.agent_files import FilePart, InstallTarget, own_file, skill_file
 from clan_learnings.agents.skill_text import CALLS, MARK
 
 NAME = "codex"
@@ -25,24 +24,24 @@ MATCHERS = {"PostToolUse": "Bash"}  # what fails with words worth a look is a bu
 _TABLE = ("mcp_servers", settings_entries.SERVER)
 
 
-def folder_of(target: Target) -> str:
+def folder_of(target: InstallTarget) -> str:
     """Where its settings are."""
     given = "" if target.project else target.environ.get("CODEX_HOME")
     return given or os.path.join(target.project or target.user_home, ".codex")
 
 
-def parts(target: Target) -> list[Part]:
+def parts(target: InstallTarget) -> list[FilePart]:
     """Hooks, the registration of the MCP server, the skill; and rules, if it may call us without asking."""
     base, folder = target.project or target.user_home, folder_of(target)
     made = [
-        Part(
+        FilePart(
             os.path.join(folder, "hooks.json"),
             lambda text: settings_entries.put_hooks(text, hooks(target), MATCHERS),
             settings_entries.take_hooks,
             settings_entries.is_empty,
             base,
         ),
-        Part(
+        FilePart(
             os.path.join(folder, "config.toml"),
             lambda text: _put_server(text, target),
             _take_server,
@@ -57,7 +56,7 @@ def parts(target: Target) -> list[Part]:
     return made
 
 
-def hooks(target: Target) -> dict[str, dict[str, Any]]:
+def hooks(target: InstallTarget) -> dict[str, dict[str, Any]]:
     """As in Claude Code, but the agent waits for each of them, and calls that fail have no event of their own.
 
     Not every version runs a hook beside the agent, and those that do not skip it; so none asks for it.
@@ -68,7 +67,7 @@ def hooks(target: Target) -> dict[str, dict[str, Any]]:
     }
 
 
-def rules(target: Target) -> str:
+def rules(target: InstallTarget) -> str:
     """Everyday calls run without asking, and outside the sandbox, in which they could not write to the home."""
     members: dict[str, list[str]] = {}  # of a family: those that may be called; of the empty name: calls of one word
     for call in CALLS:
@@ -83,7 +82,7 @@ def rules(target: Target) -> str:
     return f"# {MARK}\n\n" + "\n".join(written)
 
 
-def _put_server(text: str, target: Target) -> str:
+def _put_server(text: str, target: InstallTarget) -> str:
     present = toml_table.find(text, _TABLE)
     if present is not None and not settings_entries.is_our_server(present):
         raise settings_entries.CannotEdit(f"it has another server named {settings_entries.SERVER}")

@@ -6,8 +6,7 @@ import shlex
 from typing import Any
 
 from clan_learnings.agents import settings_entries
-from clan_learnings.agents.file_part import Part, own_file, skill_file
-from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.agent_files import FilePart, InstallTarget, own_file, skill_file
 from clan_learnings.agents.skill_text import CALLS, MARK
 
 NAME = "gemini"
@@ -24,24 +23,24 @@ MATCHERS = {
 }  # as with Codex: the agent waits, and reading a file needs no word of ours
 
 
-def folder_of(target: Target) -> str:
+def folder_of(target: InstallTarget) -> str:
     """Where its settings are."""
     return os.path.join(target.project or target.environ.get("GEMINI_CLI_HOME") or target.user_home, ".gemini")
 
 
-def has_bundle(target: Target) -> bool:
+def has_bundle(target: InstallTarget) -> bool:
     """Whether our extension is there: it does what an installation does."""
     return os.path.exists(
         os.path.join(folder_of(target), "extensions", settings_entries.SERVER, "gemini-extension.json")
     )
 
 
-def parts(target: Target) -> list[Part]:
+def parts(target: InstallTarget) -> list[FilePart]:
     """Settings with hooks and the MCP server, the skill; and a policy, if it may call us without asking."""
     folder = folder_of(target)
     base = os.path.dirname(folder)
     made = [
-        Part(
+        FilePart(
             os.path.join(folder, "settings.json"),
             lambda text: _put(text, target),
             lambda text: settings_entries.take_server(settings_entries.take_hooks(text)),
@@ -56,7 +55,7 @@ def parts(target: Target) -> list[Part]:
     return made
 
 
-def hooks(target: Target) -> dict[str, dict[str, Any]]:
+def hooks(target: InstallTarget) -> dict[str, dict[str, Any]]:
     """The same moments under Gemini's names, with its milliseconds. Subagents have none, and nothing runs beside the agent."""
     return {
         event: {
@@ -69,7 +68,7 @@ def hooks(target: Target) -> dict[str, dict[str, Any]]:
     }
 
 
-def policy(target: Target) -> str:
+def policy(target: InstallTarget) -> str:
     """The tools of our server and everyday calls of the program run without asking."""
     programs = dict.fromkeys((shlex.quote(target.mesh), "mesh"))
     prefixes = [f"{program} {call}" for program in programs for call in CALLS]
@@ -80,6 +79,6 @@ def policy(target: Target) -> str:
     )
 
 
-def _put(text: str, target: Target) -> str:
+def _put(text: str, target: InstallTarget) -> str:
     text = settings_entries.put_hooks(text, hooks(target), MATCHERS)
     return settings_entries.put_server(text, {"command": target.mesh, "args": target.server()})

@@ -12,15 +12,15 @@ import time
 from clan_learnings.agents import session_notes
 from clan_learnings.agents.hook_formats import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT
 from clan_learnings.agents.surroundings import session_of
-from clan_learnings.records.shown_to_session import Seen, sweep
+from clan_learnings.records.shown_to_session import ShownRecords, sweep
 from clan_learnings.repository.detection import find
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from clan_learnings.agents.hook_formats import Event
-    from clan_learnings.agents.remarks import Glance, Teller
+    from clan_learnings.agents.hook_context import HookContext, SessionMemory
+    from clan_learnings.agents.hook_formats import HookEvent
     from clan_learnings.agents.session_notes import Process
 
 FIRED = "hooks"  # in the home: a file an agent, last written when a session of it last started
@@ -34,7 +34,7 @@ class Hook:
 
     def __init__(
         self,
-        event: Event,
+        event: HookEvent,
         home: str,
         notes: str,
         environ: Mapping[str, str],
@@ -73,7 +73,9 @@ class Hook:
         if event.meaning == START:
             return self._try("the context", self._start)
         if event.meaning == SUBAGENT:
-            return self._try("the context", lambda: self._ask(Seen(self.home, ""), lambda teller: teller.to_subagent()))
+            return self._try(
+                "the context", lambda: self._ask(ShownRecords(self.home, ""), lambda teller: teller.to_subagent())
+            )
         if event.meaning == PROMPT and event.prompt:
             return self._try("the prompt", lambda: self._remark(lambda teller: teller.about_prompt(event.prompt)))
         if event.meaning == CALL and event.error:
@@ -84,7 +86,7 @@ class Hook:
     # The start of a session
 
     def _start(self) -> str:
-        seen = Seen(self.home, self._session)
+        seen = ShownRecords(self.home, self._session)
         if self.event.source == "fork" and self._session and not seen.is_known:
             self._try("the fork", lambda: self._inherit(seen))
         self._try("the session", lambda: self._leave(seen.copied_from or self._session))
@@ -94,11 +96,11 @@ class Hook:
         self._try("old sessions", lambda: sweep(self.home, self._now_ms / 1000))
         return self._ask(seen, self._everything)
 
-    def _inherit(self, seen: Seen) -> None:
+    def _inherit(self, seen: ShownRecords) -> None:
         """A fork has seen what its origin has, if the agent tells which that is, or if it is the session before it."""
         origin = self.event.origin or session_notes.find(self._notes, self._place, self._tree)
         if origin.startswith(f"{self.event.agent}:") and origin != self._session:  # not of an agent that runs this one
-            before = Seen(self.home, origin)
+            before = ShownRecords(self.home, origin)
             if before.is_known:
                 seen.add(self._now_ms, origin=before)
 
@@ -120,25 +122,25 @@ class Hook:
 
     # Beneath
 
-    def _remark(self, ask: Callable[[Teller], str]) -> str:
+    def _remark(self, ask: Callable[[HookContext], str]) -> str:
         """What a session is told in between. Without a name it could be told the same again and again: nothing, then."""
-        seen = Seen(self.home, self._session)
+        seen = ShownRecords(self.home, self._session)
         return "" if seen.is_full or not self._session else self._ask(seen, ask)
 
-    def _ask(self, seen: Seen, ask: Callable[[Teller], str]) -> str:
+    def _ask(self, seen: ShownRecords, ask: Callable[[HookContext], str]) -> str:
         """Ask within one snapshot of the store."""
-        from clan_learnings.agents.remarks import Teller
+        from clan_learnings.agents.hook_context import HookContext
         from mesh.store.reading import read_errors
 
         with read_errors(self.home):
             memory = _opened(self.home, self._bound)
             repo = self._repository.identity if self._bound is None else self._bound
             try:
-                return ask(Teller(memory, seen, repo, self._now_ms, self._complain))
+                return ask(HookContext(memory, seen, repo, self._now_ms, self._complain))
             finally:
                 memory.reader.connection.close()
 
-    def _everything(self, teller: Teller) -> str:
+    def _everything(self, teller: HookContext) -> str:
         """The whole context. Private records that cannot be read keep nobody from the shared ones."""
         private = None
         if os.path.exists(os.path.join(self.home, "private.db")):
@@ -200,16 +202,16 @@ class Hook:
         self.problems.append(f"{what}: {type(error).__name__}: {error}")
 
 
-def _opened(home: str, bound: str | None, *, private: bool = False) -> Glance:
+def _opened(home: str, bound: str | None, *, private: bool = False) -> SessionMemory:
     """One snapshot of a home's records, to be closed as soon as the answer is known. Nobody waits long for it."""
-    from clan_learnings.agents.remarks import Glance
-    from clan_learnings.records.muted import read_muted
+    from clan_learnings.agents.hook_context import SessionMemory
+    from clan_learnings.records.mute_list import read_muted
     from mesh.store.reading import open_reading
 
     reader = open_reading(home, private=private)
     reader.connection.set_busy_timeout(_BUSY_MS)
     reader.connection.execute("BEGIN")
-    return Glance(reader, muted=read_muted(home), bound=bound)
+    return SessionMemory(reader, muted=read_muted(home), bound=bound)
 
 
 def _append(path: str, line: str) -> None:

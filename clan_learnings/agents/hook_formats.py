@@ -65,7 +65,7 @@ _SIGNS = ("process exited with code ", "command exited with code ", "exit code: 
 _UNHAPPY = frozenset({"error", "failed", "failure"})
 
 
-class Event:
+class HookEvent:
     """One event, with what could be read of it. Texts are empty where nothing was said."""
 
     __slots__ = (
@@ -108,16 +108,16 @@ class Event:
             self.is_failure, self.error = _failure(self.name, fields)
 
 
-def parse(name: str, agent: str, data: bytes) -> Event:
+def parse(name: str, agent: str, data: bytes) -> HookEvent:
     """The event in an agent's bytes. Never fails: what cannot be read is as if it had not been said."""
     text = data[:BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
     try:
         value = loads(text)
     except (ValueError, RecursionError):
-        return Event(name, agent, _beginning(text), is_broken=True)
+        return HookEvent(name, agent, _beginning(text), is_broken=True)
     if type(value) is not dict:
-        return Event(name, agent, {}, is_broken=True)
-    return Event(name, agent, value)
+        return HookEvent(name, agent, {}, is_broken=True)
+    return HookEvent(name, agent, value)
 
 
 def _beginning(text: str) -> dict[str, Any]:

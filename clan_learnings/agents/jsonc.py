@@ -18,28 +18,28 @@ _WORD = re.compile(r"[\w+.-]*")
 _BETWEEN = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 
 
-class Broken(Exception):
+class InvalidJson(Exception):
     """The text is not JSON, with or without comments."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JsonMember:
     """A member of an object, or an item of an array, whose key is empty."""
 
     key: str
     start: int  # of the key, or of the item
-    node: "Node"
+    node: "JsonValue"
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JsonValue:
     """A value, and where in the text it stands."""
 
     kind: Literal["object", "array", "scalar"]
     start: int
     end: int
     scalar: Any = None
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[JsonMember] = field(default_factory=list)
 
     @property
     def value(self) -> Any:
@@ -48,22 +48,22 @@ class Node:
             return {entry.key: entry.node.value for entry in self.entries}
         return [entry.node.value for entry in self.entries] if self.kind == "array" else self.scalar
 
-    def get(self, key: str) -> "Node | None":
+    def get(self, key: str) -> "JsonValue | None":
         """A member's node."""
         return next((entry.node for entry in reversed(self.entries) if entry.key == key), None)
 
 
 @lru_cache(maxsize=4)  # an edit looks at its text several times, and some settings have megabytes
-def parse(text: str) -> Node:
+def parse(text: str) -> JsonValue:
     """The tree of a whole text."""
-    reader = _Reader(text)
+    reader = _JsonReader(text)
     root = reader.value(reader.skip(1 if text.startswith("\ufeff") else 0), 0)
     if reader.skip(root.end) != len(text):
         reader.fail(root.end, "something follows the end")
     return root
 
 
-def add(text: str, parent: Node, key: str, value: Any) -> str:
+def add(text: str, parent: JsonValue, key: str, value: Any) -> str:
     """A text with one entry more, at the end of an object, or of an array (then the key is empty), in the style of its neighbours."""
     label = f"{json.dumps(key, ensure_ascii=False)}: " if parent.kind == "object" else ""
     if _is_inline(text, parent):
@@ -86,7 +86,7 @@ def add(text: str, parent: Node, key: str, value: Any) -> str:
     return f"{head}{line}{inner}{label}{written}{'' if comma is None else ','}{text[stop:]}"
 
 
-def replace(text: str, node: Node, value: Any) -> str:
+def replace(text: str, node: JsonValue, value: Any) -> str:
     """A text with another value in the place of one."""
     if "\n" in text[node.start : node.end]:
         inner = _indentation(text, node.start)
@@ -96,7 +96,7 @@ def replace(text: str, node: Node, value: Any) -> str:
     return text[: node.start] + written + text[node.end :]
 
 
-def remove(text: str, parent: Node, index: int) -> str:
+def remove(text: str, parent: JsonValue, index: int) -> str:
     """A text without one entry. Comments around it stay."""
     entry = parent.entries[index]
     start, end = entry.start, entry.node.end
@@ -122,19 +122,19 @@ def remove(text: str, parent: Node, index: int) -> str:
     return text[:start] + text[after:]
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, text: str) -> None:
         self._text = text
 
     def fail(self, at: int, what: str) -> NoReturn:
         line = self._text.count("\n", 0, at) + 1
-        raise Broken(f"line {line}: {what}")
+        raise InvalidJson(f"line {line}: {what}")
 
     def skip(self, at: int) -> int:
         """Where the next token starts."""
         return _skip(self._text, at)
 
-    def value(self, at: int, depth: int) -> Node:
+    def value(self, at: int, depth: int) -> JsonValue:
         """The value that starts here."""
         char = self._text[at : at + 1]
         if depth > _DEPTH:
@@ -142,12 +142,12 @@ class _Reader:
         if char in ("{", "["):
             return self._container(at, depth)
         end = self._string_end(at) if char == '"' else self._word_end(at)
-        return Node("scalar", at, end, self._scalar(at, end))
+        return JsonValue("scalar", at, end, self._scalar(at, end))
 
-    def _container(self, start: int, depth: int) -> Node:
+    def _container(self, start: int, depth: int) -> JsonValue:
         is_object = self._text[start] == "{"
         close = "}" if is_object else "]"
-        entries: list[Entry] = []
+        entries: list[JsonMember] = []
         at = self.skip(start + 1)
         while self._text[at : at + 1] != close:
             key, first = "", at
@@ -161,13 +161,13 @@ class _Reader:
                     self.fail(at, "a colon is missing")
                 at = self.skip(at + 1)
             node = self.value(at, depth + 1)
-            entries.append(Entry(key, first, node))
+            entries.append(JsonMember(key, first, node))
             at = self.skip(node.end)
             if self._text[at : at + 1] == ",":
                 at = self.skip(at + 1)
             elif self._text[at : at + 1] != close:
                 self.fail(at, f"a comma or {close} is missing")
-        return Node("object" if is_object else "array", start, at + 1, entries=entries)
+        return JsonValue("object" if is_object else "array", start, at + 1, entries=entries)
 
     def _string_end(self, start: int) -> int:
         found = _STRING.match(self._text, start)
@@ -222,7 +222,7 @@ def _rest_of_line(text: str, at: int) -> int:
         at = end + 2
 
 
-def _is_inline(text: str, parent: Node) -> bool:
+def _is_inline(text: str, parent: JsonValue) -> bool:
     """Whether a container stands on one line, so that one more entry goes there too. An empty one follows the whole text."""
     if parent.entries:
         return "\n" not in text[parent.start : parent.entries[-1].node.end]

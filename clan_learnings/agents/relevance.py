@@ -5,8 +5,8 @@ Search finds what shares words, and ranks it; this decides whether the best of i
 
 from __future__ import annotations
 
-from clan_learnings.context.token_pairs import WORDS
-from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, Token, tokens
+from clan_learnings.context.token_bound import WORDS
+from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, MatchingToken, tokens
 from mesh.core.identifiers import extra_words
 
 TYPE_CHECKING = False  # see `mesh`
@@ -35,7 +35,7 @@ def _as_rare(_: str) -> float:
     return 1.0
 
 
-class Subject:
+class RelevanceQuery:
     """A prompt or an error, read once and compared with many records."""
 
     __slots__ = ("_bar", "_parts", "_rarities", "_rarity", "_total", "_weights")
@@ -65,7 +65,7 @@ class Subject:
         shared = sum(found if found <= _COMMON else found * self._rareness(token) for token, found in heard)
         return shared / (1 + shared) if self._is_enough(shared, total) else 0.0
 
-    def _heard(self, token: Token, weight: float) -> float:
+    def _heard(self, token: MatchingToken, weight: float) -> float:
         """What of a token of the record stands in the text, whole or in parts."""
         mine = self._weights.get(token.text) or self._weights.get(_file(token.text))
         if mine is not None:
@@ -75,7 +75,7 @@ class Subject:
         found = sum(part in self._parts or part in self._weights for part in token.parts)
         return min(_PART * found, _OF_PARTS * weight) if found >= _PARTS else 0.0
 
-    def _rareness(self, token: Token) -> float:
+    def _rareness(self, token: MatchingToken) -> float:
         word = token.raw or token.text
         if word not in self._rarities:
             self._rarities[word] = self._rarity(word)
@@ -87,12 +87,12 @@ class Subject:
         return shared >= _LEAST_OF_ALL and shared >= _NEARLY_ALL * of_record
 
 
-def _said(text: str) -> dict[str, tuple[Token, float]]:
+def _said(text: str) -> dict[str, tuple[MatchingToken, float]]:
     """What a text says: every token that says something, by its name, and what it weighs."""
-    found: dict[str, tuple[Token, float]] = {}
+    found: dict[str, tuple[MatchingToken, float]] = {}
     pairs = [] if text.isascii() else [word for word in extra_words(text) if not word.isascii()]
     if pairs:  # CJK has no blanks: what it has in common with another text stands in pairs of characters
-        found = {pair: (Token(COMMON, pair, pair), _PART) for pair in pairs}
+        found = {pair: (MatchingToken(COMMON, pair, pair), _PART) for pair in pairs}
         text = "".join(char if char.isascii() else " " for char in text)
     for token in tokens(text):
         weight = _weight(token)
@@ -101,7 +101,7 @@ def _said(text: str) -> dict[str, tuple[Token, float]]:
     return found
 
 
-def _weight(token: Token) -> float:
+def _weight(token: MatchingToken) -> float:
     if token.kind == STRICT:
         digits = token.text.replace(".", "")
         if not digits.isdigit():

@@ -210,11 +210,11 @@ def _take_hook(text: str, event: str, group: int, place: int) -> str:
     return take(text, ("hooks", event, group, "hooks", place))
 
 
-def parsed(text: str) -> jsonc.Node:
+def parsed(text: str) -> jsonc.JsonValue:
     """The tree of a settings file, whose outermost value must be an object. An empty file is one."""
     try:
         root = jsonc.parse(text if text.removeprefix("\ufeff").strip() else "{}")
-    except jsonc.Broken as error:
+    except jsonc.InvalidJson as error:
         raise CannotEdit(f"it is not JSON: {error}") from error
     if root.kind != "object":
         raise CannotEdit("its outermost value is not an object")
@@ -247,8 +247,8 @@ def _our_hooks(text: str, event: str) -> list[tuple[int, int]]:
     ]
 
 
-def _find(text: str, path: Sequence[str | int]) -> jsonc.Node | None:
-    node: jsonc.Node | None = parsed(text)
+def _find(text: str, path: Sequence[str | int]) -> jsonc.JsonValue | None:
+    node: jsonc.JsonValue | None = parsed(text)
     for step in path:
         if node is None:
             return None
@@ -259,7 +259,7 @@ def _find(text: str, path: Sequence[str | int]) -> jsonc.Node | None:
     return node
 
 
-def _at(text: str, path: Sequence[str | int]) -> jsonc.Node:
+def _at(text: str, path: Sequence[str | int]) -> jsonc.JsonValue:
     node = _find(text, path)
     assert node is not None
     return node
@@ -286,7 +286,7 @@ def _checked(before: str, path: Sequence[str | int], value: Any, after: str) -> 
 def _said(text: str, expected: Any, shape: Callable[[Any], Any] = lambda value: value) -> str:
     try:
         said = jsonc.parse(text).value
-    except jsonc.Broken:
+    except jsonc.InvalidJson:
         said = None
     # As text, so that 1, 1.0 and true are told apart.
     if json.dumps(shape(said), sort_keys=True) != json.dumps(shape(expected), sort_keys=True):

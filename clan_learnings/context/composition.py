@@ -8,14 +8,112 @@ shown whole or not at all.
 from __future__ import annotations
 
 from clan_learnings.context import injected_mark
-from clan_learnings.context.budget import HERE_SHARE, PRIVATE_SHARE, Line, Part, Room, share_out
 from clan_learnings.context.harmless_lines import harmless
-from clan_learnings.context.token_bound import at_most_tokens
+from clan_learnings.context.token_bound import LEAST_CHARS, at_most_tokens
 from mesh.core.ids import named_digest, text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
+
+
+# Shares of the room in per cent, kept while another part still wants it.
+_HOT_SHARE, _WARM_SHARE = 60, 20
+# Kept for what is private, whether there is anything or not: what is public must not depend on it.
+PRIVATE_SHARE = 5
+HERE_SHARE = 8  # for a line or two of what only this node has seen, wherever one node's word is not enough for HOT
+
+
+class Line:
+    """One line and what it costs, its line end included. Tokens are counted when somebody asks."""
+
+    __slots__ = ("_tokens", "chars", "id", "is_shown", "text")
+
+    def __init__(self, id: str, text: str) -> None:  # noqa: A002
+        self.id = id
+        self.text = text
+        self.chars = len(text) + 1
+        self.is_shown = False
+        self._tokens = 0
+
+    @property
+    def tokens(self) -> int:
+        """The bound, worked out once."""
+        self._tokens = self._tokens or at_most_tokens(self.text + "\n")
+        return self._tokens
+
+
+class LineBudget:
+    """What is left."""
+
+    __slots__ = ("chars", "tokens")
+
+    def __init__(self, chars: int, tokens: int) -> None:
+        self.chars = chars
+        self.tokens = tokens
+
+    def has(self, chars: int, tokens: int) -> bool:
+        """Whether so much fits."""
+        return chars <= self.chars and tokens <= self.tokens
+
+    def take(self, chars: int, tokens: int) -> None:
+        """Use so much of it."""
+        self.chars -= chars
+        self.tokens -= tokens
+
+
+class Section:
+    """HOT, WARM, BANK or PRIVATE: a heading, paid for with its first line, and lines."""
+
+    __slots__ = ("heading", "lines", "unseen")
+
+    def __init__(self, heading: str, lines: list[Line], unseen: int = 0) -> None:
+        """`unseen`: how many more there are, which nobody has looked at because they would not fit."""
+        self.heading = Line("", heading)
+        self.lines = lines
+        self.unseen = unseen
+
+    def fill(self, room: LineBudget, reserved: LineBudget) -> None:
+        """Show what fits, in the order given, and leave what is reserved for others."""
+        bare = not any(line.is_shown for line in self.lines)
+        for line in self.lines:
+            if line.is_shown:
+                continue
+            chars, tokens = (self.heading.chars, self.heading.tokens) if bare else (0, 0)
+            chars += line.chars
+            # Most lines that do not fit are told by their length: counting tokens is the dear part.
+            least = tokens + line.chars // LEAST_CHARS
+            if not room.has(chars + reserved.chars, least + reserved.tokens):
+                continue
+            tokens += line.tokens
+            if room.has(chars + reserved.chars, tokens + reserved.tokens):
+                room.take(chars, tokens)
+                line.is_shown = True
+                bare = False
+
+    def shown(self, without: Container[str] = ()) -> list[str]:
+        """The heading and the lines that fit, but for those of these ids; nothing if none is left."""
+        lines = [line.text for line in self.lines if line.is_shown and line.id not in without]
+        return [self.heading.text, *lines] if lines else []
+
+    def left_out(self) -> int:
+        """How many did not fit."""
+        return sum(not line.is_shown for line in self.lines) + self.unseen
+
+
+def share_out(hot: Section, warm: Section, bank: Section, room: LineBudget) -> None:
+    """HOT up to its share, WARM up to its own and what HOT left, BANK; what is left then goes round once more."""
+
+    def share(percent: int) -> LineBudget:
+        return LineBudget(whole.chars * percent // 100, whole.tokens * percent // 100)
+
+    whole, nothing = LineBudget(room.chars, room.tokens), LineBudget(0, 0)
+    hot.fill(room, share(100 - _HOT_SHARE))
+    warm.fill(room, share(100 - _HOT_SHARE - _WARM_SHARE))
+    bank.fill(room, nothing)
+    hot.fill(room, nothing)
+    warm.fill(room, nothing)
+
 
 DEFAULT_CHARS = 8_000
 DEFAULT_TOKENS = 2_000
@@ -47,7 +145,7 @@ _GET = {
 }
 
 
-class Hot:
+class HotRule:
     """A pattern that is always shown. `last` is a date, YYYY-MM-DD."""
 
     __slots__ = ("id", "last", "nodes", "rule", "sessions", "wrong")
@@ -61,7 +159,7 @@ class Hot:
         self.last = last
 
 
-class Item:
+class ContextRecord:
     """A record of WARM, BANK or the private database: discovery, correction, pattern, ..."""
 
     __slots__ = ("date", "id", "kind", "text")
@@ -112,16 +210,16 @@ def limits_for(agent: str, max_chars: int | None = None, max_tokens: int | None 
 
 
 def compose(
-    hot: Sequence[Hot],
-    warm: Sequence[Item],
-    bank: Sequence[Item],
-    private: Sequence[Item] | None,
+    hot: Sequence[HotRule],
+    warm: Sequence[ContextRecord],
+    bank: Sequence[ContextRecord],
+    private: Sequence[ContextRecord] | None,
     *,
     limits: Limits,
     repo: str,
     call: str,
     more_hot: int = 0,
-    here: Sequence[Hot] | None = None,
+    here: Sequence[HotRule] | None = None,
 ) -> Context:
     """The context of a session, with the exact `call` that records a correction; without a call, no line about it.
 
@@ -130,13 +228,13 @@ def compose(
     """
     parts = _parts(hot, warm, bank, private or ())
     if here is not None:
-        parts["here"] = Part(_HEADINGS["here"], [Line(item.id, "- " + _hot(item)) for item in here])
+        parts["here"] = Section(_HEADINGS["here"], [Line(item.id, "- " + _hot(item)) for item in here])
     parts["hot"].unseen = more_hot
     frame = _Frame(repo, call, {name: part.left_out() for name, part in parts.items()})
-    room = Room(limits.chars - frame.chars, limits.tokens - frame.tokens)
+    room = LineBudget(limits.chars - frame.chars, limits.tokens - frame.tokens)
     if room.chars < 0 or room.tokens < 0:
         return Context("", "", {n: p.left_out() for n, p in parts.items()}, (), is_too_small=True)
-    whole = Room(room.chars, room.tokens)
+    whole = LineBudget(room.chars, room.tokens)
     kept = _kept(whole, 0 if private is None else PRIVATE_SHARE)
     kept_here = _kept(whole, 0 if here is None else HERE_SHARE)
     room.take(kept.chars + kept_here.chars, kept.tokens + kept_here.tokens)
@@ -159,16 +257,16 @@ def compose(
     )
 
 
-def _kept(room: Room, share: int) -> Room:
-    return Room(room.chars * share // 100, room.tokens * share // 100)
+def _kept(room: LineBudget, share: int) -> LineBudget:
+    return LineBudget(room.chars * share // 100, room.tokens * share // 100)
 
 
-def _own(name: str, part: Part, room: Room) -> list[str]:
+def _own(name: str, part: Section, room: LineBudget) -> list[str]:
     """What is of this node and fits, and what of it does not."""
     if not part.lines:
         return []
     end = Line("", _left_out({name: part.left_out()}))
-    part.fill(room, Room(end.chars, end.tokens))
+    part.fill(room, LineBudget(end.chars, end.tokens))
     left_out = part.left_out()
     if not left_out or not part.shown():
         return part.shown()
@@ -176,22 +274,24 @@ def _own(name: str, part: Part, room: Room) -> list[str]:
     return [*part.shown(), _left_out({name: left_out})]
 
 
-def hot_only(hot: Sequence[Hot], chars: int = 2_000, *, repo: str = "", here: Sequence[Hot] | None = None) -> Context:
+def hot_only(
+    hot: Sequence[HotRule], chars: int = 2_000, *, repo: str = "", here: Sequence[HotRule] | None = None
+) -> Context:
     """For a subagent: HOT and nothing else, without the line about recording, which is its parent's business."""
     return compose(hot, (), (), None, limits=Limits(chars, chars), repo=repo, call="", here=here)
 
 
-def short_lines(items: Iterable[Hot | Item], max_lines: int = 3, max_chars: int = 1_200) -> Context:
+def short_lines(items: Iterable[HotRule | ContextRecord], max_lines: int = 3, max_chars: int = 1_200) -> Context:
     """Single lines, each with our mark, for what matches a prompt or a failed call."""
     lines: list[Line] = []
-    room = Room(max_chars + 1, max_chars + 1)  # there is no line end after the last line
+    room = LineBudget(max_chars + 1, max_chars + 1)  # there is no line end after the last line
     left_out = 0
     seen = set()
     for item in items:
         if item.id in seen:
             continue
         seen.add(item.id)
-        line = Line(item.id, injected_mark.LINE + (_hot(item) if isinstance(item, Hot) else _item(item)))
+        line = Line(item.id, injected_mark.LINE + (_hot(item) if isinstance(item, HotRule) else _item(item)))
         if len(lines) < max_lines and room.has(line.chars, 0):
             room.take(line.chars, 0)
             lines.append(line)
@@ -201,7 +301,12 @@ def short_lines(items: Iterable[Hot | Item], max_lines: int = 3, max_chars: int 
     return Context(text, "", {"lines": left_out}, tuple(line.id for line in lines))
 
 
-def _parts(hot: Sequence[Hot], warm: Sequence[Item], bank: Sequence[Item], private: Sequence[Item]) -> dict[str, Part]:
+def _parts(
+    hot: Sequence[HotRule],
+    warm: Sequence[ContextRecord],
+    bank: Sequence[ContextRecord],
+    private: Sequence[ContextRecord],
+) -> dict[str, Section]:
     """The lines of every part; what is in two belongs to the first."""
     seen: set[str] = set()
     parts = {}
@@ -210,8 +315,8 @@ def _parts(hot: Sequence[Hot], warm: Sequence[Item], bank: Sequence[Item], priva
         for item in items:
             if item.id not in seen:
                 seen.add(item.id)
-                lines.append(Line(item.id, "- " + (_hot(item) if isinstance(item, Hot) else _item(item))))
-        parts[name] = Part(_HEADINGS[name], lines)
+                lines.append(Line(item.id, "- " + (_hot(item) if isinstance(item, HotRule) else _item(item))))
+        parts[name] = Section(_HEADINGS[name], lines)
     return parts
 
 
@@ -239,7 +344,7 @@ class _Frame:
         self.chars = sum(len(line) + 1 for line in fixed) + longest - 1
         self.tokens = sum(at_most_tokens(line + "\n") for line in fixed) + ends.tokens
 
-    def public(self, parts: dict[str, Part], without: Container[str] = ()) -> str:
+    def public(self, parts: dict[str, Section], without: Container[str] = ()) -> str:
         """What the digest is of: what every node in step with this one would show. `without`: ids of lines that stand elsewhere."""
         lines = [self.head]
         for name in _PUBLIC:
@@ -262,7 +367,7 @@ def _left_out(counts: dict[str, int]) -> str:
     )
 
 
-def _hot(hot: Hot) -> str:
+def _hot(hot: HotRule) -> str:
     """`rule; not wrong; N sessions, M nodes, last date; [id]`."""
     rule, wrong = harmless(hot.rule), harmless(hot.wrong)
     not_wrong = f"; not {wrong}" if wrong else ""
@@ -271,7 +376,7 @@ def _hot(hot: Hot) -> str:
     return f"{rule}{not_wrong}; {sessions}, {nodes}, last {_bare(hot.last)}; [{hot.id}]"
 
 
-def _item(item: Item) -> str:
+def _item(item: ContextRecord) -> str:
     """Kind and date first: what follows them is all the record's."""
     return f"{_bare(item.kind)}, {_bare(item.date)}: {harmless(item.text)} [{item.id}]"
 

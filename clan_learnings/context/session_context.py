@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from itertools import islice
 
-from clan_learnings.context.composition import Hot, Item, compose, limits_for
+from clan_learnings.context.composition import ContextRecord, HotRule, compose, limits_for
 from clan_learnings.records.record import KINDS, LOGS
 
 TYPE_CHECKING = False  # see `mesh`
@@ -56,23 +56,25 @@ def session_context(
     )
 
 
-def here_lines(memory: Memory, repo: str) -> list[Hot] | None:
+def here_lines(memory: Memory, repo: str) -> list[HotRule] | None:
     """What this node alone has seen often enough; None where that is HOT, so that no room need be kept for it."""
     return hot_lines(memory, memory.seen_here(repo, _HERE)) if memory.witnesses.are_needed else None
 
 
-def hot_lines(memory: Memory, items: list[HotItem]) -> list[Hot]:
+def hot_lines(memory: Memory, items: list[HotItem]) -> list[HotRule]:
     """HOT patterns as a context has them."""
     return [
-        Hot(memory.reader.short_id(item.tag), item.rule, item.wrong, item.sessions, item.nodes, day_of(item.last_ms))
+        HotRule(
+            memory.reader.short_id(item.tag), item.rule, item.wrong, item.sessions, item.nodes, day_of(item.last_ms)
+        )
         for item in items
     ]
 
 
-def line_of(memory: Memory, note: Note) -> Item:
+def line_of(memory: Memory, note: Note) -> ContextRecord:
     """A record as a context has it. One of a HOT pattern says what is told in its name, and cites who says so."""
     text, cited = memory.text_of(note), memory.cited_for(note)
-    return Item(memory.reader.short_id(cited.tag), KINDS.get(cited.log, cited.log), text, day_of(cited.at_ms))
+    return ContextRecord(memory.reader.short_id(cited.tag), KINDS.get(cited.log, cited.log), text, day_of(cited.at_ms))
 
 
 def in_turns(memory: Memory, notes: list[Note]) -> list[Note]:
@@ -100,7 +102,7 @@ def in_turns(memory: Memory, notes: list[Note]) -> list[Note]:
     return turns
 
 
-def _items(memory: Memory, notes: list[Note], least: float) -> list[Item]:
+def _items(memory: Memory, notes: list[Note], least: float) -> list[ContextRecord]:
     """Those that are believed. Of some that say the same, as corrections of one session do, only the first."""
     told: dict[tuple[str, str], Note] = {}
     for note in notes:

@@ -246,7 +246,7 @@ def _items(text: str) -> Iterable[str]:
             yield item[2:].strip() if item[:2] in ("- ", "* ", "+ ") else item
 
 
-def _values(front: front_matter.Front, problems: list[str]) -> dict[str, Any]:
+def _values(front: front_matter.FrontMatter, problems: list[str]) -> dict[str, Any]:
     """What a front matter says of a learning's facts. What cannot be is told, and counts as not said."""
     words = ("category", "repo", "topic", "evidence")
     said: dict[str, Any] = {name: front.text(name) for name in words if name in front.values}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clan_learnings.documents.document_markdown import CHANGEABLE
 from clan_learnings.documents.learning import Learning, learning_of, require_room
-from clan_learnings.documents.quality_gate import Verdict, judge
+from clan_learnings.documents.quality_gate import Assessment, judge
 from clan_learnings.records.notebook import completed, source_of
 from clan_learnings.records.record import BESIDE, HARVESTED, LEARNINGS, SECTIONS, SOURCES, About, Note, checked, one_of
 from clan_learnings.records.shared_settings import is_category
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import Note
-    from clan_learnings.redaction.text_cleaner import Pen
+    from clan_learnings.redaction.text_cleaner import TextCleaner
     from mesh.core.draft import Draft
 
 
@@ -31,7 +31,7 @@ _FACTS = ("category", "severity", "confidence", "topic", "tags", "evidence", "mi
 
 
 def draft_learning(
-    memory: Memory, learning: Learning, about: About, pen: Pen, *, at_ms: int = 0, is_new: bool = False
+    memory: Memory, learning: Learning, about: About, pen: TextCleaner, *, at_ms: int = 0, is_new: bool = False
 ) -> tuple[list[Draft], dict[str, Any]]:
     """A new document, and what to answer: its quality and what the gate said. No draft if a document says the same already.
 
@@ -59,7 +59,9 @@ def draft_learning(
     return [NewRecord(LEARNINGS, record, at_ms)], answer
 
 
-def draft_revision(memory: Memory, note: Note, changes: Mapping[str, Any], pen: Pen) -> tuple[list[Draft], Learning]:
+def draft_revision(
+    memory: Memory, note: Note, changes: Mapping[str, Any], pen: TextCleaner
+) -> tuple[list[Draft], Learning]:
     """Fields of a document get other values, and its quality is worked out anew. No draft if nothing changes."""
     if note.log != LEARNINGS:
         raise UsageError("this is no learning", "see what it is: mesh show ID; to change it: mesh edit ID")
@@ -97,7 +99,7 @@ def same_learning(memory: Memory, learning: Learning) -> Note | None:
     return None
 
 
-def require_passing(verdict: Verdict) -> Verdict:
+def require_passing(verdict: Assessment) -> Assessment:
     """The same, if the gate lets it through."""
     if not verdict.passes:
         raise UsageError(
@@ -107,7 +109,7 @@ def require_passing(verdict: Verdict) -> Verdict:
     return verdict
 
 
-def cleaned(learning: Learning, pen: Pen) -> Learning:
+def cleaned(learning: Learning, pen: TextCleaner) -> Learning:
     """The same without secrets, its texts as they are kept."""
     tidy = learning.tidy()  # first: what does not show may stand in the middle of a secret
     texts: dict[str, Any] = {name: pen.clean(getattr(tidy, name)) for name in ("title", *SECTIONS, "evidence", "topic")}
@@ -119,7 +121,7 @@ def cleaned(learning: Learning, pen: Pen) -> Learning:
     ).tidy()
 
 
-def categories(memory: Memory, pen: Pen) -> tuple[str, ...]:
+def categories(memory: Memory, pen: TextCleaner) -> tuple[str, ...]:
     """The categories of the mesh, and those that the repository adds."""
     known = memory.settings.categories
     return known + tuple(name for name in pen.categories() if is_category(name) and name not in known)

@@ -238,7 +238,7 @@ NEW, CHANGED, UNCHANGED, SKIPPED = "new", "changed", "unchanged", "skipped"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FileEdit:
     """What one file has to tell. `also`: what somebody else has made of the same fields since the file was written."""
 
     state: str
@@ -253,35 +253,37 @@ class Told:
 
 def told_by(
     file: File, find: Callable[[str], Note | None], was_known: Callable[[str], bool], categories: Collection[str]
-) -> Told:
+) -> FileEdit:
     """What a file has to tell. `find`: the live record of a whole id. `was_known`: whether there ever was one here."""
     read = file.parsed
     if read is None:
-        return Told(SKIPPED, file, file.why)
+        return FileEdit(SKIPPED, file, file.why)
     note = find(read.id) if read.id else None
     if note is None and read.id and was_known(read.id):
-        return Told(SKIPPED, file, "its record was retracted or erased; without the line `id:` it becomes a new one")
+        return FileEdit(
+            SKIPPED, file, "its record was retracted or erased; without the line `id:` it becomes a new one"
+        )
     if note is not None and note.log != LEARNINGS:
-        return Told(SKIPPED, file, "its id is that of another sort of record")
+        return FileEdit(SKIPPED, file, "its id is that of another sort of record")
     if note is None:
         return _new(file, read, categories)
     now = learning_of(note)
     changed = sorted(name for name in read.changed() if getattr(read.learning, name) != getattr(now, name))
     if not changed:
-        return Told(UNCHANGED, file, record=read.id)
+        return FileEdit(UNCHANGED, file, record=read.id)
     also = {
         name: theirs
         for name in changed
         if name in read.base and read.base[name] != digits(theirs := getattr(now, name))
     }
     changes = {name: getattr(read.learning, name) for name in changed}
-    return Told(CHANGED, file, record=read.id, changes=changes, also=also)
+    return FileEdit(CHANGED, file, record=read.id, changes=changes, also=also)
 
 
-def _new(file: File, read: Parsed, categories: Collection[str]) -> Told:
+def _new(file: File, read: Parsed, categories: Collection[str]) -> FileEdit:
     """One without a category is of the category whose folder it lies in, if there is such a one."""
     learning = read.learning
     place = file.name.rpartition("/")[0].rpartition("/")[2]
     if not learning.category and place in categories:
         learning = replace(learning, category=place)
-    return Told(NEW, file, learning=learning, has_repo="repo" in read.said)
+    return FileEdit(NEW, file, learning=learning, has_repo="repo" in read.said)

@@ -31,7 +31,7 @@ Value = str | list[str]
 
 
 @dataclass(slots=True)
-class Front:
+class FrontMatter:
     """What a front matter says; `end`: the line after it, counted from 0; 0 if there is none."""
 
     values: dict[str, Value] = field(default_factory=dict)
@@ -62,9 +62,9 @@ def written(values: Mapping[str, str | float | int | Sequence[str]]) -> list[str
     return [*lines, FENCE]
 
 
-def read(lines: Sequence[str]) -> Front:
+def read(lines: Sequence[str]) -> FrontMatter:
     """The front matter that some lines begin with."""
-    front = Front()
+    front = FrontMatter()
     if not lines or lines[0].rstrip() != FENCE:
         return front
     end = next((at for at, line in enumerate(lines[1 : LINES + 1], 1) if line.rstrip() in (FENCE, "...")), 0)
@@ -90,7 +90,7 @@ def read(lines: Sequence[str]) -> Front:
     return front
 
 
-def _append(front: Front, key: str, value: Value) -> None:
+def _append(front: FrontMatter, key: str, value: Value) -> None:
     before = front.values[key]
     listed = ([before] if before else []) if isinstance(before, str) else before
     if len(listed) < ELEMENTS:

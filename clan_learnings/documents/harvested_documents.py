@@ -14,7 +14,7 @@ from clan_learnings.harvest.candidates import BY_MODEL, Candidate, Signal
 from clan_learnings.harvest.items import item_from
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import BESIDE, HARVESTED, About
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.sessions.catalogue_rows import Digested
 from clan_learnings.sessions.digest import Digest, Failure
 from mesh.core.draft import NewRecord
@@ -88,7 +88,7 @@ def _write(
     made = assemble(digest._replace(repo=signal.repo), items, focus)
     if made is None or not _is_worth(candidate, made) or _has_secret(made):
         return []
-    pen = Pen()
+    pen = TextCleaner()
     about = About(repo=signal.repo, agent=signal.flavour, session=signal.session, confidence=candidate.confidence)
     with author.store.database.savepoint():  # one state: others write and erase meanwhile
         memory = Memory(Reader(author.store.database.connection))

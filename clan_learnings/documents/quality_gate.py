@@ -33,7 +33,7 @@ _UNSURE = 0.2  # for a confidence of 0, and less for more
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Assessment:
     """What the gate says. `refusals`: why it may not be kept; `remarks`: what it lost quality for."""
 
     quality: float
@@ -47,7 +47,7 @@ class Verdict:
         return not self.refusals
 
 
-def judge(learning: Learning, categories: Collection[str] = CATEGORIES) -> Verdict:
+def judge(learning: Learning, categories: Collection[str] = CATEGORIES) -> Assessment:
     """Judge a document. `categories`: those of the mesh; one that is none of them is found by the words instead."""
     refusals = [f"it has no {name}" for name in ("problem", "solution") if not getattr(learning, name).strip()]
     if learning.chars < LEAST_CHARS:
@@ -81,4 +81,4 @@ def judge(learning: Learning, categories: Collection[str] = CATEGORIES) -> Verdi
             remarks.append(f"its author is not sure (confidence {learning.confidence:g})")
     if len(learning.title) < _TITLE_CHARS:
         remarks.append("its title says little")
-    return Verdict(max(0.0, round(1 - lost, 2)), category, tuple(refusals), tuple(remarks))
+    return Assessment(max(0.0, round(1 - lost, 2)), category, tuple(refusals), tuple(remarks))

@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from clan_learnings.harvest.items import CORRECTION, FIX, QUESTION, Item, item_from
-from clan_learnings.records.matching import Reading
+from clan_learnings.records.matching import ComparableCorrection
 from clan_learnings.records.matching_tokens import split_words
 from mesh.core.ids import named_digest, text_id
 
@@ -188,7 +188,7 @@ class Candidate(NamedTuple):
         """What is left of one that was taken back as a record: its name."""
         return Candidate(self.id, self.kind, self.category, "", state=REJECTED, why=why)
 
-    def reading(self) -> Reading:
+    def reading(self) -> ComparableCorrection:
         """As it is compared."""
         return reading_of(self.kind, self.text, self.wrong, self.right)
 
@@ -205,12 +205,16 @@ def family_of(kind: str, right: str) -> str:
 
 
 @lru_cache(8192)  # the same ones are compared again and again; 2 to 4 KB each
-def reading_of(kind: str, text: str, wrong: str, right: str) -> Reading:
+def reading_of(kind: str, text: str, wrong: str, right: str) -> ComparableCorrection:
     """What is compared of an item or a candidate: of a rule what is wrong and what is right, else the sentence."""
-    return Reading(wrong, right or text) if family_of(kind, right) == RULES else Reading("", text)
+    return (
+        ComparableCorrection(wrong, right or text)
+        if family_of(kind, right) == RULES
+        else ComparableCorrection("", text)
+    )
 
 
-def words_of(reading: Reading, text: str) -> str:
+def words_of(reading: ComparableCorrection, text: str) -> str:
     """What is equal for two that are certainly one: the form of a text that says something, else its words."""
     return reading.form if len(reading.hard) > 1 else " ".join(split_words(text))
 

@@ -20,7 +20,7 @@ from clan_learnings.harvest.candidates import (
     words_of,
 )
 from clan_learnings.harvest.items import PITFALL, Item
-from clan_learnings.records.matching import Reading
+from clan_learnings.records.matching import ComparableCorrection
 from clan_learnings.records.record import category_of
 from clan_learnings.search.likeness import LINK, MERGE, likeness
 
@@ -103,7 +103,9 @@ def place(shelf: Shelf, signal: Signal) -> tuple[Candidate, bool]:
     return changed, is_new
 
 
-def _closest(shelf: Shelf, family: str, reading: Reading, item: Item) -> tuple[Candidate | None, list[str]]:
+def _closest(
+    shelf: Shelf, family: str, reading: ComparableCorrection, item: Item
+) -> tuple[Candidate | None, list[str]]:
     """The candidate that says the same, if there is one, and those that are about the same."""
     best: tuple[float, str] | None = None
     found: Candidate | None = None
@@ -117,7 +119,7 @@ def _closest(shelf: Shelf, family: str, reading: Reading, item: Item) -> tuple[C
     return found, linked
 
 
-def _likeness(reading: Reading, item: Item, other: Candidate) -> float:
+def _likeness(reading: ComparableCorrection, item: Item, other: Candidate) -> float:
     its = other.reading()
     is_telling = len(reading.hard) > 1 and len(its.hard) > 1  # one word that counts in common is not enough
     alike = likeness(reading, its) if is_telling else 0.0
@@ -171,7 +173,7 @@ def _rank(signal: Signal) -> tuple[bool, bool, float, int, int, str]:
     return not signal.is_human, signal.is_by_model, -item.confidence, len(item.text), signal.at_ms, item.text
 
 
-def found_by(reading: Reading, signature: str = "") -> list[str]:
+def found_by(reading: ComparableCorrection, signature: str = "") -> list[str]:
     """The words by which candidates are found: those that count, rather than the common ones."""
     words = sorted(reading.hard, key=lambda word: (-len(word), word))[:_WORDS]
     return [*words, _SIGNATURE + signature] if signature else words

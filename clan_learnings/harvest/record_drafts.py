@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from clan_learnings.agents.surroundings import is_session
 from clan_learnings.harvest.candidates import RULES, Candidate, Signal
-from clan_learnings.records.matching import Reading
+from clan_learnings.records.matching import ComparableCorrection
 from clan_learnings.records.memory import Memory
-from clan_learnings.records.notebook import Sought, completed, find_pattern, named_pattern
+from clan_learnings.records.notebook import CorrectionQuery, completed, find_pattern, named_pattern
 from clan_learnings.records.patterns import counter
 from clan_learnings.records.record import (
     CORRECTIONS,
@@ -22,7 +22,7 @@ from clan_learnings.records.record import (
     About,
     Note,
 )
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.search.filters import Within
 from clan_learnings.search.likeness import LINK, covering, likeness, near_notes
 from mesh.core.draft import Draft, Increment, NewRecord
@@ -45,7 +45,9 @@ class Heat(NamedTuple):
     is_old_news: bool = False  # it would, were one of them younger
 
 
-def draft_signal(memory: Memory, candidate: Candidate, signal: Signal, repo: str, pen: Pen, now_ms: int) -> Drafted:
+def draft_signal(
+    memory: Memory, candidate: Candidate, signal: Signal, repo: str, pen: TextCleaner, now_ms: int
+) -> Drafted:
     """One signal as a record. `repo`: where it holds."""
     if candidate.family == RULES:
         return _draft_correction(memory, candidate, signal, repo, pen, now_ms)
@@ -58,7 +60,7 @@ def draft_signal(memory: Memory, candidate: Candidate, signal: Signal, repo: str
 
 
 def _draft_correction(
-    memory: Memory, candidate: Candidate, signal: Signal, repo: str, pen: Pen, now_ms: int
+    memory: Memory, candidate: Candidate, signal: Signal, repo: str, pen: TextCleaner, now_ms: int
 ) -> Drafted:
     wrong, right = _words(candidate, signal)
     wrong, right = pen.clean(wrong), pen.clean(right)
@@ -84,16 +86,21 @@ def _words(candidate: Candidate, signal: Signal) -> tuple[str, str]:
 
 def _logged_live(memory: Memory, wrong: str, right: str, repo: str, session: str) -> Note | None:
     """What the same session has logged about the same thing, in whatever words: that counts, and this does not once more."""
-    sought = Sought(memory, wrong, right)
+    sought = CorrectionQuery(memory, wrong, right)
     notes, _ = near_notes(memory, sought.text, sought.words, Within(repo or None, logs=(CORRECTIONS,)))
-    mine = Reading(wrong, right)
+    mine = ComparableCorrection(wrong, right)
     for note in notes:
-        if note.session == session and likeness(mine, Reading(note.word("wrong"), note.word("right"))) >= LINK:
+        if (
+            note.session == session
+            and likeness(mine, ComparableCorrection(note.word("wrong"), note.word("right"))) >= LINK
+        ):
             return note
     return None
 
 
-def _about(memory: Memory, candidate: Candidate, signal: Signal, repo: str, pen: Pen, now_ms: int) -> dict[str, Any]:
+def _about(
+    memory: Memory, candidate: Candidate, signal: Signal, repo: str, pen: TextCleaner, now_ms: int
+) -> dict[str, Any]:
     item = signal.item
     source = item.source if item.source in SOURCES and not signal.is_by_model else _SOURCE
     line = f"line {item.line}" + (f", put right in line {item.fix_line}" if item.fix_line else "")

@@ -30,9 +30,9 @@ from clan_learnings.harvest.directives import one_place, placeless
 from clan_learnings.harvest.record_drafts import draft_signal, heat
 from clan_learnings.harvest.withdrawn import TakenBack
 from clan_learnings.records.memory import Memory
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
+from clan_learnings.repository.consent import is_shared, read_shared
 from clan_learnings.repository.detection import find
-from clan_learnings.repository.sharing import is_shared, read_shared
 from mesh.core.draft import Draft
 from mesh.core.errors import UsageError, WriteRefused
 from mesh.core.ids import text_id
@@ -171,7 +171,7 @@ class RecordWriter:
         return _with(candidate, *(signal._replace(record=said, held="") for signal in further))
 
     def _append(self, candidate: Candidate, signal: Signal, repo: str) -> Candidate:
-        pen = Pen()
+        pen = TextCleaner()
         with self._author.store.database.savepoint():  # one state: others write and erase meanwhile
             memory = Memory(Reader(self._author.store.database.connection))
             try:

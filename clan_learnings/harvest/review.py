@@ -19,8 +19,8 @@ from clan_learnings.harvest.harvest import Harvest, told
 from clan_learnings.harvest.record_writer import Written
 from clan_learnings.records.notebook import REASON_CHARS
 from clan_learnings.records.record import required_text
-from clan_learnings.redaction.text_cleaner import Pen
-from clan_learnings.repository.remote import named_repo
+from clan_learnings.redaction.text_cleaner import TextCleaner
+from clan_learnings.repository.remote_name import named_repo
 from mesh.core.errors import UsageError, WriteRefused
 
 _EXAMPLE = 'mesh curate --edit ID --text "..."'
@@ -80,7 +80,7 @@ class Curator:
             raise UsageError(
                 f"{candidate.id} is a record already", f"take that back: mesh retract {said[:8]} --reason ..."
             )
-        pen = Pen()
+        pen = TextCleaner()
         why = pen.clean(reason.strip())[:REASON_CHARS] or "a person rejected it"
         rejected = self._keep(candidate._replace(state=REJECTED, why=why, is_accepted=False))
         return told(rejected) | {"redacted": pen.found}
@@ -92,7 +92,7 @@ class Curator:
             raise UsageError("nothing to change", f"give the new words: {_EXAMPLE}")
         if any(signal.record for signal in candidate.signals):
             raise UsageError(f"{candidate.id} is a record already", "change that: mesh edit ID")
-        pen = Pen()
+        pen = TextCleaner()
         text, wrong, right = (pen.clean(said.strip()) for said in (text, wrong, right))
         changed = candidate._replace(
             text=required_text(text or candidate.text, "the text", _EXAMPLE),

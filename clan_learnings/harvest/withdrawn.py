@@ -12,7 +12,7 @@ from clan_learnings.harvest.candidate_table import FOLDER, Candidates, are_there
 from clan_learnings.harvest.candidates import Candidate, Signal, family_of
 from clan_learnings.harvest.record_drafts import draft_signal
 from clan_learnings.records.memory import Memory
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from mesh.core.draft import Increment
 from mesh.core.errors import UsageError
 from mesh.core.ids import named_digest, text_id
@@ -44,7 +44,7 @@ class TakenBack:
             candidate = Candidate("", item.kind, "", item.text, item.wrong, item.right, signals=(signal,))
         with self._author.store.database.savepoint():  # one state: others write and erase meanwhile
             try:
-                return not draft_signal(Memory(self._reader()), candidate, signal, signal.repo, Pen(), 0).known
+                return not draft_signal(Memory(self._reader()), candidate, signal, signal.repo, TextCleaner(), 0).known
             except UsageError:
                 return True
 

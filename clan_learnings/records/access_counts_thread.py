@@ -14,7 +14,7 @@ _STOP_SECONDS = 5.0  # counting takes some milliseconds, unless somebody else is
 log = logging.getLogger("mesh.node")
 
 
-class Openings(Background):
+class AccessCounting(Background):
     """Use as a context manager: leaving it counts what is left, if that can be done at once."""
 
     def __init__(self, home: Home, look_seconds: float = LOOK_SECONDS) -> None:

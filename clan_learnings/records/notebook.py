@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clan_learnings.records.memory import Memory
-    from clan_learnings.redaction.text_cleaner import Pen
+    from clan_learnings.redaction.text_cleaner import TextCleaner
     from clan_learnings.search.likeness import Cover
     from mesh.core.draft import Draft
 
@@ -56,7 +56,7 @@ REQUIRED = {
 }
 
 
-class Found:
+class PatternChoice:
     """The pattern a correction is counted under, how sure that is, and why."""
 
     __slots__ = ("founded", "similar", "slug", "sureness", "why")
@@ -70,7 +70,7 @@ class Found:
         self.founded = founded
 
 
-def draft_discovery(memory: Memory, text: str, about: About, pen: Pen) -> tuple[list[Draft], Cover | None]:
+def draft_discovery(memory: Memory, text: str, about: About, pen: TextCleaner) -> tuple[list[Draft], Cover | None]:
     """A discovery, and the record that covers it already, if there is one."""
     text = pen.sentence(text, *REQUIRED["text"])
     about = completed(memory, about, text, source_of(about), pen)
@@ -78,8 +78,8 @@ def draft_discovery(memory: Memory, text: str, about: About, pen: Pen) -> tuple[
 
 
 def draft_correction(
-    memory: Memory, wrong: str, right: str, about: About, pen: Pen, *, pattern: str = "", source: str = "agent"
-) -> tuple[list[Draft], Found]:
+    memory: Memory, wrong: str, right: str, about: About, pen: TextCleaner, *, pattern: str = "", source: str = "agent"
+) -> tuple[list[Draft], PatternChoice]:
     """A correction under its pattern: the one that was named, else the one its words belong to, else a new one."""
     wrong, right = pen.sentence(wrong, *REQUIRED["wrong"]), pen.sentence(right, *REQUIRED["right"])
     if wrong == right:
@@ -97,20 +97,20 @@ def draft_correction(
     return [NewRecord(CORRECTIONS, record | about.fields()), Increment(counter(found.slug))], found
 
 
-def find_pattern(memory: Memory, wrong: str, right: str, repo: str) -> Found:
+def find_pattern(memory: Memory, wrong: str, right: str, repo: str) -> PatternChoice:
     """The pattern that a correction belongs to by its words."""
     own = matching.slug_of(wrong, right)
     if memory.weigh(own) is not None:  # not what was written under it and moved elsewhere since
-        return Found(own, 1.0, "the same words", founded=False)
+        return PatternChoice(own, 1.0, "the same words", founded=False)
     match = best_pattern(memory, wrong, right, repo)
     if match is None:
-        return Found(own, 1.0, "the first of its kind", founded=True)
-    return Found(match.slug, match.sureness, match.why, founded=False)
+        return PatternChoice(own, 1.0, "the first of its kind", founded=True)
+    return PatternChoice(match.slug, match.sureness, match.why, founded=False)
 
 
 def best_pattern(memory: Memory, wrong: str, right: str, repo: str) -> matching.Match | None:
     """The pattern in scope that says the same, if there is one."""
-    sought = Sought(memory, wrong, right)
+    sought = CorrectionQuery(memory, wrong, right)
     near = candidates(memory, sought, repo, repo)
     match = matching.best_match(wrong, right, near, judge)
     if match is not None or not repo:
@@ -120,15 +120,15 @@ def best_pattern(memory: Memory, wrong: str, right: str, repo: str) -> matching.
     return matching.best_match(wrong, right, candidates(memory, sought, repo, None, seen), judge)
 
 
-def all_candidates(memory: Memory, wrong: str, right: str, repo: str) -> list[matching.Candidate]:
+def all_candidates(memory: Memory, wrong: str, right: str, repo: str) -> list[matching.PatternCandidate]:
     """Every pattern in scope whose records are near a correction."""
-    sought = Sought(memory, wrong, right)
+    sought = CorrectionQuery(memory, wrong, right)
     near = candidates(memory, sought, repo, repo)
     far = candidates(memory, sought, repo, None, {one.slug for one in near}) if repo else []
     return near + far
 
 
-class Sought:
+class CorrectionQuery:
     """A correction that is looked for: as a record of it reads, and by its telling words."""
 
     __slots__ = ("text", "words")
@@ -139,8 +139,8 @@ class Sought:
 
 
 def candidates(
-    memory: Memory, sought: Sought, repo: str, within: str | None, seen: Collection[str] = ()
-) -> list[matching.Candidate]:
+    memory: Memory, sought: CorrectionQuery, repo: str, within: str | None, seen: Collection[str] = ()
+) -> list[matching.PatternCandidate]:
     """The patterns in scope whose records are near a correction: of this repository and global ones, or (None) of all.
 
     `seen`: names that need not be looked at again.
@@ -156,13 +156,15 @@ def candidates(
     return [_candidate(memory, slug, kept, cosines) for slug, kept in list(found.items())[:_PATTERNS]]
 
 
-def _candidate(memory: Memory, slug: str, notes: list[Note], cosines: Mapping[bytes, float]) -> matching.Candidate:
+def _candidate(
+    memory: Memory, slug: str, notes: list[Note], cosines: Mapping[bytes, float]
+) -> matching.PatternCandidate:
     """A pattern as it is compared: what several have said in the same words stands there as often, for most of it must agree."""
     texts = [_said(note) for note in notes if note.log == CORRECTIONS][:_TEXTS]
     rules = [note.word("rule") for note in notes if note.log == PATTERNS]
     rule = memory.patterns.rule_of(slug) or (rules[-1] if rules else "")
     known = {_said(note): cosines[note.tag] for note in notes if note.tag in cosines}
-    return matching.Candidate(slug, texts, rule, min(note.stamp for note in notes), known)
+    return matching.PatternCandidate(slug, texts, rule, min(note.stamp for note in notes), known)
 
 
 def _said(note: Note) -> tuple[str, str]:
@@ -175,14 +177,14 @@ def _is_global(memory: Memory, slug: str) -> bool:
     return several or memory.patterns.is_marked_global(slug)
 
 
-def named_pattern(memory: Memory, slug: str, why: str = "named by hand") -> Found:
+def named_pattern(memory: Memory, slug: str, why: str = "named by hand") -> PatternChoice:
     """A pattern that was named by hand; one that is not there yet is founded."""
     require_slug(slug)
     is_counted = memory.bound is None and memory.reader.sessions(slug, CORRECTIONS)
     if is_counted or memory.patterns.standing(slug) is not None:
-        return Found(slug, 1.0, why, founded=False)
+        return PatternChoice(slug, 1.0, why, founded=False)
     similar = [name for name in memory.reader.names_like(slug, _SIMILAR) if memory.patterns.is_told(name)]
-    return Found(slug, 1.0, why, founded=True, similar=similar)
+    return PatternChoice(slug, 1.0, why, founded=True, similar=similar)
 
 
 def require_slug(slug: str) -> str:
@@ -205,7 +207,7 @@ def draft_move(note: Note, slug: str) -> list[Draft]:
     return [Assignment(note.tag, "pattern", require_slug(slug))]
 
 
-def draft_edit(memory: Memory, note: Note, changes: dict[str, Any], pen: Pen) -> list[Draft]:
+def draft_edit(memory: Memory, note: Note, changes: dict[str, Any], pen: TextCleaner) -> list[Draft]:
     """Fields of a record get other values. What it was stays in the history."""
     if not changes:
         raise UsageError("nothing to change", 'name a field: mesh edit ID --text "..." or --severity high')
@@ -235,7 +237,7 @@ _SENTENCES = ("text", "wrong", "right", "rule")
 _ABOUT = frozenset(("topic", "tags", "category", "severity", "confidence", "evidence", "minutes_lost"))
 
 
-def draft_retraction(note: Note, reason: str, pen: Pen) -> list[Draft]:
+def draft_retraction(note: Note, reason: str, pen: TextCleaner) -> list[Draft]:
     """A record is taken back: it counts no more, anywhere."""
     said = pen.clean(reason.strip())[:REASON_CHARS]
     if not said:
@@ -243,7 +245,7 @@ def draft_retraction(note: Note, reason: str, pen: Pen) -> list[Draft]:
     return [Removal((note.tag,), said)]
 
 
-def completed(memory: Memory, about: About, text: str, source: str, pen: Pen) -> About:
+def completed(memory: Memory, about: About, text: str, source: str, pen: TextCleaner) -> About:
     """What was not said is found by rule, what was said is checked. No secrets are left in it."""
     pen.about(about)
     about.category = about.category or category_of(text)
@@ -257,7 +259,7 @@ def source_of(about: About) -> str:
     return "human" if about.agent in ("", SHELL) else "agent"
 
 
-def _allowed(memory: Memory, about: About, pen: Pen) -> tuple[str, ...]:
+def _allowed(memory: Memory, about: About, pen: TextCleaner) -> tuple[str, ...]:
     """The categories of the mesh; for one that is not among them those of the repository are looked up too."""
     known = memory.settings.categories
     if not about.category or about.category in known:

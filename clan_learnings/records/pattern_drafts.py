@@ -34,13 +34,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clan_learnings.records.memory import Memory
-    from clan_learnings.records.patterns import Standing
-    from clan_learnings.redaction.text_cleaner import Pen
+    from clan_learnings.records.patterns import Pattern
+    from clan_learnings.redaction.text_cleaner import TextCleaner
     from mesh.core.draft import Draft
 
 
 def draft_pattern(
-    memory: Memory, rule: str, about: About, pen: Pen, *, slug: str = "", wrong: str = "", everywhere: bool = False
+    memory: Memory,
+    rule: str,
+    about: About,
+    pen: TextCleaner,
+    *,
+    slug: str = "",
+    wrong: str = "",
+    everywhere: bool = False,
 ) -> tuple[list[Draft], str]:
     """A pattern of its own, before any correction: what works. Returns its name too."""
     rule = pen.sentence(rule, "the rule", 'mesh pattern add "retry uploads with a fresh token"')
@@ -66,7 +73,7 @@ def draft_pattern(
     return drafts, slug
 
 
-def draft_supersession(memory: Memory, old: str, new: str, about: About, reason: str, pen: Pen) -> list[Draft]:
+def draft_supersession(memory: Memory, old: str, new: str, about: About, reason: str, pen: TextCleaner) -> list[Draft]:
     """One pattern takes the place of another."""
     first, second = memory.patterns.find(old), memory.patterns.find(new)
     if first.slug == second.slug:
@@ -81,7 +88,7 @@ def draft_supersession(memory: Memory, old: str, new: str, about: About, reason:
     return [NewRecord(SUPERSESSIONS, record | pen.about(about).fields())]
 
 
-def _leads(memory: Memory, start: Standing, end: Standing) -> bool:
+def _leads(memory: Memory, start: Pattern, end: Pattern) -> bool:
     """Whether a pattern was, by whatever steps, superseded by another."""
     seen, todo = set(start.names), [start.names]
     while todo:
@@ -145,7 +152,7 @@ def draft_unalias(memory: Memory, slug: str) -> list[Draft]:
     return drafts
 
 
-def draft_archive(memory: Memory, slug: str, reason: str, pen: Pen) -> list[Draft]:
+def draft_archive(memory: Memory, slug: str, reason: str, pen: TextCleaner) -> list[Draft]:
     """A pattern is not HOT any more, until enough further sessions need it. Under all its names."""
     standing = memory.patterns.agreed.find(slug)  # a name that one node alone has joined to it ends nothing in HOT
     return [Assignment(KEY + standing.slug, "archived", pen.clean(reason.strip())[:REASON_CHARS] or "archived")]
@@ -183,7 +190,13 @@ def draft_approval(memory: Memory, slug: str, *, undo: bool = False) -> tuple[li
 
 
 def draft_wording(
-    memory: Memory, slug: str, pen: Pen, *, rule: str | None = None, topic: str | None = None, everywhere: bool | None
+    memory: Memory,
+    slug: str,
+    pen: TextCleaner,
+    *,
+    rule: str | None = None,
+    topic: str | None = None,
+    everywhere: bool | None,
 ) -> list[Draft]:
     """Another rule or topic for a pattern, or another scope: everywhere, or where it was seen."""
     standing = memory.patterns.find(slug)

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from clan_learnings.records.matching import Reading, best_match, compare
+from clan_learnings.records.matching import ComparableCorrection, best_match, compare
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import all_candidates
 from clan_learnings.records.pattern_names import is_slug
@@ -138,7 +138,7 @@ _REFUSED_SECONDS = 600.0  # after a write that was refused: what is in the way s
 log = logging.getLogger("mesh.node")
 
 
-class SecondLook:
+class PatternMerging:
     """Remembers up to where it has looked, also when the sidecar is started again."""
 
     def __init__(self, home: Home, now: Callable[[], float] = time.monotonic) -> None:
@@ -254,5 +254,5 @@ class SecondLook:
         os.replace(draft, self._home.file(FILE))
 
 
-def _reading(note: Note) -> Reading:
-    return Reading(note.word("wrong"), note.word("right"))
+def _reading(note: Note) -> ComparableCorrection:
+    return ComparableCorrection(note.word("wrong"), note.word("right"))

@@ -18,7 +18,7 @@ def is_slug(value: object) -> bool:
     return type(value) is str and 0 < len(value) <= TEXT_CHARS
 
 
-class Names:
+class PatternNames:
     """Names that stand for one pattern: whatever pairs join, in whichever direction they were said."""
 
     __slots__ = ("_first", "_groups")
@@ -62,7 +62,7 @@ class Successions:
 
     __slots__ = ("_after", "_before", "_names", "by_name", "circles")
 
-    def __init__(self, names: Names, pairs: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, names: PatternNames, pairs: Iterable[tuple[str, str]]) -> None:
         """`pairs`: old and new name, those that were said first before the others."""
         self._names = names
         self._after: dict[str, list[str]] = {}

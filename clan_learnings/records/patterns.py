@@ -5,9 +5,9 @@ A pattern is nothing that is stored: it is what corrections, pattern records, al
 
 from __future__ import annotations
 
-from clan_learnings.records.agreed_registers import KEY as KEY  # noqa: PLC0414 (whoever writes registers of patterns looks for it here)
-from clan_learnings.records.agreed_registers import Agreed, of_patterns
-from clan_learnings.records.pattern_names import Names, Successions, is_slug
+from clan_learnings.records.pattern_names import PatternNames, Successions, is_slug
+from clan_learnings.records.pattern_registers import KEY as KEY  # noqa: PLC0414 (whoever writes registers of patterns looks for it here)
+from clan_learnings.records.pattern_registers import AgreedRegisters, of_patterns
 from clan_learnings.records.record import CORRECTIONS, OLD_NEWS_MS, PATTERNS, SUPERSESSIONS, Note
 from clan_learnings.records.tiers import is_hot
 from clan_learnings.records.witnesses import EACH, Ballot, Support, is_seal
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from clan_learnings.records.edit_rights import Rights
-    from clan_learnings.records.shared_settings import Settings
+    from clan_learnings.records.edit_rights import EditRights
+    from clan_learnings.records.shared_settings import SharedSettings
     from clan_learnings.records.witnesses import Witnesses
     from mesh.store.reading import Assigned, Entry, Reader, Tally
 
@@ -39,7 +39,7 @@ def counter(slug: str) -> str:
     return _LOGGED + named_digest(_PURPOSE, slug.encode("utf-8", "surrogatepass")).hex()[:32]
 
 
-class Standing:
+class Pattern:
     """One pattern: what is said under all its names."""
 
     __slots__ = (
@@ -111,7 +111,7 @@ class Standing:
         return repos[0] if len(repos) == 1 and not self.is_global else ""
 
 
-class Voiced:
+class PatternVotes:
     """The records whose words stand for a pattern, what was said in them and of them, and how many witnesses each wording has."""
 
     __slots__ = ("ballot", "entries", "rule", "wrong")
@@ -129,7 +129,7 @@ class Patterns:
     def __init__(
         self,
         reader: Reader,
-        settings: Settings,
+        settings: SharedSettings,
         witnesses: Witnesses,
         *,
         bound: str | None = None,
@@ -140,7 +140,7 @@ class Patterns:
         self._settings = settings
         self._bound = bound
         self._witnesses = witnesses
-        self._agreement = Agreed(reader, settings, witnesses) if by_agreement else None
+        self._agreement = AgreedRegisters(reader, settings, witnesses) if by_agreement else None
         self.agreed = self  # those that decide what is HOT
         self._moves = _latest_moves(reader) if self._agreement is None else self._agreement.moves()
         self._moved_to: dict[str, list[bytes]] = {}
@@ -149,12 +149,12 @@ class Patterns:
                 self._moved_to.setdefault(slug, []).append(tag)
         self.rights = _rights(reader, self._moved_to) if settings.is_guarded else None
         self._said: dict[str, dict[str, Assigned]] = {}
-        self._names = Names(())
+        self._names = PatternNames(())
         if self._agreement is None:
             self.aliases = self.counted("alias_of")  # a name's own word decides which names stand for one
-            self._names = Names((slug, said.value) for slug, said in self.aliases.items() if is_slug(said.value))
+            self._names = PatternNames((slug, said.value) for slug, said in self.aliases.items() if is_slug(said.value))
         else:
-            self._names = Names(self._agreement.aliases())
+            self._names = PatternNames(self._agreement.aliases())
         self._archived = self.counted("archived")
         # Slugs that something was moved away from, or whose repository is not the one that their tally says.
         edited = {*self._placed(), *self._moves}
@@ -163,8 +163,8 @@ class Patterns:
         self._superseded: Successions | None = None
         self._fresh: int | None = None
         self._states: dict[str, int] = {}
-        self._voiced: dict[frozenset[str], Voiced] = {}
-        self._groups: list[tuple[Standing, int]] | None = None
+        self._voiced: dict[frozenset[str], PatternVotes] = {}
+        self._groups: list[tuple[Pattern, int]] | None = None
 
     def names(self, slug: str) -> frozenset[str]:
         """All names of the pattern that has this one."""
@@ -204,7 +204,7 @@ class Patterns:
             found.update(tally.slug for tally in self._reader.tallies(self._settings.hot_at, CORRECTIONS))
         return found
 
-    def special_in(self, state: int) -> list[Standing]:
+    def special_in(self, state: int) -> list[Pattern]:
         """Those patterns of these names that stand so, each once."""
         if self._groups is None:
             self._groups = []
@@ -232,7 +232,7 @@ class Patterns:
                 return True
         return False
 
-    def standing(self, slug: str) -> Standing | None:
+    def standing(self, slug: str) -> Pattern | None:
         """The pattern that has this name, as it stands; None if nothing live is said under it."""
         if not is_slug(slug):
             return None
@@ -247,7 +247,7 @@ class Patterns:
         told = names if is_whole else _said_under([*corrections, *records])
         eldest = min([*corrections, *records], key=lambda note: (note.stamp, note.tag))
         own = eldest.pattern if eldest.pattern in names else min(names)
-        made = Standing(own, told, corrections, records, self.superseded_by(names))
+        made = Pattern(own, told, corrections, records, self.superseded_by(names))
         made.is_global = any(map(self.is_marked_global, names))
         if is_whole:
             made.logged = sum(self._reader.total(counter(name)) for name in sorted(names))
@@ -269,7 +269,7 @@ class Patterns:
         notes = self._notes((slug,)) if is_slug(slug) else []
         return notes[0] if notes else None
 
-    def is_hot(self, standing: Standing) -> bool:
+    def is_hot(self, standing: Pattern) -> bool:
         """Whether it is to be in every context of its scope."""
         return any(map(self.is_hot_name, standing.names))
 
@@ -309,7 +309,7 @@ class Patterns:
         tally = tally or self._reader.tally(slug, CORRECTIONS)
         return self._witnessed((slug,), () if tally is None else tally.authors, after, by_words=by_words)
 
-    def _state_of(self, standing: Standing) -> int:
+    def _state_of(self, standing: Pattern) -> int:
         enough = is_hot(
             standing.sessions, standing.further, self._settings.hot_at, superseded=bool(standing.superseded_by)
         )
@@ -347,12 +347,12 @@ class Patterns:
         said = self.approval(names)
         return None if said is None or said.at <= after else self.voiced(names).ballot.approved(said.value)
 
-    def voiced(self, names: Iterable[str]) -> Voiced:
+    def voiced(self, names: Iterable[str]) -> PatternVotes:
         """Everything that was said in the name of a pattern, and which of it has witnesses."""
         key = frozenset(names)
         if key not in self._voiced:
             entries = self.spoken(sorted(key))
-            self._voiced[key] = Voiced(entries, self.ballot(key, entries), self._witnesses)
+            self._voiced[key] = PatternVotes(entries, self.ballot(key, entries), self._witnesses)
         return self._voiced[key]
 
     def ballot(self, names: Iterable[str], entries: list[Entry]) -> Ballot:
@@ -433,7 +433,7 @@ class Patterns:
         """Whether a supersession does not count because it would close a circle. One that is only proposed closes none."""
         return (old, new) in self._supersessions().circles
 
-    def find(self, text: str) -> Standing:
+    def find(self, text: str) -> Pattern:
         """The pattern of a name, or of the beginning of one."""
         standing = self.standing(text)
         if standing is not None:
@@ -536,10 +536,10 @@ def _said_under(notes: Iterable[Note]) -> frozenset[str]:
     return frozenset(note.pattern for note in notes)
 
 
-def _rights(reader: Reader, moved_to: dict[str, list[bytes]]) -> Rights:
-    from clan_learnings.records.edit_rights import Rights  # most meshes are open
+def _rights(reader: Reader, moved_to: dict[str, list[bytes]]) -> EditRights:
+    from clan_learnings.records.edit_rights import EditRights  # most meshes are open
 
-    return Rights(reader, moved_to)
+    return EditRights(reader, moved_to)
 
 
 def _sessions(notes: Iterable[Note]) -> set[str | bytes]:

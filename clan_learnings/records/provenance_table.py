@@ -16,7 +16,7 @@ from mesh.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class RecordEvent:
     """Something that happened to a record: an edit, a removal, an erasure."""
 
     what: str
@@ -43,7 +43,7 @@ class Provenance:
     record: object
     replaces: bytes | None  # what it was written as before, by a clock that was ahead
     replaced_by: bytes | None
-    events: list[Event] = field(default_factory=list)
+    events: list[RecordEvent] = field(default_factory=list)
 
 
 def provenance(store: Store, tag: bytes) -> Provenance:
@@ -113,7 +113,7 @@ def _standing(store: Store, row: OpRow) -> str:
     return f"replaced by {text_id(winner[0])} of {short(winner[1])}"
 
 
-def _edits(store: Store, tag: bytes) -> list[Event]:
+def _edits(store: Store, tag: bytes) -> list[RecordEvent]:
     rows = store.database.run(
         "SELECT feeds.node, ops.hlc, ops.body FROM registers JOIN ops USING(op) JOIN feeds USING(feed) WHERE target=?",
         (tag,),
@@ -122,23 +122,25 @@ def _edits(store: Store, tag: bytes) -> list[Event]:
     for node, hlc, body in rows:
         parsed = parse(SET, hlc, body)
         assert isinstance(parsed, Set)
-        events.append(Event("set", node, milliseconds(parsed.at), f"{parsed.field} = {parsed.value!r}"))
+        events.append(RecordEvent("set", node, milliseconds(parsed.at), f"{parsed.field} = {parsed.value!r}"))
     return events
 
 
-def _removals(store: Store, tag: bytes) -> list[Event]:
+def _removals(store: Store, tag: bytes) -> list[RecordEvent]:
     judge = Judge(store.database.connection, "main")
     judge.begin()
     what = "removed" if judge.is_removed(tag) else "proposed"  # by somebody whose word is not enough
     return [
-        Event(what, item.node, item.at_ms, item.reason if what == "removed" else f"to take it back: {item.reason}")
+        RecordEvent(
+            what, item.node, item.at_ms, item.reason if what == "removed" else f"to take it back: {item.reason}"
+        )
         for item in judge.removals_of(tag)
     ]
 
 
-def _erasures(store: Store, tag: bytes) -> list[Event]:
+def _erasures(store: Store, tag: bytes) -> list[RecordEvent]:
     return [
-        Event("erased", fact.signer, fact.at, fact.reason)
+        RecordEvent("erased", fact.signer, fact.at, fact.reason)
         for fact in (statement.fact for statement in store.statements.naming(tag))
         if isinstance(fact, Erase)
     ]

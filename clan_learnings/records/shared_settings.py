@@ -27,7 +27,7 @@ USUAL_WEIGHT = 0.7
 _NAMED = 5  # admins, in an error
 
 
-class Settings:
+class SharedSettings:
     """What this mesh has agreed on. A value that cannot be is as if it were not set."""
 
     __slots__ = ("categories", "hot_at", "hot_nodes", "is_guarded", "recall_weight")

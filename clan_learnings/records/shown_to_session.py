@@ -23,7 +23,7 @@ _SWEPT_FILES = 5000  # looked at in one sweep
 _SHOWN, _KNOWN, _COPY = "shown", "known", "copy"
 
 
-class Seen:
+class ShownRecords:
     """What one session was shown, and what was HOT when it last looked."""
 
     def __init__(self, home: str, session: str) -> None:
@@ -68,7 +68,7 @@ class Seen:
         *,
         shown: Iterable[tuple[str, str]] = (),
         known: Iterable[tuple[str, str]] = (),
-        origin: Seen | None = None,
+        origin: ShownRecords | None = None,
     ) -> None:
         """Note pairs of pattern and record as shown, or as HOT by now; or all that another session was shown."""
         lines = [(_SHOWN, _field(slug), _field(record)) for slug, record in shown]

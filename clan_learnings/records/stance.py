@@ -6,7 +6,7 @@ is context. "A before B" says which comes first; with a negation, or as the wron
 No comparing here, and no vocabulary beyond grammar. Pure, one pass. Everyday commands import this.
 """
 
-from clan_learnings.records.matching_tokens import COMMA, GRAMMAR, STOP_MARK, Token, tokens
+from clan_learnings.records.matching_tokens import COMMA, GRAMMAR, STOP_MARK, MatchingToken, tokens
 from clan_learnings.records.matching_words import word_set
 
 # The stances of a token, as bits, for it may be named several times: what it is for or against, what comes first and
@@ -50,7 +50,7 @@ class _Clause:
     __slots__ = ("base", "before", "chosen", "items", "lead", "order_at", "reason", "replacing", "sign")
 
     def __init__(self, sign: int) -> None:
-        self.items: list[tuple[Token, int]] = []
+        self.items: list[tuple[MatchingToken, int]] = []
         self.base = sign
         self.sign = sign
         self.reason = False
@@ -72,7 +72,7 @@ class _Clause:
             self.items = [(token, sign) for token, _ in self.items]
         self.sign = sign
 
-    def close(self, into: dict[str, int], kept: dict[str, Token]) -> None:
+    def close(self, into: dict[str, int], kept: dict[str, MatchingToken]) -> None:
         """Note the stance of every token."""
         items = self.items
         split = self.order_at
@@ -93,7 +93,7 @@ class _Clause:
             into[token.text] = into.get(token.text, 0) | bits
 
 
-def read_stances(text: str, base: int, into: dict[str, int], kept: dict[str, Token]) -> list[Token]:
+def read_stances(text: str, base: int, into: dict[str, int], kept: dict[str, MatchingToken]) -> list[MatchingToken]:
     """Add the tokens of one text and their stances; `base` is 1 for the right way and -1 for the wrong one.
 
     Returns the tokens as they stand in the text.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from clan_learnings.records.matching import Reading
+    from clan_learnings.records.matching import ComparableCorrection
     from mesh.store.reading import Assigned, Entry, MemberRow
 
 FULL_MEMBERS = 3  # from so many on witnesses are asked for: two machines are mostly one person's
@@ -210,10 +210,7 @@ class Support:
         if len(self._wrote) < 2:
             self._compared = self._wrote
             return
-        from clan_learnings.records.matching import (  # where all use the same words nobody compares
-            Reading,
-            says_the_same,
-        )
+        from clan_learnings.records.matching import ComparableCorrection, says_the_same
 
         found = {wording: {*witnesses} for wording, witnesses in self._wrote.items()}
         every = self._sayings()
@@ -222,7 +219,7 @@ class Support:
                 if other.witnesses <= found[one.wording]:
                     continue
                 for saying in (one, other):
-                    saying.reading = saying.reading or Reading(*saying.said)
+                    saying.reading = saying.reading or ComparableCorrection(*saying.said)
                 if one.reading and other.reading and says_the_same(one.text, one.reading, other.reading):
                     found[one.wording] |= other.witnesses
                     yield found[one.wording]
@@ -257,7 +254,7 @@ class _Saying:
         self.at = vote.at
         self.place = place  # among what its witness says, oldest first
         self.witnesses: set[bytes] = set()
-        self.reading: Reading | None = None  # made when it is compared
+        self.reading: ComparableCorrection | None = None  # made when it is compared
 
 
 def are_alike(one: str, other: str) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Redacted", "describe", "redact", "redact_value"]
 
 
-class _Value:
+class _Comparable:
     """Equal by content. Not a dataclass: importing that takes longer than an everyday command has in all."""
 
     __slots__: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class _Value:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
 
 
-class Finding(_Value):
+class SecretCount(_Comparable):
     """So many secrets of one sort. Nothing of the secrets themselves."""
 
     __slots__ = ("count", "sort")
@@ -40,12 +40,12 @@ class Finding(_Value):
         self.count = count
 
 
-class Redacted(_Value):
+class Redacted(_Comparable):
     """A text without its secrets, and what they were."""
 
     __slots__ = ("findings", "text")
 
-    def __init__(self, text: str, findings: tuple[Finding, ...]) -> None:
+    def __init__(self, text: str, findings: tuple[SecretCount, ...]) -> None:
         self.text = text
         self.findings = findings
 
@@ -59,7 +59,7 @@ def redact(text: str) -> Redacted:
     return Redacted(clean, _findings(counts))
 
 
-def redact_value(value: "Any") -> "tuple[Any, tuple[Finding, ...]]":
+def redact_value(value: "Any") -> "tuple[Any, tuple[SecretCount, ...]]":
     """A JSON-like value with every string redacted, keys included; a value is also judged by the key it stands under.
 
     Tuples come back as lists. What is neither text nor container is handed through.
@@ -72,10 +72,10 @@ def redact_value(value: "Any") -> "tuple[Any, tuple[Finding, ...]]":
     return without_secrets_inside(value, counts), _findings(counts)
 
 
-def describe(findings: "Iterable[Finding]") -> str:
+def describe(findings: "Iterable[SecretCount]") -> str:
     """What was found, in words for stderr: `1 aws key, 2 x e-mail address`; empty if nothing was."""
     return ", ".join(f"1 {each.sort}" if each.count == 1 else f"{each.count} x {each.sort}" for each in findings)
 
 
-def _findings(counts: dict[str, int]) -> tuple[Finding, ...]:
-    return tuple(Finding(sort, counts[sort]) for sort in sorted(counts))
+def _findings(counts: dict[str, int]) -> tuple[SecretCount, ...]:
+    return tuple(SecretCount(sort, counts[sort]) for sort in sorted(counts))

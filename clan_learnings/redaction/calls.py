@@ -4,7 +4,7 @@ A row says which argument is the secret. Only a literal counts: what code hands 
 """
 
 from clan_learnings.redaction.compiled_patterns import compiled, places
-from clan_learnings.redaction.values import is_password, is_random, is_stand_in
+from clan_learnings.redaction.secret_values import is_password, is_random, is_stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

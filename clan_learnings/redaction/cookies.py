@@ -4,7 +4,7 @@ The names of cookies say little, so every value counts that is long enough and n
 """
 
 from clan_learnings.redaction.compiled_patterns import compiled, places
-from clan_learnings.redaction.values import is_random, is_stand_in
+from clan_learnings.redaction.secret_values import is_random, is_stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

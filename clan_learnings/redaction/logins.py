@@ -5,7 +5,7 @@ also has to look like a password.
 """
 
 from clan_learnings.redaction.compiled_patterns import compiled, places
-from clan_learnings.redaction.values import is_password, is_random, is_stand_in
+from clan_learnings.redaction.secret_values import is_password, is_random, is_stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

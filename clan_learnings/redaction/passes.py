@@ -11,13 +11,13 @@ from clan_learnings.redaction import (
     keyblocks,
     logins,
     mail_addresses,
-    names,
     personal_numbers,
     program_options,
+    secret_names,
     services,
 )
 from clan_learnings.redaction.compiled_patterns import BLANK, compiled, shown
-from clan_learnings.redaction.names import is_secret_of
+from clan_learnings.redaction.secret_names import is_secret_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ UNSETTLED = "text with entangled secrets"
 
 # In the order of precedence: where two overlap, both go, under the name of the first. Mail comes last and alone: the
 # host after a password in a URL is no address.
-_TOGETHER = (keyblocks, services, logins, program_options, calls, cookies, names, personal_numbers)
+_TOGETHER = (keyblocks, services, logins, program_options, calls, cookies, secret_names, personal_numbers)
 SORTS = frozenset({UNSETTLED}).union(mail_addresses.SORTS, *(finder.SORTS for finder in _TOGETHER))
 MARK_OPENS = "[redacted: "
 
@@ -118,9 +118,9 @@ def without_secrets_inside(value: "Any", counts: dict[str, int]) -> "Any":
         if isinstance(inner, str):
             container[place] = _text(inner, name, counts)
         elif isinstance(inner, dict):
-            names = _names(inner, counts)
-            container[place] = copy = {names[key]: inner[key] for key in inner}
-            places += [(copy, names[key], key if isinstance(key, str) else "") for key in reversed(inner)]
+            secret_names = _names(inner, counts)
+            container[place] = copy = {secret_names[key]: inner[key] for key in inner}
+            places += [(copy, secret_names[key], key if isinstance(key, str) else "") for key in reversed(inner)]
         elif isinstance(inner, list | tuple):
             container[place] = items = list(inner)
             places += [(items, index, name) for index in reversed(range(len(items)))]
@@ -141,15 +141,15 @@ def _text(text: str, name: str, counts: dict[str, int]) -> str:
 
 def _names(container: "dict[Any, Any]", counts: dict[str, int]) -> "dict[Any, Any]":
     """The new name of each key. No two become one: a second address is `[redacted: e-mail address] (2)`."""
-    names = {key: without_secrets(key, counts) if isinstance(key, str) else key for key in container}
-    taken = {key for key, name in names.items() if name is key}
+    secret_names = {key: without_secrets(key, counts) if isinstance(key, str) else key for key in container}
+    taken = {key for key, name in secret_names.items() if name is key}
     numbers: dict[str, int] = {}
-    for key, name in names.items():
+    for key, name in secret_names.items():
         if name is not key:
             free = name
             while free in taken:
                 numbers[name] = numbers.get(name, 1) + 1
                 free = f"{name} ({numbers[name]})"
-            names[key] = free
+            secret_names[key] = free
             taken.add(free)
-    return names
+    return secret_names

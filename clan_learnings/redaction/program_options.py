@@ -5,7 +5,7 @@ beginning of the command, in a shell or in a list of words, as code has them.
 """
 
 from clan_learnings.redaction.compiled_patterns import compiled
-from clan_learnings.redaction.values import is_password, is_stand_in
+from clan_learnings.redaction.secret_values import is_password, is_stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ a text without secrets costs a few dozen substring searches. Shapes as the servi
 """
 
 from clan_learnings.redaction.compiled_patterns import EDGE, compiled
-from clan_learnings.redaction.values import is_random
+from clan_learnings.redaction.secret_values import is_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

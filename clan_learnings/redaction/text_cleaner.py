@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clan_learnings.records.record import required_text
-from clan_learnings.redaction import Finding, describe, redact
+from clan_learnings.redaction import SecretCount, describe, redact
 from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PRIVATE = "private passage"
 
 
-class Pen:
+class TextCleaner:
     """Takes secrets and private passages out of every text that goes through it, and remembers what sorts there were."""
 
     def __init__(self, categories: Callable[[], Iterable[str]] = tuple) -> None:
@@ -68,7 +68,7 @@ class Pen:
     @property
     def found(self) -> str:
         """What was taken out, in words; empty if nothing was."""
-        return describe(Finding(sort, count) for sort, count in sorted(self._counts.items()))
+        return describe(SecretCount(sort, count) for sort, count in sorted(self._counts.items()))
 
     def _count(self, sort: str, number: int) -> None:
         self._counts[sort] = self._counts.get(sort, 0) + number

@@ -78,7 +78,7 @@ class Archive:
                 yield name
 
     def _splice(self, path: str, changes: Changes) -> bool:
-        with _Lines(path) as old:
+        with _ArchiveLines(path) as old:
             cuts = []  # from where to where the old file is replaced, and by what
             for place in sorted(changes):
                 start, end = old.find(place)
@@ -99,7 +99,7 @@ class Archive:
     def _found(self, gone: Iterable[bytes]) -> Iterator[tuple[str, Place]]:
         wanted = [(tag, id_in_line(tag)) for tag in sorted(gone)]
         for name in self.names() if wanted else ():
-            with _Lines(self._path(name)) as lines:
+            with _ArchiveLines(self._path(name)) as lines:
                 for _, start in wanted:
                     place = lines.place_with(start)
                     if place is not None:
@@ -112,7 +112,7 @@ class Archive:
         return os.path.join(os.path.dirname(self._folder), name)
 
 
-class _Lines:
+class _ArchiveLines:
     """A file of lines in order, to look into. One that is not there has none."""
 
     def __init__(self, path: str) -> None:

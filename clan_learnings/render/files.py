@@ -12,10 +12,10 @@ from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import CORRECTIONS, DISCOVERIES, LOGS, PATTERNS, SUPERSESSIONS, Note
 from clan_learnings.render import archive, markdown_files, memory_file, owned_files
 from clan_learnings.render.archive import Archive
-from clan_learnings.render.folder_state import State, as_dict, edge_of, edge_value
 from clan_learnings.render.listed_patterns import hot_rules, listing
+from clan_learnings.render.owned_files import RenderState, as_dict, edge_of, edge_value
 from clan_learnings.render.record_lines import line
-from clan_learnings.render.render_cache import BEGINNING, Kept, concerns, renewed
+from clan_learnings.render.render_cache import BEGINNING, RenderCache, concerns, renewed
 from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.render.archive import Changes
     from clan_learnings.render.record_lines import Place
-    from clan_learnings.render.render_cache import Lines
-    from clan_learnings.render.render_source import Source, Touched
+    from clan_learnings.render.render_cache import Lines, RenderSource, StoreChanges
     from mesh.store.reading import Reader
 
     Put = Callable[[str, bytes, bytes], bool]  # a path, what the file is to say, what it says
@@ -52,25 +51,25 @@ class Rendering:
         self.is_edited = False  # whether MEMORY.md was left as it is, because of what somebody has typed into it
 
 
-class Files:
+class RenderedFiles:
     """One folder. Who keeps this between two renders has the second one faster."""
 
     def __init__(self, folder: str, *, patience_seconds: float = 60.0) -> None:
         self.folder = folder
-        self.kept = Kept()
+        self.kept = RenderCache()
         self._patience_seconds = patience_seconds
 
-    def is_current(self, source: Source, hand: str | None = "") -> bool:
+    def is_current(self, source: RenderSource, hand: str | None = "") -> bool:
         """Whether the files are those of this state, and of what is kept by hand. Changes nothing."""
         if not os.path.isdir(self.path(archive.FOLDER)):
             return False
-        with State(self.folder, self._patience_seconds) as state:
+        with RenderState(self.folder, self._patience_seconds) as state:
             return self.is_of(state.read(), source.progress(), hand)
 
     def render(
         self,
         reader: Reader,
-        source: Source,
+        source: RenderSource,
         breathe: Callable[[], None] = lambda: None,
         hand: Callable[[], str | None] = str,
         put: Put = owned_files.replace_same,
@@ -84,7 +83,7 @@ class Files:
         if os.path.islink(self.path(archive.FOLDER)):
             raise UsageError(f"{self.path(archive.FOLDER)} is a link", "remove the link, or choose another folder")
         try:
-            with State(self.folder, self._patience_seconds) as state:
+            with RenderState(self.folder, self._patience_seconds) as state:
                 return _Render(self, reader, source, breathe, hand(), put).run(state)
         except OSError as error:
             raise owned_files.cannot(self.folder, error) from error
@@ -101,7 +100,7 @@ class Files:
     def is_of(self, known: dict[str, Any], progress: dict[str, Any], hand: str | None) -> bool:
         """Whether a remembered state is this one, and the files are still those that were remembered."""
         is_same = known.get("progress") == progress and not known.get("busy")
-        is_shown = hand is None or memory_file.Known(known.get("memory")).hand == memory_file.digest(hand)
+        is_shown = hand is None or memory_file.RenderedHalves(known.get("memory")).hand == memory_file.digest(hand)
         return is_same and is_shown and self.is_whole(known)
 
     def is_whole(self, known: dict[str, Any]) -> bool:
@@ -119,19 +118,25 @@ class _Render:
     """One go."""
 
     def __init__(
-        self, files: Files, reader: Reader, source: Source, breathe: Callable[[], None], hand: str | None, put: Put
+        self,
+        files: RenderedFiles,
+        reader: Reader,
+        source: RenderSource,
+        breathe: Callable[[], None],
+        hand: str | None,
+        put: Put,
     ) -> None:
         self._files = files
         self._hand = hand
         self._put = put
-        self._shown = memory_file.Known()
+        self._shown = memory_file.RenderedHalves()
         self._source = source
         self._breathe = breathe
         self._memory = Memory(reader)
         self._kept = files.kept
         self._done = Rendering()
 
-    def run(self, state: State) -> Rendering:
+    def run(self, state: RenderState) -> Rendering:
         known = state.read()
         now = self._source.progress()
         self._kept.forget_unless(known.get("progress"))
@@ -140,7 +145,7 @@ class _Render:
         if self._files.is_of(known, now, self._hand):
             self._kept.progress = now
             return self._done
-        self._shown = memory_file.Known(known.get("memory"))
+        self._shown = memory_file.RenderedHalves(known.get("memory"))
         if as_dict(known.get("progress")).get("erased", []) != now.get("erased", []):
             self._shown.hands.clear()  # what was erased may have stood there
         if known.get("busy"):
@@ -181,7 +186,7 @@ class _Render:
 
     # JSON lines
 
-    def _log(self, log: str, touched: Touched | None, edge: Any, stamps: dict[str, Any]) -> list[Any]:
+    def _log(self, log: str, touched: StoreChanges | None, edge: Any, stamps: dict[str, Any]) -> list[Any]:
         """The file of a log and its archive. Returns the edge between the two, to be remembered."""
         kept, before = Archive(self._files.folder, log), edge_of(edge)
         if not self._is_sound(kept.names(), log, stamps) or before is None:
@@ -205,7 +210,7 @@ class _Render:
         known = {name for name in stamps if name.startswith(os.path.join(archive.FOLDER, log))}
         return known == set(names) and all(owned_files.same(stamps[name], self._files.path(name)) for name in names)
 
-    def _newest(self, log: str, touched: Touched | None, before: Place) -> tuple[Lines, Lines | None]:
+    def _newest(self, log: str, touched: StoreChanges | None, before: Place) -> tuple[Lines, Lines | None]:
         """The lines of the newest, oldest first; and of those that are not among them any more, if that is known."""
         if touched is not None and log in self._kept.lines:
             lines = self._kept.lines[log]
@@ -215,7 +220,9 @@ class _Render:
         entries = self._memory.reader.newest(log, NEWEST)
         return {(entry.at, entry.tag): self._line(self._memory.read(entry)) for entry in reversed(entries)}, None
 
-    def _changes(self, log: str, touched: Touched, before: Place, after: Place, older: Lines | None) -> Changes | None:
+    def _changes(
+        self, log: str, touched: StoreChanges, before: Place, after: Place, older: Lines | None
+    ) -> Changes | None:
         """The lines of the archive that are other ones now; None if they are too many to hold.
 
         `older`: those that came to it because they are not among the newest any more, if that is known.
@@ -256,7 +263,7 @@ class _Render:
 
     # Markdown
 
-    def _markdown(self, touched: Touched | None, stamps: dict[str, Any]) -> None:
+    def _markdown(self, touched: StoreChanges | None, stamps: dict[str, Any]) -> None:
         logs = set(_OF_PATTERNS) if touched is None else {was.log for was in touched.records.values()}
         everything = touched is None or bool(touched.keys or touched.erased or logs.intersection(_OF_PATTERNS))
         missing = {name for name in MARKDOWN if not owned_files.same(stamps.get(name), self._files.path(name))}

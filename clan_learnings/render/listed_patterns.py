@@ -19,7 +19,7 @@ LISTED = 500
 _RECENT, _PAGE = 1000, 200  # newest records of each log, for the patterns seen last; read as they are needed
 
 
-class Rule:
+class ListedPattern:
     """One pattern as it is listed."""
 
     __slots__ = ("last_ms", "nodes", "repo", "rule", "sessions", "slug", "tag", "topic", "wrong")
@@ -51,13 +51,13 @@ class Listing:
 
     __slots__ = ("hot", "is_cut", "others")
 
-    def __init__(self, hot: list[Rule], others: list[Rule], *, is_cut: bool) -> None:
+    def __init__(self, hot: list[ListedPattern], others: list[ListedPattern], *, is_cut: bool) -> None:
         self.hot = hot
         self.others = others
         self.is_cut = is_cut  # whether there may be others that are not listed
 
 
-def hot_rules(memory: Memory, breathe: Callable[[], None]) -> list[Rule]:
+def hot_rules(memory: Memory, breathe: Callable[[], None]) -> list[ListedPattern]:
     """Every HOT pattern of every repository."""
     rules = []
     for item in memory.hot(None):
@@ -66,11 +66,13 @@ def hot_rules(memory: Memory, breathe: Callable[[], None]) -> list[Rule]:
     return rules
 
 
-def listing(memory: Memory, hot: list[Rule], known: dict[str, Rule | None], breathe: Callable[[], None]) -> Listing:
+def listing(
+    memory: Memory, hot: list[ListedPattern], known: dict[str, ListedPattern | None], breathe: Callable[[], None]
+) -> Listing:
     """HOT patterns, and as many others as there is room for. `known`: those that need not be counted again."""
     special = memory.patterns.special()
     seen = {memory.patterns.names(rule.slug) for rule in hot}
-    others: list[Rule] = []
+    others: list[ListedPattern] = []
     for slug in _recent(memory):
         names = memory.patterns.names(slug)
         if names in seen or (memory.witnesses.are_needed and memory.is_hot(slug)):
@@ -91,8 +93,8 @@ def listing(memory: Memory, hot: list[Rule], known: dict[str, Rule | None], brea
     return Listing(hot, others, is_cut=False)
 
 
-def _of_hot(memory: Memory, item: HotItem) -> Rule:
-    return Rule(
+def _of_hot(memory: Memory, item: HotItem) -> ListedPattern:
+    return ListedPattern(
         item.slug,
         item.note,
         item.rule,
@@ -104,12 +106,12 @@ def _of_hot(memory: Memory, item: HotItem) -> Rule:
     )
 
 
-def _of_standing(memory: Memory, slug: str) -> Rule | None:
+def _of_standing(memory: Memory, slug: str) -> ListedPattern | None:
     standing = memory.patterns.standing(slug)
     if standing is None:
         return None
     note = (standing.corrections or standing.records)[-1]
-    return Rule(
+    return ListedPattern(
         standing.slug,
         note,
         standing.rule,
@@ -121,7 +123,7 @@ def _of_standing(memory: Memory, slug: str) -> Rule | None:
     )
 
 
-def _of_tally(memory: Memory, slug: str) -> Rule | None:
+def _of_tally(memory: Memory, slug: str) -> ListedPattern | None:
     """A pattern that is nothing but what was written under its one name: its newest records say it all."""
     patterns, tally = memory.patterns, memory.reader.tally(slug, CORRECTIONS)
     newest, written = _newest(memory, slug, CORRECTIONS), _newest(memory, slug, PATTERNS)
@@ -129,7 +131,7 @@ def _of_tally(memory: Memory, slug: str) -> Rule | None:
     if note is None:
         return None
     repos = list(tally.repos) if tally is not None else [note.repo]
-    return Rule(
+    return ListedPattern(
         slug,
         note,
         patterns.rule_of(slug) or (written.word("rule") if written is not None else note.word("right")),

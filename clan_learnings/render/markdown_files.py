@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from clan_learnings.records.record import Note
-    from clan_learnings.render.listed_patterns import Listing, Rule
+    from clan_learnings.render.listed_patterns import ListedPattern, Listing
 
 ID_CHARS = 12  # 60 bits: two of a million records begin alike once in a few million meshes
 UNDER_HEADING = 5  # so that `grep -A5 TOPIC` shows them
@@ -64,7 +64,7 @@ def corrections(notes: Sequence[Note], told: Callable[[Note], tuple[str, str]], 
     return _file(parts)
 
 
-def memory(hot: Sequence[Rule], discoveries: Iterable[Note], counts: Mapping[str, int]) -> str:
+def memory(hot: Sequence[ListedPattern], discoveries: Iterable[Note], counts: Mapping[str, int]) -> str:
     """What a session would be given if it could belong to every repository: the lower half of a file.
 
     It is bounded; what is kept by hand above it is not ours to cut.
@@ -122,7 +122,7 @@ def topic_of(text: str) -> str:
     return heading or "other"
 
 
-def _rule(rule: Rule, *, is_hot: bool, with_repo: bool = True) -> str:
+def _rule(rule: ListedPattern, *, is_hot: bool, with_repo: bool = True) -> str:
     """`rule; not wrong; N sessions, M nodes, last date`, where it holds, and the id of the newest record."""
     wrong = f"; not {text}" if (text := _text(rule.wrong)) else ""
     counts = f"{_counted(rule.sessions, 'session')}, {_counted(rule.nodes, 'node')}, last {when(rule.last_ms)[:10]}"

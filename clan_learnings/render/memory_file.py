@@ -35,7 +35,7 @@ class Halves(NamedTuple):
     generated_was: str | None
 
 
-class Change(NamedTuple):
+class MemoryEdit(NamedTuple):
     """What somebody has changed: the new text of a half, or None; `base`: the digest of what the upper half said before."""
 
     hand: str | None
@@ -46,7 +46,7 @@ class Change(NamedTuple):
         return self.hand is not None or self.generated is not None
 
 
-class Known:
+class RenderedHalves:
     """What was rendered: the texts of the upper half, newest last, by digest; and the lower half."""
 
     def __init__(self, remembered: object = None) -> None:
@@ -121,14 +121,14 @@ def read(text: str) -> Halves | None:
     return Halves(_hand(lines[:start]), "\n".join(lines[start:]).strip("\n") + "\n", None, None)
 
 
-def change(halves: Halves, known: Known) -> Change:
+def change(halves: Halves, known: RenderedHalves) -> MemoryEdit:
     """What somebody has changed in a file."""
     base = known.hand if halves.hand_was is None else halves.hand_was
     is_other = bool(halves.hand) if base is None else digest(halves.hand) != base
     was = halves.generated_was or (None if known.generated is None else digest(known.generated))
     # A file of an older version has no line, and nothing is known of it: it was said that edits in it are lost.
     is_generated_other = was is not None and digest(halves.generated) != was
-    return Change(halves.hand if is_other else None, base, halves.generated if is_generated_other else None)
+    return MemoryEdit(halves.hand if is_other else None, base, halves.generated if is_generated_other else None)
 
 
 def is_rendered(data: bytes) -> bool:
@@ -138,7 +138,7 @@ def is_rendered(data: bytes) -> bool:
     return found is not None and compose(found.hand, found.generated).encode() == data
 
 
-def is_edited(data: bytes, known: Known) -> bool:
+def is_edited(data: bytes, known: RenderedHalves) -> bool:
     """Whether a file of ours holds what nobody has rendered: it must not be replaced before that is in safety."""
     text = text_of(data)
     halves = None if text is None else read(text)

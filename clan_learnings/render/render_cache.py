@@ -5,23 +5,27 @@ Without it everything is read anew, and the same comes of it.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # see `mesh`
+from typing import TYPE_CHECKING, Any, Protocol
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
     from clan_learnings.records.record import Note
-    from clan_learnings.render.listed_patterns import Rule
+    from clan_learnings.render.listed_patterns import ListedPattern
     from clan_learnings.render.record_lines import Place
-    from clan_learnings.render.render_source import Touched
 
     Lines = dict[Place, bytes]
+    from collections.abc import Iterator, Mapping
+
+    from mesh.store.reading import Entry
+
 
 BEGINNING: Place = (0, b"")  # before every record
 _RULES = 2000  # kept at most, a few times as many as are listed
 
 
-class Kept:
+class RenderCache:
     """The newest lines of each log, HOT patterns, some others, how many records there are: all of one state."""
 
     __slots__ = ("counts", "hot", "lines", "progress", "rules")
@@ -29,8 +33,10 @@ class Kept:
     def __init__(self) -> None:
         self.progress: dict[str, Any] | None = None
         self.lines: dict[str, Lines] = {}
-        self.hot: list[Rule] | None = None
-        self.rules: dict[str, Rule | None] = {}  # of patterns that are nothing but the records written under their name
+        self.hot: list[ListedPattern] | None = None
+        self.rules: dict[
+            str, ListedPattern | None
+        ] = {}  # of patterns that are nothing but the records written under their name
         self.counts: dict[str, int] = {}
 
     def forget_unless(self, progress: Any) -> None:
@@ -38,7 +44,7 @@ class Kept:
         if self.progress is None or self.progress != progress:
             self.lines, self.hot, self.rules, self.counts = {}, None, {}, {}
 
-    def forget_rules(self, touched: Touched | None) -> None:
+    def forget_rules(self, touched: StoreChanges | None) -> None:
         """Keep no pattern that may be another now."""
         if touched is None or touched.keys or touched.erased or len(self.rules) > _RULES:
             self.rules = {}
@@ -47,7 +53,7 @@ class Kept:
                 self.rules.pop(was.pattern, None)
 
 
-def concerns(touched: Touched, log: str) -> bool:
+def concerns(touched: StoreChanges, log: str) -> bool:
     """Whether something may be another in a log."""
     return bool(touched.erased) or any(was.log == log for was in touched.records.values())
 
@@ -55,7 +61,7 @@ def concerns(touched: Touched, log: str) -> bool:
 def renewed(
     lines: Lines,
     log: str,
-    touched: Touched,
+    touched: StoreChanges,
     before: Place,
     most: int,
     made: Callable[[bytes], Note | None],
@@ -79,3 +85,54 @@ def renewed(
     order = sorted(fresh)
     old = order[: max(0, len(order) - most)]
     return {place: fresh[place] for place in order[len(old) :]}, {place: fresh[place] for place in old}
+
+
+class WrittenRecord(Protocol):
+    """What a record said when it was written."""
+
+    @property
+    def log(self) -> str:
+        """Its log."""
+
+    @property
+    def at(self) -> int:
+        """Its stamp."""
+
+    @property
+    def pattern(self) -> str:
+        """The pattern it was written under."""
+
+
+class StoreChanges(Protocol):
+    """Everything that is another now, or may be."""
+
+    @property
+    def records(self) -> Mapping[bytes, WrittenRecord]:
+        """Records that came, went or were edited."""
+
+    @property
+    def keys(self) -> list[tuple[str, str, Any]]:
+        """Registers of keys that were set, or not any more: key, field, value."""
+
+    @property
+    def erased(self) -> set[bytes]:
+        """Records of which nothing but the tag is known any more."""
+
+
+class RenderSource(Protocol):
+    """One snapshot of a store. A state of it can be remembered, as a value for JSON."""
+
+    def progress(self) -> dict[str, Any]:
+        """The state as it is."""
+
+    def since(self, before: dict[str, Any]) -> StoreChanges | None:
+        """What has changed since then; None if that cannot be said."""
+
+    def edited(self) -> set[bytes]:
+        """Every record of which a field was ever set."""
+
+    def count(self, log: str) -> int:
+        """How many live records a log has."""
+
+    def oldest_first(self, log: str) -> Iterator[Entry]:
+        """Every live record of a log."""

@@ -14,8 +14,8 @@ from collections import namedtuple
 
 from clan_learnings.repository import git_config
 from clan_learnings.repository import git_config as local_id
-from clan_learnings.repository.remote import identity_of, local_path, names_host
-from clan_learnings.repository.settings_file import ABSENT, NAME, RepoFile, read_repo_file
+from clan_learnings.repository.remote_name import identity_of, local_path, names_host
+from clan_learnings.repository.repository_settings import ABSENT, NAME, RepoFile, read_repo_file
 from mesh.core.ids import named_digest, text_id
 
 TYPE_CHECKING = False  # see `mesh`
@@ -105,7 +105,7 @@ def _may_name(repo: str, root: str, git_folder: str, common: str, environ: Mappi
     """Whether a checkout may call itself by a name that is not its own: any of its remotes has it, or the person has said so."""
     if common and repo in _identities(git_folder, common, environ):
         return True
-    from clan_learnings.repository.trusted_folders import is_trusted  # hardly any file gets so far
+    from clan_learnings.repository.consent import is_trusted  # hardly any file gets so far
 
     folders = [os.path.realpath(root)]
     if main := _main_checkout(root, git_folder, common):

@@ -6,7 +6,7 @@ was measured to ruin the answers.
 
 from __future__ import annotations
 
-from clan_learnings.records.matching import Reading, compare
+from clan_learnings.records.matching import ComparableCorrection, compare
 from clan_learnings.records.matching_tokens import NAME, STRICT, split_words
 from clan_learnings.records.matching_words import SOFT, STOP, concept
 from clan_learnings.records.record import CORRECTIONS
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from clan_learnings.records.record import Note
 
 _REMEMBERED = 2_000  # texts that were read: a sidecar is asked about the same ones again and again
-_read_before: dict[tuple[str, str], Reading] = {}
+_read_before: dict[tuple[str, str], ComparableCorrection] = {}
 LAMBDA = 0.9  # of the score; the rest is for being different
 _ALIKE = 0.5  # shared words, from which on it is worth the time to look whether two say the same
 _DIGITS = 6
 _concepts: dict[str, str] = {}  # of words, empty of those that name nothing
 
 
-def _read(wrong: str, right: str) -> Reading:
+def _read(wrong: str, right: str) -> ComparableCorrection:
     found = _read_before.get((wrong, right))
     if found is None:
         if len(_read_before) >= _REMEMBERED:
             _read_before.clear()
-        found = _read_before[wrong, right] = Reading(wrong, right)
+        found = _read_before[wrong, right] = ComparableCorrection(wrong, right)
     return found
 
 
@@ -64,10 +64,10 @@ class Saying:
                 bit = lexicon[word] = 1 << len(lexicon)
             bits |= bit
         self._bits = bits
-        self._reading: Reading | None = None
+        self._reading: ComparableCorrection | None = None
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ComparableCorrection:
         """Its tokens and their stances."""
         if self._reading is None:
             right, wrong = self.text, ""

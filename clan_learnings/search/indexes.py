@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from clan_learnings.records.memory import Memory
-from clan_learnings.records.muted import read_muted
+from clan_learnings.records.mute_list import read_muted
 from clan_learnings.records.record import LOGS
 from clan_learnings.search.embedders.embedder import available, is_address
 from clan_learnings.search.index_thread import Follower

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from clan_learnings.records.matching import Reading, compare, leftovers, overlap
+from clan_learnings.records.matching import ComparableCorrection, compare, leftovers, overlap
 from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, split_words, tokens
 from clan_learnings.records.record import DISCOVERIES
 from clan_learnings.search.filters import Within
@@ -50,7 +50,7 @@ _MENTIONS = 600  # in so many records in all
 _TELLING = 2  # words that count; with fewer, only the same text is the same
 
 
-def judge(one: Reading, other: Reading, cosine: float | None = None) -> tuple[float, str]:
+def judge(one: ComparableCorrection, other: ComparableCorrection, cosine: float | None = None) -> tuple[float, str]:
     """How sure it is that two corrections are one pattern, 0 for no, below 0 for a contradiction; and why. Symmetric."""
     sureness, why = compare(one, other)
     if sureness or cosine is None:
@@ -61,7 +61,7 @@ def judge(one: Reading, other: Reading, cosine: float | None = None) -> tuple[fl
     return round(MERGE + _STEP * (beyond - _BEYOND_WORDS), 6), f"means the same, in other words ({cosine:.2f})"
 
 
-def likeness(one: Reading, other: Reading, cosine: float | None = None) -> float:
+def likeness(one: ComparableCorrection, other: ComparableCorrection, cosine: float | None = None) -> float:
     """From 0 to 1: at least MERGE if they say the same, at least LINK if they are about the same. Symmetric."""
     sureness, _ = compare(one, other)
     if sureness > 0:
@@ -77,13 +77,13 @@ def likeness(one: Reading, other: Reading, cosine: float | None = None) -> float
     return round(min(_ABOUT_THE_SAME, max(0.0, LINK * linked)), 6)
 
 
-def _is_worded_otherwise(one: Reading, other: Reading) -> bool:
+def _is_worded_otherwise(one: ComparableCorrection, other: ComparableCorrection) -> bool:
     """Each has several words that the other has not, and they are plain ones: an identifier stands for itself."""
     sides = zip((one, other), leftovers(one, other), strict=True)
     return all(len(left) >= _OTHER_WORDS and all(_is_plain(reading, text) for text in left) for reading, left in sides)
 
 
-def _is_plain(reading: Reading, text: str) -> bool:
+def _is_plain(reading: ComparableCorrection, text: str) -> bool:
     token = reading.tokens[text]
     return token.text.isalpha() and token.kind != STRICT and not token.parts
 
@@ -106,7 +106,7 @@ class Cover:
 
 def covering(memory: Memory, text: str, repo: str) -> Cover | None:
     """A discovery that says the same already, if there is one; of several the most alike, then the oldest."""
-    mine = Reading("", text)
+    mine = ComparableCorrection("", text)
     best: Cover | None = None
     within = Within(repo, logs=(DISCOVERIES,))
     notes, cosines = near_notes(memory, text, telling_words(memory, text), within)
@@ -115,7 +115,7 @@ def covering(memory: Memory, text: str, repo: str) -> Cover | None:
             continue
         if len(mine.hard) < _TELLING and split_words(text) != split_words(note.text):
             continue  # "written here" and "written there" have one word that counts, and it is the same
-        other, cosine = Reading("", note.text), cosines.get(note.tag)
+        other, cosine = ComparableCorrection("", note.text), cosines.get(note.tag)
         score = likeness(mine, other, cosine)
         if score >= MERGE and (best is None or (-score, note.stamp, note.tag) < best.rank):
             best = Cover(note, score, judge(mine, other, cosine)[1])

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from clan_learnings.redaction import redact
-from clan_learnings.redaction.names import is_secret_of, may_name_secret
 from clan_learnings.redaction.passes import MARK_OPENS, mark, without_secrets
 from clan_learnings.redaction.private_passages import may_be_private, without_private, without_private_lines
+from clan_learnings.redaction.secret_names import is_secret_of, may_name_secret
 
 # The user of an address is no folder: in `//root:password@host` redaction has to see the password.
 # A name ends where a path goes on or ends. Backslashes may be escaped, once or more often, as in JSON inside JSON.

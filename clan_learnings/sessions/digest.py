@@ -4,8 +4,8 @@ import os
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from clan_learnings.repository.remote import identity_of
-from clan_learnings.repository.trusted_folders import file_of
+from clan_learnings.repository.consent import file_of
+from clan_learnings.repository.remote_name import identity_of
 from clan_learnings.sessions.attempts import State
 from clan_learnings.sessions.cleaning import excerpt
 from clan_learnings.sessions.command_fixes import Way

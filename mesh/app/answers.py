@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from clan_learnings.records.notebook import Found
+from clan_learnings.records.notebook import PatternChoice
 from clan_learnings.records.record import KINDS
 from clan_learnings.records.tiers import ordinal
 from mesh.core.ids import display_name, text_id
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clan_learnings.records.memory import HotItem, Memory
-    from clan_learnings.records.notebook import Found
-    from clan_learnings.records.patterns import Standing
+    from clan_learnings.records.notebook import PatternChoice
+    from clan_learnings.records.patterns import Pattern
     from clan_learnings.records.record import Note
     from clan_learnings.search.search import Hit
     from mesh.store.author import Author
@@ -85,7 +85,7 @@ def hot_item(memory: Memory, item: HotItem) -> dict[str, Any]:
     }
 
 
-def pattern(memory: Memory, standing: Standing) -> dict[str, Any]:
+def pattern(memory: Memory, standing: Pattern) -> dict[str, Any]:
     """A pattern as it stands."""
     hot = memory.patterns.is_hot(standing)
     rule, wrong = memory.rule_of(standing)
@@ -143,7 +143,7 @@ def dispute(disputed: list[dict[str, str]]) -> str:
     return f"{count} machines say different things: {', '.join(said[:_VOICES])}{more}"
 
 
-def counted(memory: Memory, found: Found, before: tuple[int, bool]) -> dict[str, Any]:
+def counted(memory: Memory, found: PatternChoice, before: tuple[int, bool]) -> dict[str, Any]:
     """What a correction has made of its pattern. `before`: its sessions until then, and whether it was HOT."""
     told = {"sureness": round(found.sureness, 2), "why": found.why, "founded": found.founded}
     told["similar"] = list(found.similar)
@@ -239,7 +239,7 @@ def counted_before(author: Author, memory: Memory, tag: bytes) -> dict[str, Any]
     record = note.record if note is not None else _written(author, tag)
     slug, sureness = str(record.get("pattern", "")), record.get("sureness")
     sure = sureness if isinstance(sureness, float) else 1.0
-    found = Found(slug, sure, "counted when this was first asked for", founded=False)
+    found = PatternChoice(slug, sure, "counted when this was first asked for", founded=False)
     return counted(memory, found, count(memory, slug))
 
 

@@ -32,7 +32,7 @@ class Place:
         """What a record says beside its words: what was given, and for the rest what is found here."""
         from clan_learnings.records.record import About
         from clan_learnings.repository.detection import claim
-        from clan_learnings.repository.remote import named_repo
+        from clan_learnings.repository.remote_name import named_repo
 
         around = self.look(node, said.get("session") or "", said.get("agent") or "")
         if said.get("is_global"):
@@ -65,7 +65,7 @@ class Place:
     def scope(self, repo: str | None) -> str:
         """The repository that a question is about: the one named, else the one we are in."""
         if repo is not None and repo != HERE:
-            from clan_learnings.repository.remote import named_repo
+            from clan_learnings.repository.remote_name import named_repo
 
             return named_repo(repo) if repo else ""
         from clan_learnings.repository.detection import find

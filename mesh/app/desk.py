@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from clan_learnings.repository.remote import named_repo
+from clan_learnings.repository.remote_name import named_repo
 from mesh.app import answers
 from mesh.app.caller import HERE, Place
 from mesh.app.snapshot import has_private, memory_of, memory_with, private_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import About, Note
-    from clan_learnings.redaction.text_cleaner import Pen
+    from clan_learnings.redaction.text_cleaner import TextCleaner
     from clan_learnings.search.indexes import Recall
     from mesh.core.draft import Draft
     from mesh.core.errors import HomeError
@@ -86,7 +86,7 @@ class Desk:
         from clan_learnings.records.notebook import draft_discovery
         from mesh.app.answers import recorded
 
-        def write(author: Author, reading: Reading, about: About, pen: Pen, request: Request) -> dict[str, Any]:
+        def write(author: Author, reading: Reading, about: About, pen: TextCleaner, request: Request) -> dict[str, Any]:
             with reading() as memory:
                 drafts, hit = draft_discovery(memory, text, about, pen)
                 if hit is not None and not anyway:
@@ -111,7 +111,7 @@ class Desk:
         from clan_learnings.records.notebook import draft_correction
         from mesh.app.answers import counted_before, recorded
 
-        def write(author: Author, reading: Reading, about: About, pen: Pen, request: Request) -> dict[str, Any]:
+        def write(author: Author, reading: Reading, about: About, pen: TextCleaner, request: Request) -> dict[str, Any]:
             with reading() as memory:
                 drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
                 before = answers.count(memory, found.slug)
@@ -136,7 +136,7 @@ class Desk:
         """Count a correction under another pattern."""
         from clan_learnings.records.notebook import draft_move, named_pattern
 
-        def write(author: Author, finding: Finding, _pen: Pen) -> dict[str, Any]:
+        def write(author: Author, finding: Finding, _pen: TextCleaner) -> dict[str, Any]:
             with finding() as (memory, note):
                 before, found = answers.count(memory, slug), named_pattern(memory, slug, "moved by hand")
             answer = _append(author, draft_move(note, slug))
@@ -150,7 +150,7 @@ class Desk:
         """Change fields of a record."""
         from clan_learnings.records.notebook import draft_edit
 
-        def write(author: Author, finding: Finding, pen: Pen) -> dict[str, Any]:
+        def write(author: Author, finding: Finding, pen: TextCleaner) -> dict[str, Any]:
             with finding() as (memory, note):
                 drafts = draft_edit(memory, note, changes, pen)
             told = _waits(_append(author, drafts))
@@ -163,7 +163,7 @@ class Desk:
         """Take a record back."""
         from clan_learnings.records.notebook import draft_retraction
 
-        def write(author: Author, finding: Finding, pen: Pen) -> dict[str, Any]:
+        def write(author: Author, finding: Finding, pen: TextCleaner) -> dict[str, Any]:
             with finding() as (memory, note):
                 shown, before = answers.shown(memory, note), answers.count(memory, note.pattern)
                 documents = _documents_beside(memory, note)
@@ -177,7 +177,7 @@ class Desk:
 
     def write(
         self,
-        make: Callable[[Memory, About, Pen], tuple[Sequence[Draft], dict[str, Any]]],
+        make: Callable[[Memory, About, TextCleaner], tuple[Sequence[Draft], dict[str, Any]]],
         *,
         private: bool = False,
         is_change: bool = False,
@@ -188,7 +188,7 @@ class Desk:
         `is_change`: of what is there already, so it goes where that is.
         """
 
-        def write(author: Author, reading: Reading, about: About, pen: Pen) -> dict[str, Any]:
+        def write(author: Author, reading: Reading, about: About, pen: TextCleaner) -> dict[str, Any]:
             with reading() as memory:
                 drafts, answer = make(memory, about, pen)
             return (_append(author, drafts, is_bulk=self._is_bulk) if drafts else {"state": "known"}) | answer
@@ -197,11 +197,11 @@ class Desk:
         return self._tell(write, said, private=private or bool(kept)) | kept
 
     def change(
-        self, text: str, make: Callable[[Memory, Note, Pen], tuple[Sequence[Draft], dict[str, Any]]]
+        self, text: str, make: Callable[[Memory, Note, TextCleaner], tuple[Sequence[Draft], dict[str, Any]]]
     ) -> dict[str, Any]:
         """Anything else about a record that is there. No draft: it stays as it is."""
 
-        def write(author: Author, finding: Finding, pen: Pen) -> dict[str, Any]:
+        def write(author: Author, finding: Finding, pen: TextCleaner) -> dict[str, Any]:
             with finding() as (memory, note):
                 drafts, answer = make(memory, note, pen)
             state = "changed" if drafts else "unchanged"
@@ -246,7 +246,7 @@ class Desk:
         self, *, count: int = 20, topic: str = "", repo: str | None = None, everywhere: bool = False
     ) -> dict[str, Any]:
         """The newest records of a scope, the newest first; a thousand at most."""
-        from clan_learnings.records.newest import recent
+        from clan_learnings.records.recent_records import recent
 
         with memory_of(self.home, recall=self._recall, bound=self.bound) as memory:
             scope = self._scope(repo, everywhere=everywhere)
@@ -365,13 +365,17 @@ class Desk:
         return {"kept_here": why} if why else {}
 
     def _tell(
-        self, write: Callable[[Author, Reading, About, Pen], dict[str, Any]], said: dict[str, Any], *, private: bool
+        self,
+        write: Callable[[Author, Reading, About, TextCleaner], dict[str, Any]],
+        said: dict[str, Any],
+        *,
+        private: bool,
     ) -> dict[str, Any]:
         """Open what is written to, and find out who writes."""
-        from clan_learnings.redaction.text_cleaner import Pen
+        from clan_learnings.redaction.text_cleaner import TextCleaner
 
         self._refuse_global(said)
-        pen = Pen(lambda: self.place.categories)
+        pen = TextCleaner(lambda: self.place.categories)
         author = self._author(private=private)
         try:
             about = self._about(author.store.own or b"", said)
@@ -383,7 +387,7 @@ class Desk:
     def _tell_once(
         self,
         kind: str,
-        write: Callable[[Author, Reading, About, Pen, Request], dict[str, Any]],
+        write: Callable[[Author, Reading, About, TextCleaner, Request], dict[str, Any]],
         repeated: Callable[[Author, Receipt], dict[str, Any]],
         told: dict[str, Any],
         *,
@@ -397,7 +401,7 @@ class Desk:
 
         told = identified(told, self._retry_seconds)
 
-        def write_once(author: Author, reading: Reading, about: About, pen: Pen) -> dict[str, Any]:
+        def write_once(author: Author, reading: Reading, about: About, pen: TextCleaner) -> dict[str, Any]:
             request = request_of(kind, told, about, self._retry_seconds)
             earlier = author.earlier(request)
             if earlier is None:
@@ -414,22 +418,22 @@ class Desk:
             return self._hand_over(kind, told, error)
 
     def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError) -> dict[str, Any]:
-        from clan_learnings.redaction.text_cleaner import Pen
+        from clan_learnings.redaction.text_cleaner import TextCleaner
         from mesh.app.write_queue import hand_over
         from mesh.app.write_request import fields_of, request_of, words_of
 
-        pen = Pen()
+        pen = TextCleaner()
         about = self._about(_node_of(self.home), told)
         request = request_of(kind, told, about, self._retry_seconds)
         facts = pen.about(about).fields() | {"is_global": not about.repo}
         arguments = words_of(told, pen) | facts | fields_of(request)
         return hand_over(self.home, kind, arguments, error, self.bound) | {"redacted": pen.found}
 
-    def _change(self, text: str, write: Callable[[Author, Finding, Pen], dict[str, Any]]) -> dict[str, Any]:
+    def _change(self, text: str, write: Callable[[Author, Finding, TextCleaner], dict[str, Any]]) -> dict[str, Any]:
         """Change a record that is there, among the shared ones or the private ones."""
-        from clan_learnings.redaction.text_cleaner import Pen
+        from clan_learnings.redaction.text_cleaner import TextCleaner
 
-        pen = Pen(lambda: self.place.categories)
+        pen = TextCleaner(lambda: self.place.categories)
         for private in (False, True) if has_private(self.home) else (False,):
             author = self._author(private=private)
             try:
@@ -445,7 +449,7 @@ class Desk:
     def _reading(self, author: Author, recall: Recall | None = None) -> Iterator[Memory]:
         """What is known, as one state: others write and erase meanwhile. To be left before anything is written."""
         from clan_learnings.records.memory import Memory
-        from clan_learnings.records.muted import read_muted
+        from clan_learnings.records.mute_list import read_muted
         from mesh.store.reading import Reader
 
         with author.store.database.savepoint():
@@ -487,11 +491,11 @@ def _append(author: Author, drafts: Sequence[Draft], *, is_bulk: bool = False) -
 def _waits_for(author: Author, tags: Sequence[bytes]) -> str:
     """Who has to say the same before what was just written counts. Empty but in a guarded mesh, about what others wrote."""
     from clan_learnings.records.memory import Memory
-    from clan_learnings.records.shared_settings import KEY, Settings
+    from clan_learnings.records.shared_settings import KEY, SharedSettings
     from mesh.store.reading import Reader
 
     reader = Reader(author.store.database.connection)
-    if not Settings(reader.fields(KEY)).is_guarded:
+    if not SharedSettings(reader.fields(KEY)).is_guarded:
         return ""
     from mesh.app.proposals import needed
 

@@ -19,7 +19,7 @@ from mesh.core.ids import parse_id, text_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from clan_learnings.documents.folder import Told
+    from clan_learnings.documents.folder import FileEdit
     from clan_learnings.documents.learning import Learning
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import Note
@@ -93,7 +93,7 @@ def import_from(
 class _Looked(NamedTuple):
     """What a folder has to tell, before anything is done about it."""
 
-    told: list[Told]
+    told: list[FileEdit]
     gone: list[str]  # records that are live, and whose files are gone
     known: dict[tuple[str, ...], str]  # the record of each text that there is
 
@@ -119,7 +119,7 @@ def _look(desk: Desk, folder: str) -> _Looked:
 
 
 def _taken(
-    desk: Desk, folder: str, told: Told, known: dict[tuple[str, ...], str], *, dry_run: bool, link: bool
+    desk: Desk, folder: str, told: FileEdit, known: dict[tuple[str, ...], str], *, dry_run: bool, link: bool
 ) -> dict[str, Any]:
     match told.state:
         case "new":
@@ -131,7 +131,7 @@ def _taken(
 
 
 def _added(
-    desk: Desk, folder: str, told: Told, known: dict[tuple[str, ...], str], *, dry_run: bool, link: bool
+    desk: Desk, folder: str, told: FileEdit, known: dict[tuple[str, ...], str], *, dry_run: bool, link: bool
 ) -> dict[str, Any]:
     assert told.learning is not None
     same = known.get(_content(told.learning))
@@ -149,7 +149,7 @@ def _added(
     return _row(told, NEW, record=whole, remarks=[*answer["remarks"], *_taken_out(answer)])
 
 
-def _changed(desk: Desk, folder: str, told: Told, *, dry_run: bool, link: bool) -> dict[str, Any]:
+def _changed(desk: Desk, folder: str, told: FileEdit, *, dry_run: bool, link: bool) -> dict[str, Any]:
     assert told.changes is not None
     if dry_run:
         return _row(told, CHANGED, record=told.record, fields=sorted(told.changes))
@@ -164,7 +164,13 @@ def _changed(desk: Desk, folder: str, told: Told, *, dry_run: bool, link: bool) 
 
 
 def _row(
-    told: Told, state: str, *, record: str = "", why: str = "", fields: Iterable[str] = (), remarks: Iterable[str] = ()
+    told: FileEdit,
+    state: str,
+    *,
+    record: str = "",
+    why: str = "",
+    fields: Iterable[str] = (),
+    remarks: Iterable[str] = (),
 ) -> dict[str, Any]:
     read = told.file.parsed
     return {
@@ -182,7 +188,7 @@ def _taken_out(answer: dict[str, Any]) -> list[str]:
     return [f"taken out before it was written: {answer['redacted']}"] if answer["redacted"] else []
 
 
-def _link(folder: str, told: Told, record: str) -> None:
+def _link(folder: str, told: FileEdit, record: str) -> None:
     """The file knows its record from now on, and that it is in step with it: the same is not taken in twice.
 
     If it cannot be written, it is known by what it says.

@@ -4,7 +4,7 @@ from typing import Any
 
 from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.records.memory import Memory
-from clan_learnings.records.muted import read_muted
+from clan_learnings.records.mute_list import read_muted
 from mesh.app.snapshot import has_private, memory_of
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.ids import ID_CHARS, display_name, fitting, text_id

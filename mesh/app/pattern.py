@@ -3,8 +3,8 @@
 from typing import Any
 
 from clan_learnings.records.memory import Memory
-from clan_learnings.records.pattern_conflicts import Rivals
-from clan_learnings.records.patterns import Standing
+from clan_learnings.records.pattern_conflicts import PatternConflicts
+from clan_learnings.records.patterns import Pattern
 from clan_learnings.records.record import Note
 from clan_learnings.records.witnesses import are_alike
 from mesh.app.answers import iso, pattern, shown
@@ -41,7 +41,7 @@ def _told_to_all(memory: Memory, slug: str) -> dict[str, str] | None:
     )
 
 
-def _not_agreed(memory: Memory, standing: Standing) -> list[dict[str, str]]:
+def _not_agreed(memory: Memory, standing: Pattern) -> list[dict[str, str]]:
     """What single nodes say in the place of the words of a HOT pattern, each with its node, newest first."""
     wording = memory.wording((standing.slug, *sorted(standing.names)))
     if wording is None:
@@ -74,9 +74,9 @@ def _other(memory: Memory, slug: str) -> dict[str, Any]:
     return {"pattern": standing.slug, "rule": memory.rule_of(standing)[0]}
 
 
-def _contradictions(memory: Memory, standing: Standing) -> list[dict[str, Any]]:
+def _contradictions(memory: Memory, standing: Pattern) -> list[dict[str, Any]]:
     found = []
-    for pair in Rivals(memory).contradictions:
+    for pair in PatternConflicts(memory).contradictions:
         if standing.slug in (pair.one.slug, pair.other.slug):
             other = pair.other if pair.one.slug == standing.slug else pair.one
             found.append({"pattern": other.slug, "rule": memory.rule_of(other)[0], "why": pair.why})

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
     from typing import Any
 
-    from clan_learnings.records.edit_rights import Rights
+    from clan_learnings.records.edit_rights import EditRights
     from clan_learnings.records.memory import Memory
     from mesh.core.draft import Draft
     from mesh.store.reading import Assigned
@@ -184,7 +184,7 @@ def _edits(memory: Memory, judge: Judge) -> Iterator[Proposal]:
                 )
 
 
-def _of_patterns(memory: Memory, rights: Rights) -> Iterator[Proposal]:
+def _of_patterns(memory: Memory, rights: EditRights) -> Iterator[Proposal]:
     patterns = memory.patterns
     for field in _FIELDS:
         counted = patterns.counted(field)
@@ -215,7 +215,7 @@ def _change_of(field: str, value: object) -> tuple[str, str]:
     return "wording", f"{field} = {_short(value)}"
 
 
-def _ends(memory: Memory, rights: Rights) -> Iterator[Proposal]:
+def _ends(memory: Memory, rights: EditRights) -> Iterator[Proposal]:
     patterns = memory.patterns
     asked: dict[tuple[frozenset[str], frozenset[str]], set[bytes]] = {}
     entries = []

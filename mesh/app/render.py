@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from clan_learnings.render.files import Files, Rendering
+from clan_learnings.render.files import RenderedFiles, Rendering
 from mesh.pages.file_replacement import overwrite
 from mesh.pages.memory_text import hand_kept
 from mesh.store.changes import Touches
 from mesh.store.reading import open_reading, read_errors
 
 
-def render(home: str, files: Files, breathe: Callable[[], None]) -> Rendering:
+def render(home: str, files: RenderedFiles, breathe: Callable[[], None]) -> Rendering:
     """Bring a folder up to date with a home, as one snapshot."""
     with read_errors(home):
         reader = open_reading(home)
@@ -22,7 +22,7 @@ def render(home: str, files: Files, breathe: Callable[[], None]) -> Rendering:
             reader.connection.close()
 
 
-def is_current(home: str, files: Files) -> bool:
+def is_current(home: str, files: RenderedFiles) -> bool:
     """Whether a folder is up to date with a home."""
     with read_errors(home):
         reader = open_reading(home)

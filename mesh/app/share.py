@@ -6,7 +6,7 @@ from typing import Any
 from clan_learnings.harvest.candidate_store import KeptShelf
 from clan_learnings.harvest.candidate_table import Candidates, are_there
 from clan_learnings.harvest.candidates import APPROVED, FOR_SHARE, RECORDED
-from clan_learnings.repository.sharing import is_shared, read_shared
+from clan_learnings.repository.consent import is_shared, read_shared
 
 
 def waiting_for_share(home: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from clan_learnings.records.memory import Memory
-from clan_learnings.records.muted import read_muted
+from clan_learnings.records.mute_list import read_muted
 from mesh.core.blocks import block
 from mesh.core.errors import UnknownId
 from mesh.store.reading import open_reading, read_errors

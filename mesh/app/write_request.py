@@ -9,7 +9,7 @@ import os
 
 from clan_learnings.records.notebook import REQUIRED
 from clan_learnings.records.record import About
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from mesh.app.caller import SHARED
 from mesh.core.ids import digest
 from mesh.core.request import ID_BYTES, KEPT_SECONDS, Request, checked_id, content_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WORDS = ("text", "anyway", "wrong", "right", "pattern", "source")
 
 
-def words_of(told: Mapping[str, Any], pen: Pen) -> dict[str, Any]:
+def words_of(told: Mapping[str, Any], pen: TextCleaner) -> dict[str, Any]:
     """The words of a record, cleaned."""
     words = {name: told[name] for name in WORDS if name in told}
     for name, (what, example) in REQUIRED.items():
@@ -40,7 +40,7 @@ def identified(told: dict[str, Any], retry_seconds: int) -> dict[str, Any]:
 
 def request_of(kind: str, told: Mapping[str, Any], about: About, retry_seconds: int) -> Request:
     """The request that this is: by its id, else by what it says: the same within `retry_seconds` is the same one."""
-    pen = Pen()  # what it finds was found, or will be, by who writes
+    pen = TextCleaner()  # what it finds was found, or will be, by who writes
     facts = pen.about(About(**{name: getattr(about, name) for name in SHARED}))
     content = content_of(kind, words_of(told, pen) | facts.fields())
     if told.get("request_id"):

@@ -4,8 +4,8 @@ import os
 import time
 from collections.abc import Iterator
 
-from clan_learnings.agents.installed import check
-from clan_learnings.records.spool import State as Spool
+from clan_learnings.agents.installer import check
+from clan_learnings.records.spool import SpoolState as Spool
 from clan_learnings.sessions.catalogue_table import FOLDER, Catalogue
 from mesh.app.checks.knowledge_checks import (
     examine_agents,

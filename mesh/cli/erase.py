@@ -12,8 +12,8 @@ from clan_learnings.records.memory import Memory
 from clan_learnings.records.patterns import KEY
 from clan_learnings.records.provenance_table import edits_of, provenance
 from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
-from clan_learnings.redaction.text_cleaner import Pen
-from clan_learnings.render.files import RENDERED_FOLDER, Files
+from clan_learnings.redaction.text_cleaner import TextCleaner
+from clan_learnings.render.files import RENDERED_FOLDER, RenderedFiles
 from mesh.app.checks.node_checks import unfinished_sentence, unfinished_step
 from mesh.app.render import render
 from mesh.app.why import locate
@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     if len(given.reason) > REASON_CHARS:
         raise UsageError(f"a reason has at most {REASON_CHARS} characters", "say it shorter")
-    pen = Pen()
+    pen = TextCleaner()
     given.reason = pen.clean(given.reason)[:REASON_CHARS]
     if pen.found:
         tell(f"mesh: taken out of the reason: {pen.found}")
@@ -162,7 +162,7 @@ def _render(home: Home) -> None:
     if not os.path.isdir(folder):
         return
     try:
-        render(home.path, Files(folder), lambda: None)
+        render(home.path, RenderedFiles(folder), lambda: None)
     except (MeshError, OSError) as error:
         tell(f"mesh: the files in {folder} may still hold it: {error}", "  next: mesh render, or delete that folder")
 

@@ -52,10 +52,10 @@ def main(argv: list[str]) -> int:
 
 def _warn_of_hooks() -> None:
     """Hooks that name a home themselves pass the list over."""
-    from clan_learnings.agents.install_target import Target
-    from clan_learnings.agents.installed import check
+    from clan_learnings.agents.agent_files import InstallTarget
+    from clan_learnings.agents.installer import check
 
-    for state in check(Target("mesh", os.environ)):
+    for state in check(InstallTarget("mesh", os.environ)):
         if state.home:
             tell(
                 f"the hooks in {state.agent} name {state.home}, in every repository",

@@ -10,7 +10,18 @@ import sys
 # What `signal` hands out, without its import of enum.
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 
-from clan_learnings.agents.hook_formats import AGENTS, BYTES, CALL, NOTHING, OTHER, PAUSE, START, Event, parse, reply
+from clan_learnings.agents.hook_formats import (
+    AGENTS,
+    BYTES,
+    CALL,
+    NOTHING,
+    OTHER,
+    PAUSE,
+    START,
+    HookEvent,
+    parse,
+    reply,
+)
 from mesh.cli.streams import OutputLost
 from mesh.store.lock import patience
 
@@ -79,7 +90,7 @@ class _Given:
             self.problem = self.problem or "which event?"
 
     def _bind(self, repo: str) -> None:
-        from clan_learnings.repository.remote import named_repo
+        from clan_learnings.repository.remote_name import named_repo
         from mesh.core.errors import UsageError
 
         try:
@@ -116,7 +127,7 @@ class _Run:
     def __init__(self, given: _Given) -> None:
         self.problems = [given.problem] if given.problem else []
         self._given = given
-        self._event: Event | None = None
+        self._event: HookEvent | None = None
         self._home = given.home
         self._is_usable = False  # there is a home, and one that we know how to use
         self._answer = NOTHING

@@ -5,8 +5,7 @@ import os
 import shutil
 import sys
 
-from clan_learnings.agents.file_part import Outcome
-from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.agent_files import InstallTarget, PartChange
 from clan_learnings.agents.installer import AGENTS, install
 from clan_learnings.agents.skill_text import agents_text
 from clan_learnings.repository.detection import find
@@ -65,7 +64,7 @@ def chosen(given: argparse.Namespace, arguments: Parser) -> list[str]:
     return list(AGENTS) if given.all else list(dict.fromkeys(given.agents))
 
 
-def target(home: str, *, project: bool = False, allow: bool = False) -> Target:
+def target(home: str, *, project: bool = False, allow: bool = False) -> InstallTarget:
     """Where to install, and what. A home that a hook finds by itself is not named in its command line.
 
     So hooks follow the list of homes, whichever repository they were installed from. They do not know our `MESH_HOME`.
@@ -74,7 +73,7 @@ def target(home: str, *, project: bool = False, allow: bool = False) -> Target:
     alone = {name: value for name, value in os.environ.items() if name != "MESH_HOME"}
     known = {os.path.expanduser("~/.clan-mesh"), os.path.abspath(home_path(alone))}
     home = os.path.abspath(home)
-    return Target(
+    return InstallTarget(
         mesh=program(),
         environ=os.environ,
         project=(find(here, os.environ).root or here) if project else "",
@@ -97,7 +96,7 @@ def program() -> str:
     return os.path.abspath(called)
 
 
-def report(done: list[Outcome], given: argparse.Namespace, notes: list[str]) -> int:
+def report(done: list[PartChange], given: argparse.Namespace, notes: list[str]) -> int:
     """Say what came of each file."""
     refused = [outcome for outcome in done if outcome.did == "refused"]
     if given.json:
@@ -123,7 +122,7 @@ def report(done: list[Outcome], given: argparse.Namespace, notes: list[str]) -> 
     return EXIT_REFUSED if refused else EXIT_OK
 
 
-def _lines(outcome: Outcome, *, dry_run: bool) -> list[str]:
+def _lines(outcome: PartChange, *, dry_run: bool) -> list[str]:
     if outcome.did == "same":
         return [f"as it was  {outcome.path}"]
     if dry_run:

@@ -132,7 +132,7 @@ def run(argv: list[str]) -> int:
         "clan_learnings.repository.detection" in sys.modules
     ):  # a process may run several: each speaks of what it has read itself
         from clan_learnings.repository.detection import UNCONFIRMED
-        from clan_learnings.repository.settings_file import NOTICED
+        from clan_learnings.repository.repository_settings import NOTICED
 
         NOTICED.clear()
         UNCONFIRMED.clear()
@@ -145,7 +145,7 @@ def run(argv: list[str]) -> int:
 def _remark() -> None:
     """Name what is unknown in the files of repositories that the command has read, and what was ignored there."""
     from clan_learnings.repository.detection import UNCONFIRMED
-    from clan_learnings.repository.settings_file import NOTICED
+    from clan_learnings.repository.repository_settings import NOTICED
 
     while UNCONFIRMED:
         from mesh.cli.output import plain, tell

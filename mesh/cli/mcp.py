@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from clan_learnings.repository.remote import named_repo
+from clan_learnings.repository.remote_name import named_repo
 from mesh.app.caller import HERE
 from mesh.cli.arguments import any_text, parser
 from mesh.cli.home_option import home_path

@@ -34,7 +34,7 @@ def _mute(given: Given) -> int:
     home = given.home
     if given.has("list"):
         return _list(given, home)
-    from clan_learnings.records.muted import change_muted
+    from clan_learnings.records.mute_list import change_muted
     from mesh.app.mute import find_hidden, find_to_hide
 
     found = find_hidden(home, given.words[0]) if given.has("undo") else find_to_hide(home, given.words[0])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from clan_learnings.redaction import Finding, describe, redact_value
+from clan_learnings.redaction import SecretCount, describe, redact_value
 from mesh.cli.arguments import Parser, any_text, parser
 from mesh.cli.members import chosen
 from mesh.cli.output import plain, print_json, put, tell, tell_taken_out, when
@@ -179,7 +179,7 @@ def _write(
     clean = [_without_secrets(draft, found) for draft in (drafts(reader) if callable(drafts) else drafts)]
     receipt = author.append(clean)
     _tell(given, author, receipt)
-    tell_taken_out(describe(Finding(*item) for item in sorted(found.items())))
+    tell_taken_out(describe(SecretCount(*item) for item in sorted(found.items())))
     return 0
 
 

@@ -121,7 +121,7 @@ class Given:
         repo = self.text("repo")
         if not repo or repo == ".":
             return home_path()
-        from clan_learnings.repository.remote import named_repo
+        from clan_learnings.repository.remote_name import named_repo
 
         home = home_path(repo=named_repo(repo))
         if home != home_path():

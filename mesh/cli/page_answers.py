@@ -14,7 +14,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clan_learnings.redaction import Finding
+    from clan_learnings.redaction import SecretCount
     from mesh.pages.book import Book, PageInfo
 
 _SHOWN_CHARS = 260  # a name of 200, and what is put behind it
@@ -60,7 +60,7 @@ def written(
     info: PageInfo,
     done: str,
     *,
-    findings: Iterable[Finding] = (),
+    findings: Iterable[SecretCount] = (),
     chars: int | None = None,
     changed: bool = True,
 ) -> None:

@@ -65,7 +65,7 @@ def _rewritten(home: Home, pages: Pages) -> bool:
         while wiped(database).ids and time.monotonic() < deadline:
             time.sleep(0.05)
         return not wiped(database).ids
-    from clan_learnings.render.files import RENDERED_FOLDER, Files
+    from clan_learnings.render.files import RENDERED_FOLDER, RenderedFiles
     from mesh.app.render import render
     from mesh.pages.workspace import Study
 
@@ -77,7 +77,7 @@ def _rewritten(home: Home, pages: Pages) -> bool:
                 mirror.step(time.monotonic())
             study.tend()
             time.sleep(0.05)
-        render(home.path, Files(home.file(RENDERED_FOLDER)), lambda: None)
+        render(home.path, RenderedFiles(home.file(RENDERED_FOLDER)), lambda: None)
     except (MeshError, OSError) as error:
         tell(f"mesh: files may still hold it: {error}", "  next: mesh up, which writes them anew")
         return False

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import About
-    from clan_learnings.redaction.text_cleaner import Pen
+    from clan_learnings.redaction.text_cleaner import TextCleaner
     from mesh.core.draft import Draft
 
     Made = tuple[list[Draft], dict[str, Any]]
@@ -127,7 +127,7 @@ def _add(given: Given) -> int:
     about = said(given)
     rule, wrong = from_stdin(given.words[0], given.text("wrong"))
 
-    def make(memory: Memory, about: About, pen: Pen) -> Made:
+    def make(memory: Memory, about: About, pen: TextCleaner) -> Made:
         everywhere = given.has("global")
         drafts, slug = draft_pattern(
             memory, rule, about, pen, slug=given.text("name"), wrong=wrong, everywhere=everywhere
@@ -144,7 +144,7 @@ def _list(given: Given) -> int:
     count = given.number("n", 20, 1, _MOST) or 20
 
     def ask(memory: Memory) -> dict[str, Any]:
-        from clan_learnings.records.newest import recent_patterns
+        from clan_learnings.records.recent_records import recent_patterns
         from mesh.app import answers
 
         found = recent_patterns(memory, scope, count)
@@ -279,7 +279,7 @@ def _approve(given: Given) -> int:
     return answered(given, answer, show)
 
 
-def _write(given: Given, done: str, draft: Callable[[Memory, About, Pen], list[Draft]]) -> int:
+def _write(given: Given, done: str, draft: Callable[[Memory, About, TextCleaner], list[Draft]]) -> int:
     """Write what concerns the pattern of the first word, and say how it stands then."""
     from mesh.app.answers import pattern
 

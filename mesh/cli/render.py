@@ -2,7 +2,7 @@
 
 import os
 
-from clan_learnings.render.files import MEMORY_FILE, RENDERED_FOLDER, Files
+from clan_learnings.render.files import MEMORY_FILE, RENDERED_FOLDER, RenderedFiles
 from clan_learnings.render.memory_file import is_rendered
 from clan_learnings.render.owned_files import content
 from mesh.app.render import is_current, is_worked_out, render
@@ -25,7 +25,7 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     home = open_home(given.home).path
     folder = given.folder or os.path.join(home, RENDERED_FOLDER)
-    files = Files(folder)
+    files = RenderedFiles(folder)
     if given.check:
         return _check(home, files, as_json=given.json)
     _take_up(home, folder)
@@ -77,7 +77,7 @@ def _take_up(home: str, folder: str) -> None:
         )
 
 
-def _check(home: str, files: Files, *, as_json: bool) -> int:
+def _check(home: str, files: RenderedFiles, *, as_json: bool) -> int:
     current = is_current(home, files)
     if as_json:
         print_json({"folder": os.path.abspath(files.folder), "written": [], "whole": False, "current": current})

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from shlex import quote
 from typing import Any
 
-from clan_learnings.agents.install_target import Target
-from clan_learnings.agents.installed import State, check
-from clan_learnings.agents.installer import AGENTS, install
+from clan_learnings.agents.agent_files import InstallTarget
+from clan_learnings.agents.installer import AGENTS, Installation, check, install
 from mesh.app import home_choice
 from mesh.app.node_api import ask
 from mesh.app.status import node_status
@@ -173,7 +172,7 @@ def _is_member(home: Home) -> bool:
 
 
 def _agents(home: Home, report: _Report, *, asks: bool) -> None:
-    target = Target(mesh=program(), environ=os.environ, home=baked_home(home.path))
+    target = InstallTarget(mesh=program(), environ=os.environ, home=baked_home(home.path))
     states = check(target)
     names = [state.agent for state in states if _may_install(state, home, report)]
     if not states:
@@ -207,7 +206,7 @@ def _agents(home: Home, report: _Report, *, asks: bool) -> None:
         report.say("agents", "they read their settings when they start: it works from the next session on")
 
 
-def _may_install(state: State, home: Home, report: _Report) -> bool:
+def _may_install(state: Installation, home: Home, report: _Report) -> bool:
     """Whether an agent is ours to install into: hooks that serve another living home are not taken away from it."""
     if state.bundle:
         report.say("agents", f"{state.agent} has our plugin already")

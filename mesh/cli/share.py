@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
 
 
 def _share(given: Given) -> int:
-    from clan_learnings.repository.sharing import change_shared, read_shared
+    from clan_learnings.repository.consent import change_shared, read_shared
     from mesh.app.share import waiting_for_share
     from mesh.store.home import open_home
 
@@ -64,8 +64,8 @@ def _share(given: Given) -> int:
 
 def _glob(text: str) -> str:
     """A glob as it was given; a name or an address as records have it."""
-    from clan_learnings.repository.remote import named_repo
-    from clan_learnings.repository.sharing import GLOB_CHARS
+    from clan_learnings.repository.consent import GLOB_CHARS
+    from clan_learnings.repository.remote_name import named_repo
     from mesh.app.caller import HERE
 
     if len(text) > GLOB_CHARS or not text.isprintable() or not text.strip():

@@ -75,8 +75,8 @@ def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
             return reader.tail(count, log)
         return _unmuted(reader, home, count, log)
     from clan_learnings.records.memory import Memory
-    from clan_learnings.records.muted import read_muted
-    from clan_learnings.records.newest import recent
+    from clan_learnings.records.mute_list import read_muted
+    from clan_learnings.records.recent_records import recent
     from clan_learnings.records.record import LOGS
     from mesh.app.caller import Place
 
@@ -90,7 +90,7 @@ def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
 def _unmuted(reader: Reader, home: str, count: int, log: str | None) -> list[Entry]:
     """The newest that are not hidden here: what was read is more than enough, or it is read again, and more of it."""
     from clan_learnings.records.memory import Memory
-    from clan_learnings.records.muted import read_muted
+    from clan_learnings.records.mute_list import read_muted
 
     memory = Memory(reader, muted=read_muted(home))
     looked_at = count

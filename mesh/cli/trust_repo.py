@@ -1,6 +1,6 @@
 """`mesh trust-repo`: a person's word that the checkout in a folder may name its repository itself. Not for agents: they are who it protects.
 
-What was said is kept in `clan_learnings.repository.trusted_folders`; who may name what without it is decided in `clan_learnings.repository.detection`.
+What was said is kept in `clan_learnings.repository.consent`; who may name what without it is decided in `clan_learnings.repository.detection`.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _trust_repo(given: Given) -> int:
 
 def _trust(path: str) -> dict[str, Any]:
     from clan_learnings.agents.surroundings import require_person
-    from clan_learnings.repository.settings_file import NAME
-    from clan_learnings.repository.trusted_folders import trust
+    from clan_learnings.repository.consent import trust
+    from clan_learnings.repository.repository_settings import NAME
 
     found = _checkout(path)
     repo, file = found.file.repo, os.path.join(found.root, NAME)
@@ -83,8 +83,8 @@ def _trust(path: str) -> dict[str, Any]:
 
 def _forget(path: str) -> dict[str, Any]:
     """By the path alone where the folder is gone: what was said for it must not wait there for another."""
+    from clan_learnings.repository.consent import forget
     from clan_learnings.repository.detection import NOWHERE, find
-    from clan_learnings.repository.trusted_folders import forget
 
     found = find(path, os.environ) if os.path.isdir(path) else NOWHERE
     folder = os.path.realpath(found.root or path)
@@ -94,7 +94,7 @@ def _forget(path: str) -> dict[str, Any]:
 
 
 def _list(*, as_json: bool) -> int:
-    from clan_learnings.repository.settings_file import read_repo_file
+    from clan_learnings.repository.repository_settings import read_repo_file
 
     rows = [
         {
@@ -136,6 +136,6 @@ def _answer(found: Repository, *, trusted: bool, changed: bool, says: str) -> di
 
 
 def _said() -> list[tuple[str, str]]:
-    from clan_learnings.repository.trusted_folders import file_of, pairs
+    from clan_learnings.repository.consent import file_of, pairs
 
     return pairs(file_of(os.environ))

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from clan_learnings.agents.skill_text import NAME
 from clan_learnings.context.harmless_lines import harmless
-from mesh.mcp.answers import marked
+from mesh.mcp.tool_answers import marked
 from mesh.mcp.tools import Tools
 
 _ABOUT = "The memory that this team's coding agents share, on every machine.\n\n"

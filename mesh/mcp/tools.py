@@ -21,7 +21,7 @@ from pydantic import Field
 from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.records.record import CATEGORIES
 from mesh.core.errors import AmbiguousId, MeshError, NoHome
-from mesh.mcp import answers
+from mesh.mcp import tool_answers
 from mesh.mcp.answer_bounds import ITEMS
 
 _UNEXPECTED = (
@@ -32,7 +32,7 @@ _NO_HOME = "ask the user to run `mesh setup`, or `mesh init`, in a terminal"
 _LOG = logging.getLogger(__name__)
 
 
-class Desk(Protocol):
+class ToolBackend(Protocol):
     """What the commands and this server share: every answer a dictionary."""
 
     def discover(self, text: str, **about: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Desk(Protocol):
         """What a session is given at its start."""
 
 
-Desks = Callable[[str | None], Desk]  # the desk of a repository; None: of the one we are in
+Desks = Callable[[str | None], ToolBackend]  # the desk of a repository; None: of the one we are in
 
 Text = Annotated[str, Field(description="One plain sentence that helps somebody who knows nothing of this session.")]
 Topic = Annotated[str, Field(description="One word that groups records, like: docker")]
@@ -93,12 +93,12 @@ Tier = Annotated[Literal["HOT", "WARM", "BANK", "ARCHIVE"] | None, Field(descrip
 Id = Annotated[str, Field(description="The id of a record, or its beginning, as in [7k3qmzpa].")]
 Limit = Annotated[int, Field(description="At most so many.", ge=1, le=ITEMS)]
 
-Discovered = Annotated[CallToolResult, answers.Discovered]
-Corrected = Annotated[CallToolResult, answers.Corrected]
-Searched = Annotated[CallToolResult, answers.Searched]
-Found = Annotated[CallToolResult, answers.Found]
-Hot = Annotated[CallToolResult, answers.Hot]
-Story = Annotated[CallToolResult, answers.Story]
+Discovered = Annotated[CallToolResult, tool_answers.Discovered]
+Corrected = Annotated[CallToolResult, tool_answers.Corrected]
+Searched = Annotated[CallToolResult, tool_answers.Searched]
+Found = Annotated[CallToolResult, tool_answers.Found]
+Hot = Annotated[CallToolResult, tool_answers.Hot]
+Story = Annotated[CallToolResult, tool_answers.Story]
 
 
 class Tools:
@@ -144,7 +144,7 @@ class Tools:
                 anyway=anyway,
                 request_id=request_id,
             ),
-            answers.discovered,
+            tool_answers.discovered,
         )
 
     async def record_correction(
@@ -188,7 +188,7 @@ class Tools:
                 private=private,
                 request_id=request_id,
             ),
-            answers.corrected,
+            tool_answers.corrected,
         )
 
     async def search(
@@ -226,12 +226,12 @@ class Tools:
                 archived=archived,
                 min_relevance=min_relevance,
             ),
-            answers.searched,
+            tool_answers.searched,
         )
 
     async def fetch(self, id: Id) -> Story:  # noqa: A002 (as agents call it)
         """Open one record, with its whole text and everything that it says. Use it when a line of a search or of your context is not enough: what is opened stays longer in the team's memory."""
-        return await self._tool(None, lambda desk: desk.show(id.strip().strip("[]")), answers.opened)
+        return await self._tool(None, lambda desk: desk.show(id.strip().strip("[]")), tool_answers.opened)
 
     async def recent(
         self, *, topic: Topic = "", repo: Repo = None, everywhere: Everywhere = False, count: Limit = 10
@@ -240,16 +240,16 @@ class Tools:
         return await self._tool(
             repo,
             lambda desk: desk.recent(count=count, topic=topic, repo=repo, everywhere=everywhere),
-            partial(answers.found, name="records"),
+            partial(tool_answers.found, name="records"),
         )
 
     async def hot(self, *, repo: Repo = None, everywhere: Everywhere = False) -> Hot:
         """The rules that hold here because the same mistake was corrected in several sessions. They are in your context from the start of a session; ask again after a long one."""
-        return await self._tool(repo, lambda desk: desk.hot(repo=repo, everywhere=everywhere), answers.hot)
+        return await self._tool(repo, lambda desk: desk.hot(repo=repo, everywhere=everywhere), tool_answers.hot)
 
     async def why(self, id: Id) -> Story:  # noqa: A002 (as agents call it)
         """Where a record comes from and what became of it: author, time, signature, edits, whether it still counts. Use it before you rely on a surprising note, or contradict it."""
-        return await self._tool(None, lambda desk: desk.why(id.strip().strip("[]")), answers.story)
+        return await self._tool(None, lambda desk: desk.why(id.strip().strip("[]")), tool_answers.story)
 
     async def context_resource(self) -> str:
         """What a session is given at its start."""
@@ -258,7 +258,7 @@ class Tools:
 
     async def hot_resource(self) -> str:
         """The rules that hold here."""
-        return answers.marked(answers.hot(await self._resource(lambda desk: desk.hot())).lines())
+        return tool_answers.marked(tool_answers.hot(await self._resource(lambda desk: desk.hot())).lines())
 
     def correct_prompt(
         self, what: Annotated[str, Field(description="What was wrong, if it should be said again.")] = ""
@@ -275,24 +275,25 @@ class Tools:
     async def _tool(
         self,
         repo: str | None,
-        ask: Callable[[Desk], Mapping[str, Any]],
-        answer: Callable[[Mapping[str, Any]], answers.Answer],
+        ask: Callable[[ToolBackend], Mapping[str, Any]],
+        answer: Callable[[Mapping[str, Any]], tool_answers.ReadableAnswer],
     ) -> CallToolResult:
         try:
             said = answer(await self._ask(repo, ask))
         except Exception as error:  # noqa: BLE001 (whatever it is, the agent reads one sentence)
             return CallToolResult(content=[TextContent(type="text", text=_complaint(error))], is_error=True)
         return CallToolResult(
-            content=[TextContent(type="text", text=answers.marked(said.lines()))], structured_content=answers.data(said)
+            content=[TextContent(type="text", text=tool_answers.marked(said.lines()))],
+            structured_content=tool_answers.data(said),
         )
 
-    async def _resource(self, ask: Callable[[Desk], Mapping[str, Any]]) -> Mapping[str, Any]:
+    async def _resource(self, ask: Callable[[ToolBackend], Mapping[str, Any]]) -> Mapping[str, Any]:
         try:
             return await self._ask(None, ask)
         except Exception as error:  # noqa: BLE001 (as above)
             raise ResourceError(_complaint(error)) from None
 
-    async def _ask(self, repo: str | None, ask: Callable[[Desk], Mapping[str, Any]]) -> Mapping[str, Any]:
+    async def _ask(self, repo: str | None, ask: Callable[[ToolBackend], Mapping[str, Any]]) -> Mapping[str, Any]:
         def call() -> Mapping[str, Any]:
             with self.at_work:
                 return ask(self._desks(repo))
@@ -304,7 +305,7 @@ def _complaint(error: Exception) -> str:
     """An error as an agent reads it: what happened, then the next step. The trace of what nobody foresaw goes to the log alone."""
     if not isinstance(error, MeshError):
         _LOG.error("a call failed unexpectedly", exc_info=error)
-        return answers.marked(_UNEXPECTED)
+        return tool_answers.marked(_UNEXPECTED)
     matches = error.matches[:ITEMS] if isinstance(error, AmbiguousId) else []
     step = _NO_HOME if isinstance(error, NoHome) else error.next_step
-    return answers.marked([*map(harmless, (str(error), *matches)), *([f"next: {harmless(step)}"] if step else [])])
+    return tool_answers.marked([*map(harmless, (str(error), *matches)), *([f"next: {harmless(step)}"] if step else [])])

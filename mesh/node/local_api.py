@@ -16,7 +16,7 @@ import orjson
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from clan_learnings.repository.remote import named_repo
+from clan_learnings.repository.remote_name import named_repo
 from clan_learnings.search.indexes import Recall
 from mesh import __version__
 from mesh.app.desk import Desk

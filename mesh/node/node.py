@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
 
-from clan_learnings.records.access_counts_thread import Openings
+from clan_learnings.records.access_counts_thread import AccessCounting
 from clan_learnings.search.indexes import Recall
 from clan_learnings.sessions.capture_thread import Capturing
 from mesh import __version__
@@ -143,7 +143,7 @@ class Node:
                 )
             )
             stack.enter_context(self.recall)
-            stack.enter_context(Openings(self.home))
+            stack.enter_context(AccessCounting(self.home))
             hurry = threading.Event()
             stack.enter_context(Renderer(self.home, hurry))
             stack.enter_context(UnfinishedErases(self.home.path, hurry))

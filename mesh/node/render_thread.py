@@ -10,8 +10,8 @@ import os
 import threading
 import time
 
-from clan_learnings.records.pattern_merging import SecondLook
-from clan_learnings.render.files import MEMORY_FILE, RENDERED_FOLDER, Files
+from clan_learnings.records.pattern_merging import PatternMerging
+from clan_learnings.render.files import MEMORY_FILE, RENDERED_FOLDER, RenderedFiles
 from mesh.app.render import render
 from mesh.core.errors import MeshError
 from mesh.store.background_thread import Background
@@ -51,7 +51,7 @@ class Renderer(Background):
         self._home = home
         self._hurry = hurry or threading.Event()
         self._files = self._fresh_files()
-        self._second_look = SecondLook(home)
+        self._second_look = PatternMerging(home)
         super().__init__("renderer", _STOP_SECONDS)
         self._rendered = -1  # the version of the database that was rendered last, as our connection counts them
         self._looked_at = -1
@@ -97,8 +97,8 @@ class Renderer(Background):
             self._looked_at = version
             self._second_look.look(lambda: self._rest(watching))
 
-    def _fresh_files(self) -> Files:
-        return Files(self._home.file(RENDERED_FOLDER), patience_seconds=_PATIENCE_SECONDS)
+    def _fresh_files(self) -> RenderedFiles:
+        return RenderedFiles(self._home.file(RENDERED_FOLDER), patience_seconds=_PATIENCE_SECONDS)
 
     def _render(self, watching: Reader) -> None:
         """Bring the files up to date, if somebody has written and the pause is over."""

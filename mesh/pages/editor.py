@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from clan_learnings.redaction import Finding
+    from clan_learnings.redaction import SecretCount
     from mesh.core.draft import Draft
     from mesh.core.ids import Feed
     from mesh.pages.book import Book, PageText
@@ -47,7 +47,7 @@ class Saved(NamedTuple):
 
     text: str
     changed: bool
-    findings: tuple[Finding, ...]
+    findings: tuple[SecretCount, ...]
 
 
 class Editor:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from clan_learnings.redaction import describe
 from clan_learnings.render import memory_file
 from clan_learnings.render.files import MEMORY_FILE
-from clan_learnings.render.folder_state import State, as_dict
-from clan_learnings.render.owned_files import content, has_mark
+from clan_learnings.render.owned_files import RenderState, as_dict, content, has_mark
 from mesh.core.errors import HomeBusy, MayNotWrite, MeshError, WriteRefused
 from mesh.pages.book import whole
 from mesh.pages.difference import applied, edits
@@ -27,7 +26,7 @@ from mesh.pages.memory_text import NAME, memory_page
 from mesh.pages.sync_state import EMPTY_SECONDS, QUIET_SECONDS, REFUSED_SECONDS, Say
 
 if TYPE_CHECKING:
-    from clan_learnings.render.memory_file import Change, Known
+    from clan_learnings.render.memory_file import MemoryEdit, RenderedHalves
     from mesh.pages.book import Book, PageInfo
     from mesh.pages.editor import Editor
 
@@ -96,9 +95,9 @@ class MemoryFile:
         """Bring to safety what somebody has typed, and put the file right. Whether there was something."""
         if self._edited() is None:  # a look without the lock: most often the file is as it was rendered
             return False
-        with State(self.folder, self._patience_seconds) as state:
+        with RenderState(self.folder, self._patience_seconds) as state:
             remembered = state.read()
-            known = memory_file.Known(remembered.get("memory"))
+            known = memory_file.RenderedHalves(remembered.get("memory"))
             data = self._edited(known)
             if data is None:
                 return False
@@ -134,7 +133,7 @@ class MemoryFile:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def _edited(self, known: "Known | None" = None) -> bytes | None:
+    def _edited(self, known: "RenderedHalves | None" = None) -> bytes | None:
         """What the file says, if it is ours and somebody has edited it."""
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -151,7 +150,7 @@ class MemoryFile:
         is_other = not memory_file.is_rendered(data) if known is None else memory_file.is_edited(data, known)
         return data if is_other else None
 
-    def _settle(self, data: bytes, known: "Known") -> bytes:
+    def _settle(self, data: bytes, known: "RenderedHalves") -> bytes:
         """Take the edit, put the file right, and take what was saved in between. Returns what the file says in the end."""
         waiting: bytes | None = data
         in_place = data
@@ -164,7 +163,7 @@ class MemoryFile:
             in_place = new
         return in_place
 
-    def _taken(self, data: bytes, known: "Known") -> bytes:
+    def _taken(self, data: bytes, known: "RenderedHalves") -> bytes:
         """Bring an edit to safety. Returns what the file has to say now."""
         text = memory_file.text_of(data)
         found = None if text is None else memory_file.read(text)
@@ -189,7 +188,7 @@ class MemoryFile:
         known.show(hand, known.generated or "")
         return memory_file.compose(hand, known.generated or "").encode()
 
-    def _save(self, change: "Change", known: "Known") -> None:
+    def _save(self, change: "MemoryEdit", known: "RenderedHalves") -> None:
         mine, info = change.hand or "", memory_page(self._book)
         if info is None:
             _, saved = self._editor.new(NAME, mine)
@@ -202,7 +201,7 @@ class MemoryFile:
                 name: text for name, text in known.hands.items() if name != change.base
             }
 
-    def _base(self, info: "PageInfo", change: "Change", known: "Known") -> str:
+    def _base(self, info: "PageInfo", change: "MemoryEdit", known: "RenderedHalves") -> str:
         """What the text was before it was edited. If nobody knows: what it has in common with the page, so all of both stays."""
         if change.base is not None and change.base in known.hands:
             return known.hands[change.base]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.agents.installed import State as Installed
-from clan_learnings.records.spool import State as Spool
+from clan_learnings.agents.installer import Installation as Installed
+from clan_learnings.records.spool import SpoolState as Spool
 from clan_learnings.sessions.catalogue_rows import Counts
 from mesh.app.checks.knowledge_checks import (
     examine_agents,

@@ -10,7 +10,7 @@ import pytest
 
 from clan_learnings.context.injected_mark import is_ours
 from mesh.app.desk import Desk
-from mesh.mcp import answers
+from mesh.mcp import tool_answers
 from tests.cli.test_commands import Shell, alpha, beta, carry
 from tests.cli.test_page_commands import editor
 
@@ -208,12 +208,12 @@ def test_an_agent_finds_and_opens_a_learning(alpha: Shell) -> None:
     """As the tools `search` and `fetch` of the MCP server answer: found by its words, opened whole, marked as ours."""
     name = alpha.json(*ADD, "--example", "step one\n" + "step more\n" * 400)["id"]
     desk = Desk(str(alpha.home))
-    found = answers.searched(desk.search("403 Forbidden"))
+    found = tool_answers.searched(desk.search("403 Forbidden"))
     assert [(hit.id, hit.log) for hit in found.records] == [(name, "learnings")]
-    opened = answers.opened(desk.show(name))
+    opened = tool_answers.opened(desk.show(name))
     assert opened.story["record"]["solution"] == SOLUTION
     assert opened.story["record"]["example"].startswith("step one step more")
-    assert is_ours(answers.marked(opened.lines()))
+    assert is_ours(tool_answers.marked(opened.lines()))
 
 
 # edit

@@ -121,7 +121,7 @@ def test_a_file_of_a_newer_version_in_the_repository_loads_nothing_slow(home: st
     for command in (["search", "note"], ["context"], ["hook", "SessionStart"]):
         event = json.dumps({"hook_event_name": "SessionStart", "cwd": str(tmp_path / "repo"), "session_id": "s1"})
         _, told = report(home, command, folder=tmp_path / "repo", event=event)
-        assert "clan_learnings.repository.settings_file" in told["modules"]
+        assert "clan_learnings.repository.repository_settings" in told["modules"]
         assert set(told["modules"]) & {*SLOW, *HEAVY, "tomllib", "difflib"} == set()
 
 
@@ -136,7 +136,7 @@ def test_what_a_person_has_trusted_is_read_only_where_git_does_not_confirm_a_nam
     for url, is_read in (("github.com/acme/api", False), ("github.com/evil/api", True)):
         (root / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{url}\n')
         _, told = report(home, ["hook", "SessionStart"], folder=root, event=event)
-        assert ("clan_learnings.repository.trusted_folders" in told["modules"]) is is_read
+        assert ("clan_learnings.repository.consent" in told["modules"]) is is_read
         assert set(told["modules"]) & {*SLOW, *HEAVY} == set()
 
 

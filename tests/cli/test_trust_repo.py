@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.agents.skill_text import CALLS
+from clan_learnings.repository.consent import file_of
 from clan_learnings.repository.detection import UNCONFIRMED
-from clan_learnings.repository.trusted_folders import file_of
-from tests.clan_learnings.repository.test_trusted_folders import EVIL, SECRET, git, hostile_clone
+from tests.clan_learnings.repository.test_consent import EVIL, SECRET, git, hostile_clone
 from tests.cli.test_commands import Shell, alpha
 
 __all__ = ["alpha"]

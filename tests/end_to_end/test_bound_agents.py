@@ -297,7 +297,7 @@ def test_a_bound_desk_counts_and_shows_patterns_of_its_own_records_alone(known: 
     desk = Desk(str(known.home), {}, "/", bound=OURS)
 
     def patterns(memory: Any) -> dict[str, Any]:
-        from clan_learnings.records.newest import recent_patterns
+        from clan_learnings.records.recent_records import recent_patterns
         from mesh.app.answers import pattern
 
         return {"all": [pattern(memory, standing) for standing in recent_patterns(memory, None, 50)]}

@@ -649,7 +649,7 @@ def test_a_queued_write_that_is_no_record_is_put_aside(agent: Agent, home: Home)
     agent.sent(home.path, "Stop")
     assert recorded(home) == ["a good one"]
     assert "a queued write was rejected: " in agent.logged(home.path)
-    assert spool.State(home.path, agent.environ).rejected == 2
+    assert spool.SpoolState(home.path, agent.environ).rejected == 2
     assert not spool.is_waiting(home.path, agent.environ)
 
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from clan_learnings.redaction import Finding, redact
+from clan_learnings.redaction import SecretCount, redact
 from mesh.core.errors import UsageError
 from mesh.core.tuples import NamedTuple
 from mesh.pages.file_table import Renaming
@@ -27,7 +27,7 @@ class Text(NamedTuple):
 class Saved(NamedTuple):
     text: str
     changed: bool
-    findings: tuple[Finding, ...]
+    findings: tuple[SecretCount, ...]
 
 
 class Shelf:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.render.files import Files
-from clan_learnings.render.folder_state import State
+from clan_learnings.render.files import RenderedFiles
 from clan_learnings.render.memory_file import NOTICE, is_rendered
+from clan_learnings.render.owned_files import RenderState
 from mesh.app.desk import Desk
 from mesh.app.render import is_current, render
 from mesh.cli.render import main
@@ -48,7 +48,7 @@ class Room:
         self.book = self.editor.book
         self.out = Path(self.home.file("rendered"))
         self.path = self.out / "MEMORY.md"
-        self.files = Files(str(self.out))
+        self.files = RenderedFiles(str(self.out))
         self.said: list[str] = []
         self.now = 100.0
         self.file = self.opened()
@@ -283,7 +283,7 @@ def test_whoever_renders_waits_for_what_was_typed(room: Room) -> None:
     room.discover("405 means branch protection")
     room.render()
     assert room.text() == typed
-    with State(str(room.out), 1):
+    with RenderState(str(room.out), 1):
         due = room.file.step(room.now)
         assert due is not None
         again = room.file.step(due)

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from clan_learnings.context.session_context import session_context
 from clan_learnings.records.memory import HotItem, Memory
-from clan_learnings.records.newest import recent
 from clan_learnings.records.notebook import draft_correction
 from clan_learnings.records.pattern_drafts import draft_unalias
 from clan_learnings.records.pattern_merging import second_look
-from clan_learnings.records.patterns import Patterns, Standing
+from clan_learnings.records.patterns import Pattern, Patterns
+from clan_learnings.records.recent_records import recent
 from clan_learnings.records.record import About
 from clan_learnings.records.witnesses import seal_of
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.search.filters import Within
 from clan_learnings.search.search import search
 from mesh.core.draft import Assignment, Draft, NewRecord, Removal
@@ -220,7 +220,7 @@ def of_hot(item: HotItem) -> tuple[Any, ...]:
     )
 
 
-def of_standing(made: Standing | None) -> tuple[Any, ...] | None:
+def of_standing(made: Pattern | None) -> tuple[Any, ...] | None:
     if made is None:
         return None
     return (
@@ -739,7 +739,7 @@ def apart(peers: list[Peer], rng: random.Random, ms: int) -> None:
         peer = rng.choice(peers)
         wrong, right = rng.choice(SAME)
         about = About(repo=rng.choice(REPOS[1:]), session=rng.choice(SESSIONS))
-        drafts, _ = draft_correction(memory_of(peer.store), wrong, right, about, Pen())
+        drafts, _ = draft_correction(memory_of(peer.store), wrong, right, about, TextCleaner())
         peer.write(drafts, ms + rng.randint(0, 3))
         if rng.random() < 0.2:
             peer.hear(rng.sample(peers, 1))

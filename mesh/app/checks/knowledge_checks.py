@@ -9,20 +9,20 @@ from collections.abc import Iterator, Mapping
 from shlex import quote
 from typing import Any
 
-from clan_learnings.agents.installed import State as Installed
+from clan_learnings.agents.installer import Installation as Installed
 from clan_learnings.context.composition import compose, limits_for
 from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.context.session_context import hot_lines
 from clan_learnings.harvest.evidence_bar import SETTINGS as HARVEST
 from clan_learnings.records.memory import Memory
-from clan_learnings.records.pattern_conflicts import Rivals
-from clan_learnings.records.patterns import Standing
+from clan_learnings.records.pattern_conflicts import PatternConflicts
+from clan_learnings.records.patterns import Pattern
 from clan_learnings.records.record import SUPERSESSIONS
 from clan_learnings.records.shared_settings import CATEGORY, HOT_AT, HOT_NODES, RECALL_WEIGHT, is_category
 from clan_learnings.records.spool import POINTERS_BYTES
-from clan_learnings.records.spool import State as Spool
+from clan_learnings.records.spool import SpoolState as Spool
 from clan_learnings.repository.detection import find
-from clan_learnings.repository.settings_file import NAME
+from clan_learnings.repository.repository_settings import NAME
 from clan_learnings.sessions.catalogue_rows import Counts
 from mesh.app import home_choice
 from mesh.app.answers import dispute, lacking
@@ -41,7 +41,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 def examine_knowledge(memory: Memory) -> Iterator[Finding]:
     """Patterns that contradict each other, that seem to be one, that one node made HOT alone; too much HOT."""
-    rivals = Rivals(memory)
+    rivals = PatternConflicts(memory)
     for pair in rivals.contradictions[:_SHOWN]:
         both = pair.one.slug if pair.one is pair.other else f"{pair.one.slug} and {pair.other.slug}"
         if pair.one is pair.other:
@@ -160,7 +160,7 @@ def _unwitnessed(memory: Memory) -> Iterator[Finding]:
         )
 
 
-def _lacks(memory: Memory, found: Standing | Tally) -> str:
+def _lacks(memory: Memory, found: Pattern | Tally) -> str:
     told = lacking(memory, found.slug)
     if told["disputed"]:
         words = memory.words(found)
@@ -172,7 +172,7 @@ def _lacks(memory: Memory, found: Standing | Tally) -> str:
     )
 
 
-def _words(memory: Memory, found: Standing | Tally) -> str:
+def _words(memory: Memory, found: Pattern | Tally) -> str:
     """What a pattern says, and who wrote it."""
     words = memory.words(found)
     if words is None:

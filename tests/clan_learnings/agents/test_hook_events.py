@@ -13,7 +13,7 @@ from clan_learnings.agents import session_notes
 from clan_learnings.agents.hook_events import FIRED, Hook
 from clan_learnings.agents.hook_formats import parse
 from clan_learnings.agents.session_notes import Process
-from clan_learnings.records.shown_to_session import Seen
+from clan_learnings.records.shown_to_session import ShownRecords
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.store.home import Home, create_home
 
@@ -188,7 +188,7 @@ def test_a_fork_whose_origin_the_agent_names(world: World) -> None:
     world.started(session="first", agent="codex")
     world.started(session="second", agent="codex")
     world.started("fork", session="copy", agent="codex", forked_from_id="first")
-    assert Seen(world.home.path, "codex:copy").copied_from == "codex:first"
+    assert ShownRecords(world.home.path, "codex:copy").copied_from == "codex:first"
 
 
 def test_a_fork_inside_another_agent_is_no_copy_of_that_ones_session(world: World) -> None:
@@ -196,7 +196,7 @@ def test_a_fork_inside_another_agent_is_no_copy_of_that_ones_session(world: Worl
     world.started(session="outer", agent="claude-code")
     world.corrected(NPM)
     assert "pnpm" in world.started("fork", session="inner", agent="codex")
-    assert Seen(world.home.path, "codex:inner").copied_from == ""
+    assert ShownRecords(world.home.path, "codex:inner").copied_from == ""
 
 
 def test_a_fork_of_nobody_knows_is_told_everything(world: World) -> None:
@@ -482,7 +482,7 @@ def test_a_subagent_is_told_what_is_hot_and_nothing_else(world: World) -> None:
         assert "call new_" in told
         assert PYTEST not in told
         assert "mesh correct" not in told
-    assert not Seen(world.home.path, "claude-code:s1").is_known
+    assert not ShownRecords(world.home.path, "claude-code:s1").is_known
 
 
 @pytest.mark.parametrize(

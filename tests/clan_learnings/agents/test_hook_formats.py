@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.agents.hook_formats import BYTES, CALL, OTHER, PAUSE, PROMPT, START, SUBAGENT, Event, parse
+from clan_learnings.agents.hook_formats import BYTES, CALL, OTHER, PAUSE, PROMPT, START, SUBAGENT, HookEvent, parse
 
 CLAUDE = {
     "session_id": "00893aaf-19fa-41d2-8238-13269b9b3ca0",
@@ -179,7 +179,7 @@ SHAPES: list[tuple[str, dict[str, Any], str, dict[str, Any], dict[str, Any]]] = 
 ]
 
 
-def sent(name: str, agent: str, fields: object) -> Event:
+def sent(name: str, agent: str, fields: object) -> HookEvent:
     return parse(name, agent, json.dumps(fields).encode())
 
 

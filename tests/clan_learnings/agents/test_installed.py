@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.agents.install_target import Target
-from clan_learnings.agents.installed import State, check, found
-from clan_learnings.agents.installer import AGENTS, install
+from clan_learnings.agents.agent_files import InstallTarget
+from clan_learnings.agents.installer import AGENTS, Installation, check, found, install
 
 EVERY = tuple(AGENTS)
 HOOKS = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"}
@@ -24,15 +23,15 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "ada"
 
 
-def user(home: Path) -> Target:
-    return Target("/opt/clan/bin/mesh", {"HOME": str(home)})
+def user(home: Path) -> InstallTarget:
+    return InstallTarget("/opt/clan/bin/mesh", {"HOME": str(home)})
 
 
-def one(home: Path, agent: str, fired: str = "") -> State:
+def one(home: Path, agent: str, fired: str = "") -> Installation:
     return next(state for state in check(user(home), fired) if state.agent == agent)
 
 
-def said(state: State, now: float = LATER) -> tuple[str, str]:
+def said(state: Installation, now: float = LATER) -> tuple[str, str]:
     complaint = state.complaint(now)
     return (complaint.sort, complaint.next_step) if complaint else ("", "")
 
@@ -44,7 +43,7 @@ def test_agents_are_found_by_their_folders(home: Path, tmp_path: Path) -> None:
     (tmp_path / "codex").mkdir()
     assert found({"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / "codex")}) == ["codex"]
     assert found({"HOME": str(tmp_path), "GEMINI_CLI_HOME": str(home)}) == ["gemini"]
-    assert check(Target("/opt/clan/bin/mesh", {"HOME": str(tmp_path)})) == []
+    assert check(InstallTarget("/opt/clan/bin/mesh", {"HOME": str(tmp_path)})) == []
 
 
 @pytest.mark.parametrize("agent", EVERY)

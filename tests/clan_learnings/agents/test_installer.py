@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from clan_learnings.agents import jsonc
-from clan_learnings.agents.file_part import Outcome
-from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.agent_files import InstallTarget, PartChange
 from clan_learnings.agents.installer import AGENTS, install, uninstall
 
 MESH = "/opt/clan/bin/mesh"
@@ -55,8 +54,8 @@ trust_level = "trusted"
 """
 
 
-def user(home: Path, **more: Any) -> Target:
-    return Target(MESH, {"HOME": str(home)}, **more)
+def user(home: Path, **more: Any) -> InstallTarget:
+    return InstallTarget(MESH, {"HOME": str(home)}, **more)
 
 
 def tree(folder: Path) -> dict[str, bytes | str]:
@@ -68,7 +67,7 @@ def tree(folder: Path) -> dict[str, bytes | str]:
     }
 
 
-def did(outcomes: list[Outcome]) -> dict[str, str]:
+def did(outcomes: list[PartChange]) -> dict[str, str]:
     return {os.path.basename(outcome.path): outcome.did for outcome in outcomes}
 
 
@@ -217,7 +216,7 @@ def test_rules_of_a_program_that_moved_are_brought_up_to_date(home: Path) -> Non
     """Those of people stay, whatever they allow."""
     settings = home / ".claude/settings.json"
     settings.write_text(CLAUDE.replace("npm run lint", "mesh status"))
-    install(["claude-code"], Target("/old/my place/mesh", {"HOME": str(home)}, allow=True))
+    install(["claude-code"], InstallTarget("/old/my place/mesh", {"HOME": str(home)}, allow=True))
     install(["claude-code"], user(home, allow=True))
     text = settings.read_text()
     assert "/old/my place" not in text
@@ -423,7 +422,7 @@ def test_changes_made_since_stay(home: Path) -> None:
 def test_an_upgrade_from_another_place_leaves_one_hook(home: Path) -> None:
     """The program moved: its hooks and server move along, and uninstalling still gives every byte back."""
     before = tree(home)
-    install(EVERY, Target("/old/place/mesh", {"HOME": str(home)}))
+    install(EVERY, InstallTarget("/old/place/mesh", {"HOME": str(home)}))
     install(EVERY, user(home))
     text = "".join(data.decode() for data in tree(home).values() if isinstance(data, bytes))
     assert "/old/place" not in text
@@ -524,17 +523,17 @@ def test_read_only_settings_are_left_alone(home: Path) -> None:
 
 def test_a_file_that_changes_meanwhile_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that writes its settings between our look and our write keeps what it wrote."""
-    from clan_learnings.agents import settings_file
+    from clan_learnings.agents import agent_files
 
     file = home / ".claude/settings.json"
-    back_up = settings_file.back_up
+    back_up = agent_files.back_up
 
     def slow(path: str, without_us: bytes, written: bytes) -> str:
         if path == str(file):
             file.write_text('{"model": "haiku"}')
         return back_up(path, without_us, written)
 
-    monkeypatch.setattr(settings_file, "back_up", slow)
+    monkeypatch.setattr(agent_files, "back_up", slow)
     outcomes = install(["claude-code"], user(home))
     assert outcomes[0].note == "another program changed it just now"
     assert file.read_text() == '{"model": "haiku"}'
@@ -543,11 +542,11 @@ def test_a_file_that_changes_meanwhile_is_left_alone(home: Path, monkeypatch: py
 
 def test_two_installs_at_once_lose_no_backup(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who comes second finds the file changed, by the same bytes: the backup is that of the first."""
-    from clan_learnings.agents import settings_file
+    from clan_learnings.agents import agent_files
 
     file, before = home / ".claude/settings.json", '{\n  "hooks": {\n  },\n  "permissions": {"allow": [ ]}\n}\n'
     file.write_text(before)
-    back_up, is_second = settings_file.back_up, [False]
+    back_up, is_second = agent_files.back_up, [False]
 
     def overtaken(path: str, without_us: bytes, written: bytes) -> str:
         if path == str(file) and not is_second[0]:
@@ -555,7 +554,7 @@ def test_two_installs_at_once_lose_no_backup(home: Path, monkeypatch: pytest.Mon
             install(["claude-code"], user(home))
         return back_up(path, without_us, written)
 
-    monkeypatch.setattr(settings_file, "back_up", overtaken)
+    monkeypatch.setattr(agent_files, "back_up", overtaken)
     outcomes = install(["claude-code"], user(home))
     assert outcomes[0].note == "another program changed it just now"
     uninstall(["claude-code"], user(home))
@@ -623,16 +622,16 @@ def test_agents_may_keep_their_settings_elsewhere(tmp_path: Path) -> None:
         "CODEX_HOME": str(tmp_path / "codex"),
         "GEMINI_CLI_HOME": str(tmp_path / "gemini"),
     }
-    install(EVERY, Target(MESH, environ))
+    install(EVERY, InstallTarget(MESH, environ))
     found = set(tree(tmp_path))
     assert {"claude/settings.json", "claude/.claude.json", "codex/hooks.json", "gemini/.gemini/settings.json"} <= found
-    uninstall(EVERY, Target(MESH, environ))
+    uninstall(EVERY, InstallTarget(MESH, environ))
     assert tree(tmp_path) == {}
 
 
 def test_a_path_with_spaces_and_another_home_are_quoted(tmp_path: Path) -> None:
     """The shell reads one word where we mean one."""
-    target = Target("/opt/my tools/mesh", {"HOME": str(tmp_path)}, home="/srv/my node", allow=True)
+    target = InstallTarget("/opt/my tools/mesh", {"HOME": str(tmp_path)}, home="/srv/my node", allow=True)
     install(["claude-code"], target)
     settings = json.loads((tmp_path / ".claude/settings.json").read_text())
     assert commands(settings)["Stop"] == ["'/opt/my tools/mesh' hook Stop --home '/srv/my node'"]
@@ -640,7 +639,7 @@ def test_a_path_with_spaces_and_another_home_are_quoted(tmp_path: Path) -> None:
     assert servers["clan-mesh"] == {"command": "/opt/my tools/mesh", "args": ["mcp", "--home", "/srv/my node"]}
     assert "Bash('/opt/my tools/mesh' search:*)" in settings["permissions"]["allow"]
     (tmp_path / ".claude/settings.json").write_text(json.dumps(settings))
-    uninstall(["claude-code"], Target(MESH, {"HOME": str(tmp_path)}))
+    uninstall(["claude-code"], InstallTarget(MESH, {"HOME": str(tmp_path)}))
     assert tree(tmp_path) == {}
 
 
@@ -665,7 +664,7 @@ def test_an_installation_sets_nothing_free_that_a_person_has_bound(
     bound = re.sub(r"\[\s*\"mcp\"\s*\]", '["mcp", "--read-only", "--repo=x.org/a/b"]', text)
     assert bound != text
     (home / server).write_text(bound)
-    moved = Target("/usr/bin/mesh", {"HOME": str(home)})
+    moved = InstallTarget("/usr/bin/mesh", {"HOME": str(home)})
     install([agent], moved)
     found = [line for lines in commands(jsonc.parse((home / hooks).read_text()).value).values() for line in lines]
     ours = [line for line in found if " hook " in line]

@@ -69,7 +69,7 @@ def test_values_are_read(text: str, value: Any) -> None:
 )
 def test_what_is_broken_is_said_with_its_line(text: str, why: str) -> None:
     """A person has to find the place."""
-    with pytest.raises(jsonc.Broken) as caught:
+    with pytest.raises(jsonc.InvalidJson) as caught:
         jsonc.parse(text)
     assert str(caught.value) == why
 
@@ -166,12 +166,12 @@ def test_any_value_survives_every_edit(value: Any, indent: int | str | None, new
         assert back == text
 
 
-def _same(root: jsonc.Node, wanted: jsonc.Node) -> jsonc.Node:
+def _same(root: jsonc.JsonValue, wanted: jsonc.JsonValue) -> jsonc.JsonValue:
     """The node of another tree that stands in the same place: an edit at its end moves no start before it."""
     return next(node for node in _nodes(root) if node.start == wanted.start and node.kind == wanted.kind)
 
 
-def _nodes(root: jsonc.Node) -> list[jsonc.Node]:
+def _nodes(root: jsonc.JsonValue) -> list[jsonc.JsonValue]:
     """A node and all below it."""
     return [root, *(node for entry in root.entries for node in _nodes(entry.node))]
 
@@ -181,6 +181,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     """Nothing but `Broken` comes out of a text that is not JSON."""
     try:
         root = jsonc.parse(text)
-    except jsonc.Broken:
+    except jsonc.InvalidJson:
         return
     assert jsonc.parse(text[root.start : root.end]).value == root.value

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clan_learnings.agents import claude_code_settings, gemini_settings
-from clan_learnings.agents.install_target import Target
+from clan_learnings.agents.agent_files import InstallTarget
 from clan_learnings.agents.skill_text import skill
 from mesh import __version__
 
@@ -36,14 +36,15 @@ def test_the_plugin_has_the_hooks_of_an_installation() -> None:
     """Same events, same handlers, no matcher."""
     found = hooks(CLAUDE / "hooks/hooks.json", 'sh "${CLAUDE_PLUGIN_ROOT}/scripts/run.sh"')
     assert found == {
-        event: [{"hooks": [handler]}] for event, handler in claude_code_settings.hooks(Target("/bin/mesh", {})).items()
+        event: [{"hooks": [handler]}]
+        for event, handler in claude_code_settings.hooks(InstallTarget("/bin/mesh", {})).items()
     }
 
 
 def test_the_extension_has_the_hooks_of_an_installation() -> None:
     """Same events, handlers and matchers."""
     found = hooks(GEMINI / "hooks/hooks.json", 'sh "${extensionPath}/scripts/run.sh"')
-    written = json.loads(gemini_settings.parts(Target("/bin/mesh", {"HOME": "/nowhere"}))[0].put(""))
+    written = json.loads(gemini_settings.parts(InstallTarget("/bin/mesh", {"HOME": "/nowhere"}))[0].put(""))
     assert found == written["hooks"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bench import recall_hooks, recall_judged
 from bench.recall_home import write_home
-from clan_learnings.agents.relevance import FAILURE, Subject
+from clan_learnings.agents.relevance import FAILURE, RelevanceQuery
 
 SILENCE, PRECISION, RECALL = 0.95, 0.8, 0.55  # of the judged set; the last two only tell when a change breaks something
 
@@ -30,7 +30,7 @@ UTC = "datetime.utcnow() returns a naive datetime"
 )
 def test_a_record_about_the_very_thing_is_apt(text: str, saying: str) -> None:
     """Most of what it says is in the text, or nearly all of the text in it."""
-    assert 0 < Subject(text).aptness(saying) <= 1
+    assert 0 < RelevanceQuery(text).aptness(saying) <= 1
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def test_a_record_about_the_very_thing_is_apt(text: str, saying: str) -> None:
 )
 def test_a_record_that_shares_a_word_is_not(text: str, saying: str) -> None:
     """Silence costs nothing."""
-    assert Subject(text).aptness(saying) == 0
+    assert RelevanceQuery(text).aptness(saying) == 0
 
 
 def test_the_best_of_several_sayings_counts() -> None:
     """A correction says what is right and what is wrong; a prompt is mostly about one of them."""
     longer = "run pnpm install in the workspace root of the shop"
-    subject = Subject("run npm install")
+    subject = RelevanceQuery("run npm install")
     assert subject.aptness("", longer, NPM) == subject.aptness(NPM) > subject.aptness(longer)
     assert subject.aptness() == 0
 
@@ -75,15 +75,15 @@ def test_words_that_every_record_has_count_less() -> None:
         return 0.5
 
     saying = "the gateway and the ledger restart together"
-    assert Subject("restart the gateway and the ledger").aptness(saying) > 0
-    assert Subject("restart the gateway and the ledger", rarity=rarity).aptness(saying, "the moon is full") == 0
+    assert RelevanceQuery("restart the gateway and the ledger").aptness(saying) > 0
+    assert RelevanceQuery("restart the gateway and the ledger", rarity=rarity).aptness(saying, "the moon is full") == 0
     assert set(asked) <= {"gateway", "ledger", "restart", "together"}
 
 
 def test_an_error_has_to_share_more_than_a_prompt() -> None:
     """It is long, and names many things by chance."""
     saying, text = "watch mode of vitest never ends", "vitest run\nwatch: cannot find module cart"
-    assert Subject(text).aptness(saying) > 0 == Subject(text, FAILURE).aptness(saying)
+    assert RelevanceQuery(text).aptness(saying) > 0 == RelevanceQuery(text, FAILURE).aptness(saying)
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_an_error_has_to_share_more_than_a_prompt() -> None:
 )
 def test_identifiers_files_and_texts_without_blanks_are_known_again(text: str, saying: str) -> None:
     """Whole, by the last part of a path, by pairs of characters."""
-    assert Subject(text).aptness(saying) > 0
+    assert RelevanceQuery(text).aptness(saying) > 0
 
 
 def test_numbers_and_everyday_words_are_no_reason_to_interrupt() -> None:
     """However many are shared by chance."""
-    assert Subject("give me five names for this project").aptness("five names of a project are too many") == 0
-    assert Subject("turn this into yaml: [1, 2, 3]").aptness("retry 1, 2 or 3 times, then turn it off") == 0
-    assert Subject("curl https://example.invalid/x").aptness("entries named ../../etc/cron.d/x escape") == 0
+    assert RelevanceQuery("give me five names for this project").aptness("five names of a project are too many") == 0
+    assert RelevanceQuery("turn this into yaml: [1, 2, 3]").aptness("retry 1, 2 or 3 times, then turn it off") == 0
+    assert RelevanceQuery("curl https://example.invalid/x").aptness("entries named ../../etc/cron.d/x escape") == 0
 
 
 def test_silence_and_what_is_told_on_the_judged_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.context import injected_mark
-from clan_learnings.context.composition import Context, Hot, Item, Limits, compose, hot_only, limits_for, short_lines
+from clan_learnings.context.composition import (
+    Context,
+    ContextRecord,
+    HotRule,
+    Limits,
+    compose,
+    hot_only,
+    limits_for,
+    short_lines,
+)
 from clan_learnings.context.token_bound import at_most_tokens
 from mesh.core.ids import named_digest, text_id
 from tests.clan_learnings.context.test_harmless_lines import TEXTS, is_visible
@@ -13,20 +22,21 @@ from tests.clan_learnings.context.test_harmless_lines import TEXTS, is_visible
 CALL = '/usr/bin/mesh correct --wrong "..." --right "..."'
 IDS = st.text("abcdefghijklmnopqrstuvwxyz234567", min_size=8, max_size=12)
 HOTS = st.lists(
-    st.builds(Hot, IDS, TEXTS, TEXTS, st.integers(1, 999), st.integers(1, 99), st.just("2026-11-14")), max_size=12
+    st.builds(HotRule, IDS, TEXTS, TEXTS, st.integers(1, 999), st.integers(1, 99), st.just("2026-11-14")), max_size=12
 )
 ITEMS = st.lists(
-    st.builds(Item, IDS, st.sampled_from(["discovery", "correction"]), TEXTS, st.just("2026-11-13")), max_size=12
+    st.builds(ContextRecord, IDS, st.sampled_from(["discovery", "correction"]), TEXTS, st.just("2026-11-13")),
+    max_size=12,
 )
 LIMITS = st.builds(Limits, st.integers(0, 6_000), st.integers(0, 3_000))
 PUBLIC_END = "\nPRIVATE, "
 
 
 def composed(
-    hot: list[Hot] | None = None,
-    warm: list[Item] | None = None,
-    bank: list[Item] | None = None,
-    private: list[Item] | None = None,
+    hot: list[HotRule] | None = None,
+    warm: list[ContextRecord] | None = None,
+    bank: list[ContextRecord] | None = None,
+    private: list[ContextRecord] | None = None,
     limits: Limits | None = None,
 ) -> Context:
     return compose(
@@ -34,21 +44,27 @@ def composed(
     )
 
 
-def items(count: int, start: str, text: str = "a finding about the build that somebody made") -> list[Item]:
+def items(count: int, start: str, text: str = "a finding about the build that somebody made") -> list[ContextRecord]:
     letters = "abcdefghijklmnopqrstuvwxyz"
     return [
-        Item(f"{start}{letters[at // 26]}{letters[at % 26]}aaaaa", "discovery", f"{text} {at}", "2026-11-13")
+        ContextRecord(f"{start}{letters[at // 26]}{letters[at % 26]}aaaaa", "discovery", f"{text} {at}", "2026-11-13")
         for at in range(count)
     ]
 
 
-def hots(count: int) -> list[Hot]:
-    return [Hot(item.id, f"Use the rule of {item.text}", "the other", 4, 2, "2026-11-14") for item in items(count, "h")]
+def hots(count: int) -> list[HotRule]:
+    return [
+        HotRule(item.id, f"Use the rule of {item.text}", "the other", 4, 2, "2026-11-14") for item in items(count, "h")
+    ]
 
 
 @given(HOTS, ITEMS, ITEMS, ITEMS, LIMITS)
 def test_any_records_in_any_limits_make_a_sound_context(
-    hot: list[Hot], warm: list[Item], bank: list[Item], private: list[Item], limits: Limits
+    hot: list[HotRule],
+    warm: list[ContextRecord],
+    bank: list[ContextRecord],
+    private: list[ContextRecord],
+    limits: Limits,
 ) -> None:
     """Within both limits, every id once, as many lines as there should be, one end, and the same bytes again."""
     context = composed(hot, warm, bank, private, limits)
@@ -79,7 +95,7 @@ def test_any_records_in_any_limits_make_a_sound_context(
 
 def test_a_hot_line_has_its_form() -> None:
     """Rule, what is wrong, how often, when, which record."""
-    context = composed([Hot("7k3qmzpa", "Use pnpm in this repo", "npm install", 4, 2, "2026-11-14")])
+    context = composed([HotRule("7k3qmzpa", "Use pnpm in this repo", "npm install", 4, 2, "2026-11-14")])
     assert (
         "- Use pnpm in this repo; not npm install; 4 sessions, 2 nodes, last 2026-11-14; [7k3qmzpa]"
         in context.text.split("\n")
@@ -121,7 +137,7 @@ def test_unused_room_is_passed_on(parts: tuple[int, int, int]) -> None:
 
 def test_lines_keep_their_order_and_a_long_one_is_passed_over() -> None:
     """The most important first; what does not fit does not end the list."""
-    long = Hot("zzzzzzzz", "漢" * 300, "漢" * 300, 4, 2, "2026-11-14")
+    long = HotRule("zzzzzzzz", "漢" * 300, "漢" * 300, 4, 2, "2026-11-14")
     some = hots(6)
     context = composed([some[0], long, *some[1:]], limits=Limits(8_000, 1_000))
     assert context.shown == tuple(hot.id for hot in some)
@@ -190,8 +206,8 @@ def test_a_poisoned_record_is_one_line_of_text(text: str) -> None:
     """In every part: the same number of lines as a harmless one, each of them ours at both ends."""
     for harm, good in ((text, "good"),):
         poisoned, clean = (
-            composed([Hot("hhhhhhhh", x, x, 3, 1, "2026-11-14")], [Item("wwwwwwww", "discovery", x, "2026-11-13")],
-                     private=[Item("pppppppp", "pattern", x, "2026-11-13")])
+            composed([HotRule("hhhhhhhh", x, x, 3, 1, "2026-11-14")], [ContextRecord("wwwwwwww", "discovery", x, "2026-11-13")],
+                     private=[ContextRecord("pppppppp", "pattern", x, "2026-11-13")])
             for x in (harm, good)
         )  # fmt: skip
         assert poisoned.shown == clean.shown
@@ -209,7 +225,9 @@ def test_a_poisoned_record_is_one_line_of_text(text: str) -> None:
 
 
 @given(HOTS, ITEMS, st.integers(0, 5), st.integers(0, 1_500))
-def test_short_lines_are_few_short_and_ours(hot: list[Hot], some: list[Item], max_lines: int, max_chars: int) -> None:
+def test_short_lines_are_few_short_and_ours(
+    hot: list[HotRule], some: list[ContextRecord], max_lines: int, max_chars: int
+) -> None:
     """Each begins with our mark and ends with its id."""
     context = short_lines([*hot, *some], max_lines, max_chars)
     assert context.chars <= max_chars
@@ -223,7 +241,7 @@ def test_short_lines_are_few_short_and_ours(hot: list[Hot], some: list[Item], ma
 
 
 @given(HOTS, st.integers(0, 2_500))
-def test_a_subagent_gets_hot_only(hot: list[Hot], chars: int) -> None:
+def test_a_subagent_gets_hot_only(hot: list[HotRule], chars: int) -> None:
     """Within its characters, marked as ours, without the line about recording."""
     context = hot_only(hot, chars)
     assert context.chars <= chars
@@ -257,7 +275,7 @@ def test_limits_stay_below_what_an_agent_takes(
 
 @given(HOTS, ITEMS, ITEMS, HOTS, LIMITS)
 def test_what_only_this_node_has_seen_stays_in_the_limits_and_out_of_the_digest(
-    hot: list[Hot], warm: list[Item], private: list[Item], here: list[Hot], limits: Limits
+    hot: list[HotRule], warm: list[ContextRecord], private: list[ContextRecord], here: list[HotRule], limits: Limits
 ) -> None:
     """Whatever it is, the public part is the same as on a node that has seen nothing."""
     bare, full = (compose(hot, warm, (), private, limits=limits, repo="", call=CALL, here=seen) for seen in ([], here))
@@ -274,7 +292,7 @@ def test_what_only_this_node_has_seen_stays_in_the_limits_and_out_of_the_digest(
 def test_what_only_this_node_has_seen_has_room_in_a_full_context_and_comes_before_what_is_private() -> None:
     """A line at least, and what is left out is said."""
     many = (hots(50), items(50, "w"), items(50, "b"), items(50, "p"))
-    seen = [Hot(f"s{item.id[1:]}", item.rule, item.wrong, 3, 1, item.last) for item in hots(20)]
+    seen = [HotRule(f"s{item.id[1:]}", item.rule, item.wrong, 3, 1, item.last) for item in hots(20)]
     context = compose(*many, limits=Limits(), repo="", call=CALL, here=seen)
     assert 0 < 20 - context.left_out["here"] < 20
     assert f"{context.left_out['here']} SEEN HERE ONLY (`mesh hot`)" in context.text

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.context import injected_mark
-from clan_learnings.context.composition import Hot, Item, Limits, compose, short_lines
+from clan_learnings.context.composition import ContextRecord, HotRule, Limits, compose, short_lines
 
-HOT = [Hot("7k3qmzpa", 'Use "pnpm" in C:\\new', "npm install", 4, 2, "2026-11-14")]
+HOT = [HotRule("7k3qmzpa", 'Use "pnpm" in C:\\new', "npm install", 4, 2, "2026-11-14")]
 BLOCK = compose(
-    HOT, [Item("abcdefgh", "discovery", "é", "2026-11-14")], (), (), limits=Limits(), repo="", call="mesh"
+    HOT, [ContextRecord("abcdefgh", "discovery", "é", "2026-11-14")], (), (), limits=Limits(), repo="", call="mesh"
 ).text
-LINES = short_lines([*HOT, Item("abcdefgh", "discovery", "prints a\\n", "2026-11-14")]).text
+LINES = short_lines([*HOT, ContextRecord("abcdefgh", "discovery", "prints a\\n", "2026-11-14")]).text
 FILE = f"{injected_mark.FILE_OPENING}\n# patterns\n- x [7k3qmzpa]\n{injected_mark.FILE_CLOSING}\n"
 ROW = json.dumps({"text": "x", "mark": injected_mark.RENDERED}) + "\n"
 

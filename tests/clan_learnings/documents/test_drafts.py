@@ -12,7 +12,7 @@ from clan_learnings.documents.drafts import draft_learning, draft_revision, lear
 from clan_learnings.documents.learning import BYTES, Learning, learning_from, learning_of
 from clan_learnings.records.record import About, Note
 from clan_learnings.records.tiers import ARCHIVE, BANK, WARM
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.search.filters import Within
 from clan_learnings.search.search import search
 from mesh.core.errors import UsageError
@@ -30,14 +30,14 @@ def book(tmp_path: Path) -> Iterator[Notebook]:
 
 
 def written(book: Notebook, learning: Learning, **about: Any) -> Note:
-    drafts, _ = draft_learning(book.memory(), learning, About(repo=REPO, agent="codex", **about), Pen())
+    drafts, _ = draft_learning(book.memory(), learning, About(repo=REPO, agent="codex", **about), TextCleaner())
     note = book.memory().note(book.write(*drafts))
     assert note is not None
     return note
 
 
 def revised(book: Notebook, note: Note, **changes: Any) -> Note:
-    drafts, _ = draft_revision(book.memory(), note, changes, Pen())
+    drafts, _ = draft_revision(book.memory(), note, changes, TextCleaner())
     book.write(*drafts)
     found = book.memory().note(note.tag)
     assert found is not None
@@ -66,14 +66,14 @@ def test_what_is_not_said_is_found(book: Notebook) -> None:
 def test_what_does_not_pass_the_gate_is_refused_with_the_next_step(book: Notebook, given: Learning) -> None:
     """It says what is missing."""
     with pytest.raises(UsageError, match="no learning yet") as refused:
-        draft_learning(book.memory(), given, About(repo=REPO), Pen())
+        draft_learning(book.memory(), given, About(repo=REPO), TextCleaner())
     assert "mesh discover" in refused.value.next_step
 
 
 def test_a_document_that_no_operation_can_hold_is_refused(book: Notebook) -> None:
     """The error says how much fits, and what to do; the most that fits can be written, also if nobody speaks English."""
     with pytest.raises(UsageError, match="bytes") as refused:
-        draft_learning(book.memory(), replace(GOOD, example="x" * BYTES), About(repo=REPO), Pen())
+        draft_learning(book.memory(), replace(GOOD, example="x" * BYTES), About(repo=REPO), TextCleaner())
     assert "mesh page new" in refused.value.next_step
     note = written(book, replace(GOOD, example="字" * ((BYTES - 2000) // 3)))
     assert learning_of(note).example.endswith("字")
@@ -81,7 +81,7 @@ def test_a_document_that_no_operation_can_hold_is_refused(book: Notebook) -> Non
 
 def test_secrets_leave_every_part_of_a_document(book: Notebook) -> None:
     """Sections, title, tags, related, evidence."""
-    pen = Pen()
+    pen = TextCleaner()
     dirty = Learning(
         title=f"a {KEY}",
         problem=f"{GOOD.problem} {KEY}",
@@ -102,7 +102,7 @@ def test_secrets_leave_every_part_of_a_document(book: Notebook) -> None:
 def test_the_same_document_twice_is_one(book: Notebook) -> None:
     """Also with another title; not in another repository."""
     note = written(book, GOOD)
-    drafts, answer = draft_learning(book.memory(), replace(GOOD, title="Other"), About(repo=REPO), Pen())
+    drafts, answer = draft_learning(book.memory(), replace(GOOD, title="Other"), About(repo=REPO), TextCleaner())
     assert drafts == []
     assert answer["id"] == book.memory().reader.short_id(note.tag)
     assert same_learning(book.memory(), replace(GOOD, repo=OTHER)) is None
@@ -120,7 +120,9 @@ def test_an_edit_changes_fields_and_the_quality(book: Notebook) -> None:
 def test_an_edit_that_changes_nothing_writes_nothing(book: Notebook) -> None:
     """The same values, maybe with other line ends."""
     note = written(book, GOOD)
-    drafts, _ = draft_revision(book.memory(), note, {"problem": f"\r\n{GOOD.problem}\n\n", "tags": GOOD.tags}, Pen())
+    drafts, _ = draft_revision(
+        book.memory(), note, {"problem": f"\r\n{GOOD.problem}\n\n", "tags": GOOD.tags}, TextCleaner()
+    )
     assert drafts == []
 
 
@@ -132,7 +134,7 @@ def test_an_edit_that_cannot_be_is_refused(book: Notebook, changes: dict[str, An
     """With the next step."""
     note = written(book, GOOD)
     with pytest.raises(UsageError) as refused:
-        draft_revision(book.memory(), note, changes, Pen())
+        draft_revision(book.memory(), note, changes, TextCleaner())
     assert refused.value.next_step
 
 
@@ -141,7 +143,7 @@ def test_only_a_learning_is_revised(book: Notebook) -> None:
     note = book.memory().note(book.add("discoveries", text="found", repo=REPO))
     assert note is not None
     with pytest.raises(UsageError, match="no learning"):
-        draft_revision(book.memory(), note, {"title": "x"}, Pen())
+        draft_revision(book.memory(), note, {"title": "x"}, TextCleaner())
 
 
 def test_a_learning_is_found_by_any_of_its_words(book: Notebook) -> None:

@@ -8,7 +8,7 @@ from clan_learnings.harvest.candidates import Candidate
 from clan_learnings.harvest.harvest import Summary, harvesting
 from clan_learnings.harvest.items import Item
 from clan_learnings.records.memory import Memory
-from clan_learnings.repository.sharing import change_shared
+from clan_learnings.repository.consent import change_shared
 from clan_learnings.sessions.catalogue_rows import TAKEN, Look, Taking, Told
 from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.app.snapshot import memory_of

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from clan_learnings.records.newest import recent
+from clan_learnings.records.recent_records import recent
 from clan_learnings.records.record import CURATED, HARVESTED
 from mesh.core.draft import NewRecord
 from tests.clan_learnings.records.notebooks import DAY_MS, REPO, Notebook

@@ -9,7 +9,7 @@ from clan_learnings.harvest.items import FIX
 from clan_learnings.harvest.rules import found_in
 from clan_learnings.sessions.digest import digest_of
 from clan_learnings.sessions.events import Kind
-from mesh.mcp.answers import data, marked, searched
+from mesh.mcp.tool_answers import data, marked, searched
 from tests.clan_learnings.harvest.made_sessions import Made
 
 RULE = "Always run the database migration with the lock timeout set, never without it"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from clan_learnings.harvest.harvest import harvesting
 from clan_learnings.records import spool
-from clan_learnings.repository.sharing import change_shared
+from clan_learnings.repository.consent import change_shared
 from clan_learnings.sessions.capture_thread import Capturing
 from mesh.app.snapshot import memory_of
 from mesh.store.home import create_home

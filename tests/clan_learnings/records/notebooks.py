@@ -12,9 +12,9 @@ from clan_learnings.records.pattern_drafts import (
     draft_supersession,
     draft_unalias,
 )
-from clan_learnings.records.patterns import Standing
+from clan_learnings.records.patterns import Pattern
 from clan_learnings.records.record import About
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.search.finder import Finder
 from mesh.core.draft import Assignment, Draft, NewRecord, Removal
 from mesh.store.home import create_home
@@ -81,11 +81,11 @@ class Notebook:
 
     def supersede(self, old: str, new: str) -> None:
         """One in the place of another."""
-        self.write(*draft_supersession(self.memory(), old, new, About(repo=REPO), "", Pen()))
+        self.write(*draft_supersession(self.memory(), old, new, About(repo=REPO), "", TextCleaner()))
 
     def archive(self, slug: str) -> None:
         """A pattern ends."""
-        self.write(*draft_archive(self.memory(), slug, "over", Pen()))
+        self.write(*draft_archive(self.memory(), slug, "over", TextCleaner()))
 
     def restore(self, slug: str) -> None:
         """It never ended."""
@@ -94,20 +94,20 @@ class Notebook:
     def correct(self, wrong: str, right: str, session: str = "codex:1", repo: str = REPO, **more: Any) -> str:
         """A correction as the command writes it; returns the pattern it was counted under."""
         about = About(repo=repo, session=session)
-        drafts, found = draft_correction(self.memory(), wrong, right, about, Pen(), **more)
+        drafts, found = draft_correction(self.memory(), wrong, right, about, TextCleaner(), **more)
         self.write(*drafts)
         return found.slug
 
     def discover(self, text: str, repo: str = REPO, **about: Any) -> bytes:
         """A discovery as the command writes it."""
-        drafts, _ = draft_discovery(self.memory(), text, About(repo=repo, **about), Pen())
+        drafts, _ = draft_discovery(self.memory(), text, About(repo=repo, **about), TextCleaner())
         return self.write(*drafts)
 
     def hot(self, repo: str | None = REPO) -> list[str]:
         """The names of what is HOT."""
         return [item.slug for item in self.memory().hot(repo)]
 
-    def standing(self, slug: str) -> Standing:
+    def standing(self, slug: str) -> Pattern:
         """A pattern that must be there."""
         found = self.memory().patterns.standing(slug)
         assert found is not None

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clan_learnings.records.matching import Candidate, Match, Reading, best_match, compare, overlap, slug_of
+from clan_learnings.records.matching import (
+    ComparableCorrection,
+    Match,
+    PatternCandidate,
+    best_match,
+    compare,
+    overlap,
+    slug_of,
+)
 from tests.clan_learnings.records.matching_pairs import ALIKE_HELD_OUT, ALIKE_TUNED, SAME_HELD_OUT, SAME_TUNED, Pair
 
 PRECISION = 0.95
@@ -20,13 +28,13 @@ SENTENCES = st.lists(st.sampled_from(WORDS.split()), max_size=14).map(" ".join)
 
 def similarity(one: str, other: str) -> float:
     """The overlap of two texts."""
-    return overlap(Reading("", one), Reading("", other))
+    return overlap(ComparableCorrection("", one), ComparableCorrection("", other))
 
 
 def matches(pair: Pair) -> bool:
     """Whether the other is counted under the pattern that the one founded."""
     slug = slug_of(*pair.one)
-    return best_match(*pair.other, [Candidate(slug, [pair.one])]) is not None
+    return best_match(*pair.other, [PatternCandidate(slug, [pair.one])]) is not None
 
 
 def figures(same: list[Pair], alike: list[Pair]) -> tuple[float, float]:
@@ -58,7 +66,10 @@ def test_corrections_that_only_look_alike_are_not_counted_together(capsys: pytes
 def test_comparing_is_symmetric() -> None:
     """Whichever was first, they are counted together or not."""
     for one, other in SAME_TUNED + ALIKE_TUNED + SAME_HELD_OUT + ALIKE_HELD_OUT:
-        there, back = compare(Reading(*one), Reading(*other)), compare(Reading(*other), Reading(*one))
+        there, back = (
+            compare(ComparableCorrection(*one), ComparableCorrection(*other)),
+            compare(ComparableCorrection(*other), ComparableCorrection(*one)),
+        )
         assert there[0] == back[0], (one, other)
 
 
@@ -114,7 +125,9 @@ def test_case_blanks_and_punctuation_at_the_ends_do_not_change_a_slug(
 @given(SENTENCES, SENTENCES)
 def test_slugs_are_equal_exactly_when_the_normalised_texts_are(one: str, other: str) -> None:
     """The slug is a function of the form, and tells forms apart."""
-    assert (slug_of("", one) == slug_of("", other)) == (Reading("", one).form == Reading("", other).form)
+    assert (slug_of("", one) == slug_of("", other)) == (
+        ComparableCorrection("", one).form == ComparableCorrection("", other).form
+    )
 
 
 @given(st.one_of(st.text(max_size=200), SENTENCES), st.one_of(st.text(max_size=200), SENTENCES))
@@ -129,7 +142,7 @@ def test_similarity_is_symmetric_and_between_none_and_all(one: str, other: str) 
 @given(SENTENCES, SENTENCES, SENTENCES, SENTENCES)
 def test_any_two_corrections_can_be_compared_either_way(a: str, b: str, c: str, d: str) -> None:
     """Never raises, is symmetric, and is sure only of the same form."""
-    one, other = Reading(a, b), Reading(c, d)
+    one, other = ComparableCorrection(a, b), ComparableCorrection(c, d)
     sureness, why = compare(one, other)
     assert sureness == compare(other, one)[0]
     assert why
@@ -144,7 +157,7 @@ def test_long_texts_take_time_in_proportion(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     slug_of(text, text)
     similarity(text, text)
-    best_match(text, text, [Candidate("x", [(text[1:], text)])])
+    best_match(text, text, [PatternCandidate("x", [(text[1:], text)])])
 
 
 def found(match: Match | None) -> str | None:
@@ -153,7 +166,7 @@ def found(match: Match | None) -> str | None:
 
 def test_the_answer_says_which_pattern_how_sure_and_why() -> None:
     """The same words are sure; more words about the mistake are less so."""
-    pattern = Candidate("pnpm-not-npm", [("used npm", "use pnpm")])
+    pattern = PatternCandidate("pnpm-not-npm", [("used npm", "use pnpm")])
     same = best_match("npm was used", "use pnpm", [pattern])
     longer = best_match("used npm in the monorepo", "use pnpm", [pattern])
     assert same is not None
@@ -178,15 +191,15 @@ def test_the_answer_says_which_pattern_how_sure_and_why() -> None:
 )
 def test_another_name_number_flag_or_negation_forbids_a_match(wrong: str, right: str) -> None:
     """However much of the rest is the same."""
-    assert best_match(wrong, right, [Candidate("pnpm-not-npm", [("used npm", "use pnpm")])]) is None
+    assert best_match(wrong, right, [PatternCandidate("pnpm-not-npm", [("used npm", "use pnpm")])]) is None
 
 
 def test_the_surest_pattern_wins_then_the_oldest_then_the_first_by_name() -> None:
     """In whatever order they are given."""
     texts = [("used npm", "use pnpm")]
-    exact = Candidate("z", texts, since=9)
-    near = Candidate("a", [("used npm in the monorepo", "use pnpm")], since=1)
-    old, twin = Candidate("y", texts, since=3), Candidate("x", texts, since=9)
+    exact = PatternCandidate("z", texts, since=9)
+    near = PatternCandidate("a", [("used npm in the monorepo", "use pnpm")], since=1)
+    old, twin = PatternCandidate("y", texts, since=3), PatternCandidate("x", texts, since=9)
     for patterns in ([near, exact], [exact, near]):
         assert found(best_match(*texts[0], patterns)) == "z"
     for patterns in ([exact, old, twin], [twin, old, exact]):
@@ -197,13 +210,13 @@ def test_the_surest_pattern_wins_then_the_oldest_then_the_first_by_name() -> Non
 
 def test_the_rule_of_a_pattern_is_enough() -> None:
     """A pattern written by hand has no corrections yet."""
-    assert found(best_match("used npm", "use pnpm", [Candidate("p", rule="Use pnpm, not npm.")])) == "p"
+    assert found(best_match("used npm", "use pnpm", [PatternCandidate("p", rule="Use pnpm, not npm.")])) == "p"
 
 
 def test_a_pattern_does_not_drift_by_small_steps() -> None:
     """One text that got in by mistake does not open the door to what the others contradict."""
     texts = [("used npm", "use pnpm"), ("npm was run", "use pnpm"), ("used pnpm", "use npm")]
-    assert best_match("used pnpm", "use npm", [Candidate("p", texts)]) is None
+    assert best_match("used pnpm", "use npm", [PatternCandidate("p", texts)]) is None
 
 
 def test_similarity_ranks_by_identifiers_and_their_parts() -> None:

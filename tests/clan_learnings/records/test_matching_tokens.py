@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.records.matching_tokens import NAME, STRICT, Token, identifier_parts, tokens
+from clan_learnings.records.matching_tokens import NAME, STRICT, MatchingToken, identifier_parts, tokens
 from clan_learnings.records.matching_words import SOFT, STOP, UNDOING, concept, stem
 from clan_learnings.records.stance import AGAINST, FIRST, FOR, LATER, read_stances
 
@@ -144,7 +144,7 @@ def test_quoted_code_and_calls_are_names_though_their_words_are_common() -> None
 def stances(wrong: str, right: str) -> tuple[set[str], set[str]]:
     """What a correction is for, and what it is against."""
     found: dict[str, int] = {}
-    kept: dict[str, Token] = {}
+    kept: dict[str, MatchingToken] = {}
     read_stances(wrong, -1, found, kept)
     read_stances(right, 1, found, kept)
     names = {text: bits for text, bits in found.items() if kept[text].kind in {NAME, STRICT}}

@@ -7,8 +7,8 @@ import pytest
 
 from clan_learnings.context.session_context import session_context
 from clan_learnings.records.memory import Memory
-from clan_learnings.records.newest import recent, recent_patterns
-from clan_learnings.records.pattern_conflicts import Rivals
+from clan_learnings.records.pattern_conflicts import PatternConflicts
+from clan_learnings.records.recent_records import recent, recent_patterns
 from clan_learnings.records.tiers import WARM_DISCOVERIES, WARM_MOST, Census
 from clan_learnings.search.filters import Within
 from clan_learnings.search.likeness import covering
@@ -347,7 +347,7 @@ def read_everything(book: Notebook) -> None:
         answers.hot_item(memory, item)
     search(memory, "npm install thing x", Within(None), 50)
     covering(memory, "npm install thing", REPO)
-    Rivals(memory)
+    PatternConflicts(memory)
     made = session_context(memory, memory, repo=REPO, task="npm install")
     assert len(made.text) <= 8000
 

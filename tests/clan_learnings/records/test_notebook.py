@@ -18,7 +18,7 @@ from clan_learnings.records.pattern_drafts import draft_category, draft_hot_at, 
 from clan_learnings.records.pattern_merging import second_look
 from clan_learnings.records.patterns import counter
 from clan_learnings.records.record import EDITABLE, About, Note
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
@@ -44,7 +44,9 @@ def live(book: Notebook, tag: bytes) -> Note:
 
 
 def correction(book: Notebook, wrong: str, right: str, **more: Any) -> dict[str, Any]:
-    drafts, _ = draft_correction(book.memory(), wrong, right, About(repo=REPO, session="codex:1"), Pen(), **more)
+    drafts, _ = draft_correction(
+        book.memory(), wrong, right, About(repo=REPO, session="codex:1"), TextCleaner(), **more
+    )
     (record, counted) = drafts
     assert isinstance(record, NewRecord)
     assert counted == Increment(counter(record.record["pattern"]))
@@ -56,7 +58,7 @@ def correction(book: Notebook, wrong: str, right: str, **more: Any) -> dict[str,
 
 def test_a_correction_that_is_the_first_of_its_kind_founds_a_pattern(book: Notebook) -> None:
     """It is named by its words, so every node gives it the same name."""
-    drafts, found = draft_correction(book.memory(), "npm install", "pnpm install", About(repo=REPO), Pen())
+    drafts, found = draft_correction(book.memory(), "npm install", "pnpm install", About(repo=REPO), TextCleaner())
     assert (found.founded, found.sureness, found.why) == (True, 1.0, "the first of its kind")
     assert isinstance(drafts[0], NewRecord)
     assert drafts[0].record["pattern"] == found.slug
@@ -150,7 +152,7 @@ def test_what_was_not_said_is_found_by_rule(book: Notebook) -> None:
 @pytest.mark.parametrize(("agent", "confidence"), [("", 0.9), ("shell", 0.9), ("codex", 0.8)])
 def test_a_discovery_of_a_person_is_believed_more(book: Notebook, agent: str, confidence: float) -> None:
     """No agent at work means a person."""
-    (draft,), _ = draft_discovery(book.memory(), "thing", About(agent=agent), Pen())
+    (draft,), _ = draft_discovery(book.memory(), "thing", About(agent=agent), TextCleaner())
     assert isinstance(draft, NewRecord)
     assert draft.record["confidence"] == confidence
 
@@ -177,10 +179,14 @@ def test_a_correction_that_cannot_be(
 def test_a_discovery_that_is_covered_names_the_record(book: Notebook) -> None:
     """Another number is another thing."""
     tag = book.discover("HTTP 405 on push means branch protection")
-    _, hit = draft_discovery(book.memory(), "http 405 on push means branch protection!", About(repo=REPO), Pen())
+    _, hit = draft_discovery(
+        book.memory(), "http 405 on push means branch protection!", About(repo=REPO), TextCleaner()
+    )
     assert hit is not None
     assert hit.note.tag == tag
-    _, other = draft_discovery(book.memory(), "HTTP 403 on push means branch protection", About(repo=REPO), Pen())
+    _, other = draft_discovery(
+        book.memory(), "HTTP 403 on push means branch protection", About(repo=REPO), TextCleaner()
+    )
     assert other is None
 
 
@@ -194,11 +200,11 @@ def test_categories_of_the_mesh_and_of_the_repository_are_allowed(book: Notebook
 
     book.write(*draft_category(book.memory(), "of-the-mesh"))
     for category in ("of-the-mesh", "build-errors", "of-the-repo"):
-        draft_discovery(book.memory(), "thing", About(category=category), Pen(here))
+        draft_discovery(book.memory(), "thing", About(category=category), TextCleaner(here))
     assert asked == [1]
     for category in ("No Good", "unknown"):
         with pytest.raises(UsageError) as raised:
-            draft_discovery(book.memory(), "thing", About(category=category), Pen(here))
+            draft_discovery(book.memory(), "thing", About(category=category), TextCleaner(here))
         assert "of-the-mesh, of-the-repo;" in raised.value.next_step
 
 
@@ -208,7 +214,9 @@ def test_categories_of_the_mesh_and_of_the_repository_are_allowed(book: Notebook
 def test_an_edit_changes_what_it_names(book: Notebook) -> None:
     """One register a field."""
     tag = book.discover("thing")
-    book.write(*draft_edit(book.memory(), live(book, tag), {"text": "better", "tags": ["a"], "confidence": 0.5}, Pen()))
+    book.write(
+        *draft_edit(book.memory(), live(book, tag), {"text": "better", "tags": ["a"], "confidence": 0.5}, TextCleaner())
+    )
     note = live(book, tag)
     assert (note.text, note.tags, note.confidence) == ("better", ["a"], 0.5)
 
@@ -231,22 +239,22 @@ def test_an_edit_that_cannot_be(book: Notebook, changes: dict[str, Any], sentenc
     """What may be changed is listed."""
     note = live(book, book.discover("thing"))
     with pytest.raises(UsageError, match=sentence):
-        draft_edit(book.memory(), note, changes, Pen())
+        draft_edit(book.memory(), note, changes, TextCleaner())
 
 
 def test_the_pattern_of_a_pattern_record_cannot_be_edited(book: Notebook) -> None:
     """It is its name; corrections are moved."""
     note = live(book, book.add("patterns", pattern="p", rule="r", repo=REPO))
     with pytest.raises(UsageError, match="only corrections"):
-        draft_edit(book.memory(), note, {"pattern": "q"}, Pen())
+        draft_edit(book.memory(), note, {"pattern": "q"}, TextCleaner())
 
 
 def test_a_retraction_needs_a_reason(book: Notebook) -> None:
     """A long one is cut."""
     note = live(book, book.discover("thing"))
     with pytest.raises(UsageError, match="say why"):
-        draft_retraction(note, " ", Pen())
-    (draft,) = draft_retraction(note, "x" * 1000, Pen())
+        draft_retraction(note, " ", TextCleaner())
+    (draft,) = draft_retraction(note, "x" * 1000, TextCleaner())
     assert draft == Removal((note.tag,), "x" * 400)
 
 
@@ -255,12 +263,12 @@ def test_a_retraction_needs_a_reason(book: Notebook) -> None:
 
 def test_a_pattern_of_its_own_is_written_once(book: Notebook) -> None:
     """A second one is told how to change the first."""
-    drafts, slug = draft_pattern(book.memory(), "retry uploads", About(repo=REPO), Pen(), everywhere=True)
+    drafts, slug = draft_pattern(book.memory(), "retry uploads", About(repo=REPO), TextCleaner(), everywhere=True)
     assert drafts[1:] == [Assignment(f"pattern:{slug}", "global", True)]
     book.write(*drafts)
     assert book.standing(slug).scope == ""
     with pytest.raises(UsageError, match="already") as raised:
-        draft_pattern(book.memory(), "retry uploads", About(repo=REPO), Pen())
+        draft_pattern(book.memory(), "retry uploads", About(repo=REPO), TextCleaner())
     assert f"mesh pattern edit {slug}" in raised.value.next_step
 
 
@@ -268,11 +276,11 @@ def test_wording_needs_something_to_change(book: Notebook) -> None:
     """And a topic that can be."""
     book.sessions("p", 1)
     with pytest.raises(UsageError, match="nothing to change"):
-        draft_wording(book.memory(), "p", Pen(), everywhere=None)
+        draft_wording(book.memory(), "p", TextCleaner(), everywhere=None)
     with pytest.raises(UsageError, match="one line"):
-        draft_wording(book.memory(), "p", Pen(), topic="a\nb", everywhere=None)
+        draft_wording(book.memory(), "p", TextCleaner(), topic="a\nb", everywhere=None)
     with pytest.raises(UsageError, match="is empty"):
-        draft_wording(book.memory(), "p", Pen(), rule="", everywhere=None)
+        draft_wording(book.memory(), "p", TextCleaner(), rule="", everywhere=None)
 
 
 @pytest.mark.parametrize("text", ["1", "101", "three", "", "-3", "3.0", "٣"])
@@ -302,7 +310,7 @@ def test_categories_are_added_once_and_only_own_ones_removed(book: Notebook) -> 
 
 def test_no_field_of_a_record_keeps_a_secret(book: Notebook) -> None:
     """Whatever was found is told by sort and number only."""
-    pen = Pen()
+    pen = TextCleaner()
     about = About(repo=REPO, topic=SECRET, tags=[SECRET], evidence=f"see {SECRET}")
     drafts: list[Any] = [
         *draft_discovery(book.memory(), f"the key is {SECRET}", about, pen)[0],
@@ -318,7 +326,7 @@ def test_no_field_of_a_record_keeps_a_secret(book: Notebook) -> None:
 
 def test_no_field_of_a_record_keeps_a_private_passage(book: Notebook) -> None:
     """It is left out before anything is written, and that is told."""
-    pen = Pen()
+    pen = TextCleaner()
     hidden = "<private>HIDDEN</private>"
     about = About(
         repo=REPO, topic=f"uploads {hidden}", tags=["a", "<private>HIDDEN", "HIDDEN</private>"], evidence=hidden
@@ -341,7 +349,7 @@ def test_a_sentence_that_is_private_all_over_is_refused(book: Notebook) -> None:
     """There is nothing to write."""
     for text in ("<private>HIDDEN</private>", "  <private>HIDDEN"):
         with pytest.raises(UsageError, match="is private: nothing is left to write") as raised:
-            draft_discovery(book.memory(), text, About(repo=REPO), Pen())
+            draft_discovery(book.memory(), text, About(repo=REPO), TextCleaner())
         assert "HIDDEN" not in str(raised.value)
 
 
@@ -350,13 +358,13 @@ def test_a_reason_that_is_private_all_over_is_refused(book: Notebook) -> None:
     note = live(book, book.discover("thing"))
     for reason in (" ", "<private>HIDDEN</private>"):
         with pytest.raises(UsageError) as raised:
-            draft_retraction(note, reason, Pen())
+            draft_retraction(note, reason, TextCleaner())
         assert "mesh retract ID --reason" in raised.value.next_step
 
 
 def test_words_with_blanks_around_are_no_private_passage() -> None:
     """Also beside one that speaks of private keys."""
-    pen = Pen()
+    pen = TextCleaner()
     assert pen.clean_all([" a", "<private key>"]) == [" a", "<private key>"]
     assert pen.found == ""
 
@@ -368,7 +376,7 @@ def test_no_edit_keeps_a_secret(book: Notebook) -> None:
     for field in sorted(EDITABLE - {"confidence", "minutes_lost", "category", "severity", "pattern"}):
         note = live(book, tags.get(field, corrected))
         value: Any = [SECRET] if field == "tags" else f"a {SECRET}"
-        assert SECRET not in repr(draft_edit(book.memory(), note, {field: value}, Pen())), field
+        assert SECRET not in repr(draft_edit(book.memory(), note, {field: value}, TextCleaner())), field
 
 
 @pytest.mark.parametrize("name", ["session", "agent", "repo"])
@@ -377,5 +385,5 @@ def test_a_name_that_looks_like_a_secret_is_refused(book: Notebook, name: str) -
     about = About()
     setattr(about, name, f"x:{SECRET}")
     with pytest.raises(UsageError, match="looks like a secret") as raised:
-        draft_discovery(book.memory(), "thing", about, Pen())
+        draft_discovery(book.memory(), "thing", about, TextCleaner())
     assert SECRET not in str(raised.value)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.records.access_counts import FILE, HOUR_MS, count_openings, key, month_of, note_opening
-from clan_learnings.records.access_counts_thread import Openings
+from clan_learnings.records.access_counts_thread import AccessCounting
 from mesh.app.desk import Desk
 from mesh.core.draft import NewRecord
 from mesh.core.ids import parse_id, text_id
@@ -102,7 +102,7 @@ def test_with_a_sidecar_nobody_else_counts(home: Home, record: str) -> None:
 
 def test_the_sidecar_counts_what_is_left_when_it_stops(home: Home, record: str) -> None:
     """A laptop is closed more often than once an hour."""
-    with Openings(home):
+    with AccessCounting(home):
         note_opening(home.path, record, wall_clock())
     assert _total(home, record, wall_clock()) == 1
 
@@ -173,7 +173,7 @@ def test_what_cannot_be_counted_now_is_kept(home: Home, record: str) -> None:
     os.rename(home.file("node.key"), home.file("away"))
     note_opening(home.path, record, NOW_MS)
     note_opening(home.path, record, NOW_MS + HOUR_MS)
-    with Openings(home):
+    with AccessCounting(home):
         pass
     assert Path(home.file(FILE)).read_text().count(record) == 2
     os.rename(home.file("away"), home.file("node.key"))
@@ -229,7 +229,7 @@ def test_what_a_reader_opens_is_counted_nowhere_and_nobody_complains(
     author = reader.author(private=True)
     record = text_id(author.append([NewRecord("notes", {"text": "mine"})]).tags[0])
     author.store.close()
-    with Openings(reader):
+    with AccessCounting(reader):
         note_opening(reader.path, record, NOW_MS)
     assert Path(reader.file(FILE)).read_bytes() == b""
     note_opening(reader.path, record, NOW_MS)
@@ -244,7 +244,7 @@ def test_openings_beyond_the_quota_are_kept_and_said_once(tmp_path: Path, caplog
     record = _discover(job, "the staging cluster sleeps at night")
     fill(job)
     note_opening(job.path, record, NOW_MS)
-    openings = Openings(job)
+    openings = AccessCounting(job)
     assert [openings._count(anyway=True) for _ in range(3)] == [False] * 3
     assert record in Path(job.file(FILE)).read_text()
     assert len(caplog.records) == 1

@@ -7,7 +7,7 @@ import pytest
 
 from clan_learnings.records import pattern_merging as module
 from clan_learnings.records.memory import Memory
-from clan_learnings.records.pattern_merging import FILE, SecondLook
+from clan_learnings.records.pattern_merging import FILE, PatternMerging
 from mesh.core.draft import NewRecord
 from mesh.core.errors import QuotaReached
 from mesh.core.operation import Add
@@ -64,7 +64,7 @@ class Mesh:
         return {"wrong": words[0], "right": words[1], "pattern": slug, "repo": "", "session": session}
 
 
-class Rested(SecondLook):
+class Rested(PatternMerging):
     """One that has always rested enough."""
 
     def __init__(self, home: Home) -> None:
@@ -76,7 +76,7 @@ class Rested(SecondLook):
         return super().look(breathe)
 
 
-def is_owed(look: SecondLook) -> bool:
+def is_owed(look: PatternMerging) -> bool:
     return look.is_owed
 
 
@@ -109,7 +109,7 @@ def test_an_older_name_of_ours_is_left_to_the_other_founder(tmp_path: Path) -> N
     mesh = Mesh(tmp_path)
     mesh.write(OURS, "ours")
     mesh.arrive(THEIRS, "theirs", hours=-1)  # stamped later
-    assert SecondLook(mesh.home).look() == 0
+    assert PatternMerging(mesh.home).look() == 0
 
 
 def test_nothing_is_compared_unless_others_have_written_the_like(
@@ -140,12 +140,12 @@ def test_after_a_start_it_goes_on_where_it_was(tmp_path: Path) -> None:
     """What arrived meanwhile is compared; without the file, or with a broken one, everything is."""
     mesh = Mesh(tmp_path)
     mesh.write(OURS, "ours")
-    SecondLook(mesh.home).look()
+    PatternMerging(mesh.home).look()
     assert (Path(mesh.home.path) / FILE).exists()
     mesh.arrive(THEIRS, "theirs")
-    assert SecondLook(mesh.home).look() == 1
+    assert PatternMerging(mesh.home).look() == 1
     (Path(mesh.home.path) / FILE).write_text("{")
-    assert SecondLook(mesh.home).look() == 0
+    assert PatternMerging(mesh.home).look() == 0
 
 
 def test_a_look_that_took_long_is_followed_by_a_rest(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_look_that_took_long_is_followed_by_a_rest(tmp_path: Path) -> None:
     mesh = Mesh(tmp_path)
     mesh.write(OURS, "ours")
     now = [0.0]
-    look = SecondLook(mesh.home, lambda: now[0])
+    look = PatternMerging(mesh.home, lambda: now[0])
 
     def slow() -> None:
         now[0] += 1.0
@@ -174,7 +174,7 @@ def test_a_look_whose_names_may_not_be_written_now_is_owed_later(
     """It is said once, nothing is compared over and over meanwhile, and the names are joined when they may be."""
     mesh = Mesh(tmp_path)
     now = [0.0]
-    look = SecondLook(mesh.home, lambda: now[0])
+    look = PatternMerging(mesh.home, lambda: now[0])
     mesh.write(OURS, "ours")
     look.look()
     now[0] += 10

@@ -6,7 +6,7 @@ import pytest
 
 from clan_learnings.records.pattern_drafts import draft_alias, draft_supersession, draft_unalias, draft_wording
 from clan_learnings.records.record import About
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from mesh.core.errors import UnknownId, UsageError
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 
@@ -266,9 +266,9 @@ def test_a_pattern_that_was_superseded_cannot_take_the_place_of_its_successor(bo
     book.supersede("a", "b")
     about = About(repo=REPO)
     with pytest.raises(UsageError, match="cannot take its place"):
-        draft_supersession(book.memory(), "b", "a", about, "", Pen())
+        draft_supersession(book.memory(), "b", "a", about, "", TextCleaner())
     with pytest.raises(UsageError, match="its own place"):
-        draft_supersession(book.memory(), "b", "b", about, "", Pen())
+        draft_supersession(book.memory(), "b", "b", about, "", TextCleaner())
 
 
 def test_a_pattern_of_one_repository_is_hot_only_there(book: Notebook) -> None:
@@ -292,7 +292,7 @@ def test_a_pattern_marked_global_is_hot_everywhere_until_it_is_marked_local(book
     """The mark is a register: the later word counts."""
     book.sessions("use-pnpm", 3)
     for everywhere, expected in ((True, ["use-pnpm"]), (False, [])):
-        book.write(*draft_wording(book.memory(), "use-pnpm", Pen(), everywhere=everywhere))
+        book.write(*draft_wording(book.memory(), "use-pnpm", TextCleaner(), everywhere=everywhere))
         assert book.hot(OTHER) == expected
 
 

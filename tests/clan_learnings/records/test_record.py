@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clan_learnings.records.record import About, Note, checked, one_of, required_text
-from clan_learnings.records.shared_settings import Settings, is_category
+from clan_learnings.records.shared_settings import SharedSettings, is_category
 from mesh.core.errors import UsageError
 from mesh.store.reading import Entry
 
@@ -95,7 +95,7 @@ def test_a_record_without_a_session_counts_for_itself() -> None:
 def test_a_wrong_value_gets_the_right_ones(about: About, right: str) -> None:
     """The error lists them, or says what may be."""
     with pytest.raises(UsageError) as raised:
-        checked(about, Settings({}).categories)
+        checked(about, SharedSettings({}).categories)
     assert right in raised.value.next_step
 
 
@@ -118,7 +118,7 @@ def test_an_empty_text_and_one_too_long_are_refused() -> None:
 def test_categories_of_the_mesh_come_behind_the_built_in_ones() -> None:
     """Those switched off, and names that cannot be, are left out."""
     own = {"category:data": True, "category:old": False, "category:No Good": True, "category:build-errors": True}
-    assert Settings(own).categories[-2:] == ("domain-knowledge", "data")
+    assert SharedSettings(own).categories[-2:] == ("domain-knowledge", "data")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.records.shown_to_session import FOLDER, Seen, sweep
+from clan_learnings.records.shown_to_session import FOLDER, ShownRecords, sweep
 
 SESSION = "claude-code:00893aaf"
 
@@ -30,7 +30,7 @@ def home(tmp_path: Path) -> str:
 
 def test_a_new_session_has_seen_nothing(home: str) -> None:
     """And asking makes no file."""
-    seen = Seen(home, SESSION)
+    seen = ShownRecords(home, SESSION)
     assert not seen.is_known
     assert not seen.knows("use-pnpm")
     assert not seen.was_shown("use-pnpm", "abc")
@@ -39,8 +39,8 @@ def test_a_new_session_has_seen_nothing(home: str) -> None:
 
 def test_what_was_shown_is_remembered_by_pattern_and_by_record(home: str) -> None:
     """Another correction of the same pattern would say the same thing again."""
-    Seen(home, SESSION).add(1, shown=[("use-pnpm", "abc"), ("", "def")])
-    seen = Seen(home, SESSION)
+    ShownRecords(home, SESSION).add(1, shown=[("use-pnpm", "abc"), ("", "def")])
+    seen = ShownRecords(home, SESSION)
     assert seen.is_known
     assert seen.was_shown("use-pnpm", "other")
     assert seen.was_shown("", "abc")
@@ -52,18 +52,18 @@ def test_what_was_shown_is_remembered_by_pattern_and_by_record(home: str) -> Non
 
 def test_what_was_hot_is_no_news_but_was_not_shown(home: str) -> None:
     """A pattern that had no room in the first context may still be shown when a prompt is about it."""
-    Seen(home, SESSION).add(1, known=[("use-pnpm", "abc")])
-    seen = Seen(home, SESSION)
+    ShownRecords(home, SESSION).add(1, known=[("use-pnpm", "abc")])
+    seen = ShownRecords(home, SESSION)
     assert seen.knows("use-pnpm")
     assert not seen.was_shown("use-pnpm", "abc")
     seen.add(2, shown=[("use-uv", "def")])
-    assert Seen(home, SESSION).knows("use-uv")
+    assert ShownRecords(home, SESSION).knows("use-uv")
 
 
 def test_a_session_that_was_shown_nothing_has_looked_all_the_same(home: str) -> None:
     """In an empty mesh, too, what comes later is new."""
-    Seen(home, SESSION).add(1)
-    assert Seen(home, SESSION).is_known
+    ShownRecords(home, SESSION).add(1)
+    assert ShownRecords(home, SESSION).is_known
 
 
 @pytest.mark.parametrize(
@@ -71,35 +71,35 @@ def test_a_session_that_was_shown_nothing_has_looked_all_the_same(home: str) -> 
 )
 def test_sessions_do_not_share_a_file(home: str, other: str) -> None:
     """However alike their names are once they are file names."""
-    Seen(home, SESSION).add(1, shown=[("use-pnpm", "abc")])
-    assert not Seen(home, other).is_known
-    Seen(home, other).add(1, shown=[("x", "y")])
+    ShownRecords(home, SESSION).add(1, shown=[("use-pnpm", "abc")])
+    assert not ShownRecords(home, other).is_known
+    ShownRecords(home, other).add(1, shown=[("x", "y")])
     assert len(os.listdir(os.path.join(home, FOLDER))) == 2
 
 
 def test_no_session_has_no_file(home: str) -> None:
     """Without a session there is nothing to remember it by."""
-    Seen(home, "").add(1, shown=[("use-pnpm", "abc")])
+    ShownRecords(home, "").add(1, shown=[("use-pnpm", "abc")])
     assert os.listdir(home) == []
 
 
 def test_a_fork_has_seen_what_its_origin_has(home: str) -> None:
     """And so has a fork of the fork; both count as the first session."""
-    Seen(home, SESSION).add(1, shown=[("use-pnpm", "abc")], known=[("use-uv", "def")])
-    Seen(home, "claude-code:fork").add(2, origin=Seen(home, SESSION))
-    Seen(home, "claude-code:second").add(3, origin=Seen(home, "claude-code:fork"))
+    ShownRecords(home, SESSION).add(1, shown=[("use-pnpm", "abc")], known=[("use-uv", "def")])
+    ShownRecords(home, "claude-code:fork").add(2, origin=ShownRecords(home, SESSION))
+    ShownRecords(home, "claude-code:second").add(3, origin=ShownRecords(home, "claude-code:fork"))
     for session in ("claude-code:fork", "claude-code:second"):
-        seen = Seen(home, session)
+        seen = ShownRecords(home, session)
         assert seen.was_shown("use-pnpm", "abc")
         assert seen.knows("use-uv")
         assert seen.copied_from == SESSION
-    assert Seen(home, SESSION).copied_from == ""
+    assert ShownRecords(home, SESSION).copied_from == ""
 
 
 def test_hostile_names_stay_in_their_field(home: str) -> None:
     """A slug comes from any member of the mesh; it cannot forge another line."""
-    Seen(home, SESSION).add(1, shown=[("a\tb\n9\tshown\tuse-pnpm\tabc\n", "x\ny" * 1000)])
-    seen = Seen(home, SESSION)
+    ShownRecords(home, SESSION).add(1, shown=[("a\tb\n9\tshown\tuse-pnpm\tabc\n", "x\ny" * 1000)])
+    seen = ShownRecords(home, SESSION)
     assert not seen.was_shown("use-pnpm", "abc")
     assert seen.was_shown("a\tb\n9\tshown\tuse-pnpm\tabc\n", "")
 
@@ -107,20 +107,20 @@ def test_hostile_names_stay_in_their_field(home: str) -> None:
 @pytest.mark.parametrize("damage", [b"\xff\xfe\x00", b"1\tshown\n", b"1\tshown\ta", b"\n\n\n", b"a\tb\tc\td\te\n"])
 def test_a_damaged_file_is_read_as_far_as_it_goes(home: str, damage: bytes) -> None:
     """A full disk may have cut a line."""
-    seen = Seen(home, SESSION)
+    seen = ShownRecords(home, SESSION)
     seen.add(1, shown=[("use-pnpm", "abc")])
     (name,) = os.listdir(os.path.join(home, FOLDER))
     with open(os.path.join(home, FOLDER, name), "ab") as file:
         file.write(damage)
-    assert Seen(home, SESSION).was_shown("use-pnpm", "abc")
+    assert ShownRecords(home, SESSION).was_shown("use-pnpm", "abc")
 
 
 def test_the_file_does_not_grow_without_end(home: str) -> None:
     """Who was shown that much is told nothing more: better than telling it again."""
-    seen = Seen(home, SESSION)
+    seen = ShownRecords(home, SESSION)
     for number in range(30):
         seen.add(1, shown=[(f"{number}-{each}" + "x" * 190, "y" * 52) for each in range(100)])
-        seen = Seen(home, SESSION)
+        seen = ShownRecords(home, SESSION)
     assert seen.is_full
     (name,) = os.listdir(os.path.join(home, FOLDER))
     assert os.path.getsize(os.path.join(home, FOLDER, name)) < 400 * 1024
@@ -129,7 +129,7 @@ def test_the_file_does_not_grow_without_end(home: str) -> None:
 def test_the_same_is_noted_once(home: str) -> None:
     """Every compaction shows the whole context again; the file stays as it is."""
     for _ in range(3):
-        Seen(home, SESSION).add(1, shown=[("use-pnpm", "abc")])
+        ShownRecords(home, SESSION).add(1, shown=[("use-pnpm", "abc")])
     (name,) = os.listdir(os.path.join(home, FOLDER))
     path = os.path.join(home, FOLDER, name)
     assert Path(path).read_text().count("\n") == 1
@@ -146,7 +146,7 @@ def test_hooks_at_the_same_time_lose_nothing(home: str) -> None:
         assert writer.stdin is not None
         writer.stdin.close()
     assert [writer.wait() for writer in writers] == [0] * 10
-    seen = Seen(home, SESSION)
+    seen = ShownRecords(home, SESSION)
     missing = [
         (number, each) for number in range(10) for each in range(20) if not seen.was_shown("", f"id-{number}-{each}")
     ]
@@ -156,13 +156,13 @@ def test_hooks_at_the_same_time_lose_nothing(home: str) -> None:
 def test_old_sessions_are_swept_away(home: str) -> None:
     """After a month without a sign of life; notes of other kinds in the folder stay."""
     for session in ("claude-code:old", "claude-code:new"):
-        Seen(home, session).add(1, shown=[("use-pnpm", "abc")])
+        ShownRecords(home, session).add(1, shown=[("use-pnpm", "abc")])
     folder = os.path.join(home, FOLDER)
     Path(folder, "4711-99").write_text("note")
     for name in os.listdir(folder):
         if "new" not in name:
             os.utime(os.path.join(folder, name), (0, time.time() - 31 * 86_400))
     sweep(home, time.time())
-    assert not Seen(home, "claude-code:old").is_known
-    assert Seen(home, "claude-code:new").is_known
+    assert not ShownRecords(home, "claude-code:old").is_known
+    assert ShownRecords(home, "claude-code:new").is_known
     assert os.path.exists(os.path.join(folder, "4711-99"))

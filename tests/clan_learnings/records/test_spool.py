@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clan_learnings.records import spool
-from clan_learnings.records.queued_write import WRITE_BYTES
+from clan_learnings.records.spool import WRITE_BYTES
 
 HOME = "/home/ada/.clan-mesh"
 CORRECTION = {
@@ -69,7 +69,7 @@ def test_beyond_the_limit_pointers_are_dropped_and_counted(tmp_path: Path, monke
     monkeypatch.setattr(spool, "POINTERS_BYTES", 100)
     kept = [spool.point(home, {"path": "/transcript.jsonl", "offset": number}) for number in range(5)]
     assert kept == [True, True, False, False, False]
-    state = spool.State(home)
+    state = spool.SpoolState(home)
     assert (state.bytes <= 100, state.dropped) == (True, 3)
     lines = (tmp_path / "spool" / "pointers.jsonl").read_text().splitlines()
     assert [json.loads(line)["offset"] for line in lines] == [0, 1]
@@ -148,7 +148,7 @@ def test_what_cannot_be_taken_in_is_put_aside(folder: Path) -> None:
     spool.queue("discover", {"text": "of a category that is none", "category": "x"}, HOME)
     next(spool.take(HOME, 10)).reject()
     assert taken() == []
-    assert spool.State(HOME).rejected == 1
+    assert spool.SpoolState(HOME).rejected == 1
     assert len(os.listdir(folder / "rejected")) == 2  # and the count
 
 
@@ -198,7 +198,7 @@ def test_a_write_that_no_command_of_ours_made_is_rejected(folder: Path, content:
     spool.queue("discover", {"text": "good"}, HOME)
     assert taken() == [("discover", {"text": "good"})]
     assert waiting(folder) == []
-    assert spool.State(HOME).rejected == 1
+    assert spool.SpoolState(HOME).rejected == 1
     assert (folder / "rejected" / path.name).read_bytes() == content
 
 
@@ -232,7 +232,7 @@ def test_a_file_that_is_not_ours_alone_is_rejected(folder: Path, spoil: Callable
     spoil(Path(spool.queue("discover", {"text": "bad"}, HOME)))
     assert taken() == []
     assert waiting(folder) == []
-    assert spool.State(HOME).rejected == 1
+    assert spool.SpoolState(HOME).rejected == 1
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
@@ -240,7 +240,7 @@ def test_a_file_of_somebody_else_is_rejected(folder: Path) -> None:
     """Even in our own folder."""
     os.chown(spool.queue("discover", {"text": "bad"}, HOME), 12345, -1)
     assert taken() == []
-    assert spool.State(HOME).rejected == 1
+    assert spool.SpoolState(HOME).rejected == 1
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
@@ -290,7 +290,7 @@ def test_what_was_rejected_is_bounded_too(folder: Path, monkeypatch: pytest.Monk
     for number in range(6):
         Path(spool.queue("discover", {"text": f"note {number}"}, HOME)).write_bytes(b"")
     assert taken() == []
-    assert spool.State(HOME).rejected == 6
+    assert spool.SpoolState(HOME).rejected == 6
     assert len(os.listdir(folder / "rejected")) == 4  # and the count
 
 
@@ -321,7 +321,7 @@ def test_what_a_killed_shell_left_half_written_is_cleared_away(folder: Path) -> 
 WRITER = """
 import sys
 from clan_learnings.records import spool
-from clan_learnings.records.queued_write import WRITE_BYTES
+from clan_learnings.records.spool import WRITE_BYTES
 sys.stdin.read()
 for each in range(20):
     spool.queue("discover", {"text": f"{sys.argv[1]}-{each}"}, "/home/ada/.clan-mesh")

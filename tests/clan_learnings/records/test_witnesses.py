@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.agents.remarks import Glance, Teller
+from clan_learnings.agents.hook_context import HookContext, SessionMemory
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.pattern_drafts import draft_archive, draft_supersession, draft_wording
 from clan_learnings.records.pattern_merging import second_look
 from clan_learnings.records.record import CORRECTIONS, About
-from clan_learnings.records.shown_to_session import Seen
+from clan_learnings.records.shown_to_session import ShownRecords
 from clan_learnings.records.witnesses import EACH
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.render import markdown_files
 from mesh.app import answers
 from mesh.app.pattern import whole_pattern
@@ -411,9 +411,9 @@ def test_what_an_admin_says_of_a_pattern_reaches_it_though_one_node_has_joined_i
     admin.sessions("bun", 1, "use bun")
     with mesh.memory() as memory:
         assert memory.patterns.find("use-pnpm").slug == "evil"
-        (archived,) = draft_archive(memory, "use-pnpm", "", Pen())
-        (worded,) = draft_wording(memory, "use-pnpm", Pen(), rule="pnpm, always", everywhere=None)
-        (superseded,) = draft_supersession(memory, "use-pnpm", "bun", About(), "", Pen())
+        (archived,) = draft_archive(memory, "use-pnpm", "", TextCleaner())
+        (worded,) = draft_wording(memory, "use-pnpm", TextCleaner(), rule="pnpm, always", everywhere=None)
+        (superseded,) = draft_supersession(memory, "use-pnpm", "bun", About(), "", TextCleaner())
     assert isinstance(superseded, NewRecord)
     assert superseded.record["old"] == "use-pnpm"
     for draft in (worded, archived):
@@ -696,9 +696,11 @@ def test_hooks_tell_a_hot_pattern_in_the_words_that_have_witnesses(mesh: Mesh, t
     text = "ERR_LOCKFILE_STALE frobnicate installer"
     hostile.sessions("use-pnpm", 1, f"{text}: {EVIL}")
     with mesh.memory() as memory:
-        glance = Glance(memory.reader)
+        glance = SessionMemory(memory.reader)
         for hook in ("about_prompt", "about_failure"):
-            teller = Teller(glance, Seen(str(tmp_path / hook), "codex:s1"), REPO, memory.now_ms, lambda *_: None)
+            teller = HookContext(
+                glance, ShownRecords(str(tmp_path / hook), "codex:s1"), REPO, memory.now_ms, lambda *_: None
+            )
             said = getattr(teller, hook)(text)
             assert "pnpm install (not: npm install)" in said
             assert EVIL not in said

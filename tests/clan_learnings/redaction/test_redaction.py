@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from bench import redaction_cases
 from clan_learnings.context.harmless_lines import harmless as one_line
-from clan_learnings.redaction import Finding, Redacted, describe, redact, redact_value
+from clan_learnings.redaction import Redacted, SecretCount, describe, redact, redact_value
 from clan_learnings.redaction.passes import SORTS, UNSETTLED, mark
+from clan_learnings.redaction.secret_values import is_random
 from clan_learnings.redaction.services import TABLE
-from clan_learnings.redaction.values import is_random
 from tests.clan_learnings.redaction.redaction_examples import (
     BASE32,
     BASE62,
@@ -477,7 +477,7 @@ def test_a_repetition_takes_what_it_should_and_no_more(text: str, clean: str) ->
 def test_findings_are_sorted_counted_and_described() -> None:
     """One finding a sort, in the order of the alphabet."""
     result = redact("bob@example.com, eve@example.com: password='hunter2'")
-    assert result.findings == (Finding("e-mail address", 2), Finding("password", 1))
+    assert result.findings == (SecretCount("e-mail address", 2), SecretCount("password", 1))
     assert describe(result.findings) == "2 x e-mail address, 1 password"
     assert describe(()) == ""
 
@@ -499,7 +499,7 @@ def test_several_keys_in_one_text_are_several_findings() -> None:
     whole, cut = block("PRIVATE" + " KEY", fake_lines("a", 3)), block("PRIVATE" + " KEY", fake_lines("b", 3))[:120]
     result = redact(f"one\n{cut}\n\ntwo is here\n{whole}\nthree")
     assert result.text == "one\n[redacted: private key]\n\ntwo is here\n[redacted: private key]\nthree"
-    assert result.findings == (Finding("private key", 2),)
+    assert result.findings == (SecretCount("private key", 2),)
 
 
 def test_values_are_redacted_at_every_depth() -> None:
@@ -517,7 +517,7 @@ def test_values_are_redacted_at_every_depth() -> None:
         "none": None,
         "t": [True, 1.5],
     }
-    assert findings == (Finding("github token", 1), Finding("password", 1))
+    assert findings == (SecretCount("github token", 1), SecretCount("password", 1))
     assert value["login"][0] == {"password": "swordfish"}  # type: ignore[index]  # what was given is not changed
 
 
@@ -526,7 +526,7 @@ def test_keys_are_redacted_and_none_is_lost() -> None:
     taken = "[redacted: e-mail address] (2)"
     clean, findings = redact_value({"bob@example.com": 1, "eve@example.com": 2, taken: 3, 4: "x"})
     assert clean == {"[redacted: e-mail address]": 1, "[redacted: e-mail address] (3)": 2, taken: 3, 4: "x"}
-    assert findings == (Finding("e-mail address", 2),)
+    assert findings == (SecretCount("e-mail address", 2),)
     assert redact_value(clean) == (clean, ())
 
 
@@ -551,7 +551,7 @@ def test_nesting_has_no_limit() -> None:
     while isinstance(clean, list):
         clean = clean[0]
     assert clean == "[redacted: e-mail address]"
-    assert findings == (Finding("e-mail address", 1),)
+    assert findings == (SecretCount("e-mail address", 1),)
 
 
 @given(TEXTS)

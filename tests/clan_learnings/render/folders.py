@@ -5,8 +5,8 @@ import random
 from pathlib import Path
 
 from clan_learnings.render import files, listed_patterns
-from clan_learnings.render.files import Files, Rendering
-from clan_learnings.render.folder_state import NAME as STATE
+from clan_learnings.render.files import RenderedFiles, Rendering
+from clan_learnings.render.owned_files import STATE_FILE as STATE
 from mesh.core import clock
 from mesh.core.identity import Identity
 from mesh.core.operation import Add, Count, Remove, Set
@@ -32,9 +32,9 @@ def shrink(monkeypatch: object) -> None:
     patch(listed_patterns, "LISTED", 4)
 
 
-def render(store: Store, into: Files | Path) -> Rendering:
+def render(store: Store, into: RenderedFiles | Path) -> Rendering:
     """Bring a folder up to date with a store."""
-    folder = into if isinstance(into, Files) else Files(os.fspath(into))
+    folder = into if isinstance(into, RenderedFiles) else RenderedFiles(os.fspath(into))
     connection = store.database.connection
     return folder.render(Reader(connection), Touches(connection))
 

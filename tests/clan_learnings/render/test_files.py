@@ -10,10 +10,10 @@ import pytest
 
 from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING, RENDERED, without_ours
 from clan_learnings.render import files
-from clan_learnings.render.files import Files
-from clan_learnings.render.folder_state import NAME as STATE
-from clan_learnings.render.folder_state import State
+from clan_learnings.render.files import RenderedFiles
 from clan_learnings.render.markdown_files import MEMORY_CHARS, topic_of
+from clan_learnings.render.owned_files import STATE_FILE as STATE
+from clan_learnings.render.owned_files import RenderState
 from clan_learnings.render.record_lines import line, place_of, whole_id
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.errors import HomeBusy, HomePermissions, UsageError
@@ -92,7 +92,7 @@ def test_a_record_that_gets_older_moves_to_the_end_of_its_month(
     book = Notebook(tmp_path)
     for number in range(4):
         book.add("discoveries", text=f"{number}", repo="")
-    kept = Files(str(tmp_path / "out"))
+    kept = RenderedFiles(str(tmp_path / "out"))
     assert render(book.author.store, kept).is_whole
     path = tmp_path / "out/archive/discoveries-2027-01.jsonl"
     before, inode = path.read_bytes(), path.stat().st_ino
@@ -110,7 +110,7 @@ def test_an_erased_record_leaves_the_archive(tmp_path: Path, monkeypatch: pytest
     book = Notebook(tmp_path)
     tags = [book.add("discoveries", text=f"secret {number}", repo="") for number in range(4)]
     book.add("patterns", rule="a rule", pattern="a", repo="")
-    kept = Files(str(tmp_path / "out"))
+    kept = RenderedFiles(str(tmp_path / "out"))
     render(book.author.store, kept)
     identity = book.home.identity()
     erase = sign(book.home.mesh, identity, Erase(identity.public, 3, (tags[1],), "leaked"))
@@ -128,7 +128,7 @@ def test_an_edit_of_a_moved_correction_reaches_the_pattern_it_was_moved_to(tmp_p
     book.correction("two", "codex:2", right="something older")
     book.set(tag, "pattern", "two")
     book.correction("three", "codex:3")
-    kept = Files(str(tmp_path / "out"))
+    kept = RenderedFiles(str(tmp_path / "out"))
     render(book.author.store, kept)
     book.wait(1)
     book.set(tag, "topic", "moved")
@@ -140,7 +140,7 @@ def test_who_joins_may_end_what_one_node_made_hot(tmp_path: Path) -> None:
     """Though nobody has written anything: with the third machine HOT takes two."""
     book = Notebook(tmp_path)
     book.sessions("use-pnpm", 3)
-    kept = Files(str(tmp_path / "out"))
+    kept = RenderedFiles(str(tmp_path / "out"))
     render(book.author.store, kept)
     assert b"1 HOT pattern" in content(tmp_path / "out")["MEMORY.md"]
     root = book.home.root_identity()
@@ -375,7 +375,7 @@ def test_half_a_line_of_one_who_was_killed_is_mended(tmp_path: Path, monkeypatch
     out = tmp_path / "out"
     render(book.author.store, out)
     book.add("discoveries", text="3", repo="")
-    with State(str(out), 1) as state:
+    with RenderState(str(out), 1) as state:
         state.write(state.read() | {"busy": True})
     with (out / "archive/discoveries-2027-01.jsonl").open("ab") as file:
         file.write(b'{"mark": "clan-mesh rend')
@@ -386,7 +386,7 @@ def test_half_a_line_of_one_who_was_killed_is_mended(tmp_path: Path, monkeypatch
 def test_a_folder_knows_whether_it_is_up_to_date(tmp_path: Path) -> None:
     """Not before the first render, not after a write, not if a file is gone."""
     book = Notebook(tmp_path)
-    kept = Files(str(tmp_path / "out"))
+    kept = RenderedFiles(str(tmp_path / "out"))
     source = Touches(book.author.store.database.connection)
     assert not kept.is_current(source)
     render(book.author.store, kept)
@@ -414,8 +414,8 @@ def test_two_do_not_render_into_one_folder_at_once(tmp_path: Path) -> None:
     """The second waits, and says so if it takes too long."""
     book = Notebook(tmp_path)
     render(book.author.store, tmp_path / "out")
-    with State(str(tmp_path / "out"), 1), pytest.raises(HomeBusy, match="somebody else renders"):
-        render(book.author.store, Files(str(tmp_path / "out"), patience_seconds=0.1))
+    with RenderState(str(tmp_path / "out"), 1), pytest.raises(HomeBusy, match="somebody else renders"):
+        render(book.author.store, RenderedFiles(str(tmp_path / "out"), patience_seconds=0.1))
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING, is_ours, without_ours
 from clan_learnings.render import memory_file
-from clan_learnings.render.files import Files, Rendering
-from clan_learnings.render.folder_state import State
-from clan_learnings.render.memory_file import NOTICE, Known, change, compose, is_edited, is_rendered, read
-from clan_learnings.render.owned_files import replace_same
+from clan_learnings.render.files import RenderedFiles, Rendering
+from clan_learnings.render.memory_file import NOTICE, RenderedHalves, change, compose, is_edited, is_rendered, read
+from clan_learnings.render.owned_files import RenderState, replace_same
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.statement import Erase, sign
 from mesh.store.changes import Touches
@@ -38,16 +37,16 @@ TEXTS = st.lists(st.sampled_from([*HOSTILE, "# mine", "", " ", "a\\b", "\u2028",
 )
 
 
-def known(hand: str = "") -> Known:
+def known(hand: str = "") -> RenderedHalves:
     """What is remembered of a file."""
-    made = Known()
+    made = RenderedHalves()
     made.show(memory_file.normal(hand), GENERATED)
     return made
 
 
-def put(book: Notebook, folder: Path | Files, hand: str | None) -> Rendering:
+def put(book: Notebook, folder: Path | RenderedFiles, hand: str | None) -> Rendering:
     """Render with something kept by hand."""
-    files = folder if isinstance(folder, Files) else Files(os.fspath(folder))
+    files = folder if isinstance(folder, RenderedFiles) else RenderedFiles(os.fspath(folder))
     connection = book.author.store.database.connection
     return files.render(Reader(connection), Touches(connection), hand=lambda: hand)
 
@@ -63,7 +62,7 @@ def test_a_text_comes_back_as_it_was_and_forges_nothing(hand: str) -> None:
     assert found is not None
     assert (found.hand, found.generated) == (memory_file.normal(hand), GENERATED)
     assert is_rendered(text.encode())
-    assert not is_edited(text.encode(), Known())
+    assert not is_edited(text.encode(), RenderedHalves())
     assert not is_edited(text.encode(), known("something else"))
     assert [row for row in text.split("\n") if row.startswith("<!-- clan-mesh")] == [
         FILE_OPENING, next(row for row in text.split("\n") if row.startswith("<!-- clan-mesh memory")),
@@ -110,7 +109,7 @@ def test_what_somebody_has_changed_is_told_by_the_file_alone(
     line = compose("mine", GENERATED).split("\n\n")[2]
     text = compose("mine", GENERATED)
     data = text.replace(old.replace(LINE, line), new.replace(LINE, line), -1 if old == "\n" else 1).encode()
-    for remembered in (Known(), known("mine"), known("of another time")):
+    for remembered in (RenderedHalves(), known("mine"), known("of another time")):
         edited = memory_file.text_of(data)
         assert edited is not None
         found = read(edited)
@@ -142,13 +141,13 @@ def test_a_line_that_was_removed_or_damaged_costs_nothing() -> None:
 def test_a_file_of_an_older_version_is_no_edit() -> None:
     """It has no line, and what was changed in it was lost before."""
     old = f"{FILE_OPENING}\n\n{GENERATED}".encode()
-    assert not is_edited(old, Known())
-    assert is_edited(old.replace(b"\n\n", b"\ntyped\n", 1), Known())
+    assert not is_edited(old, RenderedHalves())
+    assert is_edited(old.replace(b"\n\n", b"\ntyped\n", 1), RenderedHalves())
 
 
 def test_older_texts_are_remembered_for_a_while() -> None:
     """The newest always, a few before it, and not much of them."""
-    made = Known()
+    made = RenderedHalves()
     for number in range(20):
         made.show(f"{number}\n", GENERATED)
     assert list(made.hands.values()) == [f"{number}\n" for number in range(11, 20)]
@@ -156,14 +155,14 @@ def test_older_texts_are_remembered_for_a_while() -> None:
     made.show("x" * 300_000, GENERATED)
     made.show("last\n", GENERATED)
     assert list(made.hands.values()) == ["last\n"]
-    assert Known(made.value()).hands == made.hands
+    assert RenderedHalves(made.value()).hands == made.hands
 
 
 def test_another_text_is_rendered_and_nothing_else(tmp_path: Path) -> None:
     """From nothing and by an update the same bytes."""
     book = Notebook(tmp_path)
     book.add("discoveries", text="found", repo="")
-    kept = Files(str(tmp_path / "out"))
+    kept = RenderedFiles(str(tmp_path / "out"))
     put(book, kept, "one")
     assert put(book, kept, "one\n").written == []
     assert put(book, kept, "two").written == ["MEMORY.md"]
@@ -196,7 +195,7 @@ def test_a_text_that_nobody_knows_just_now_stays(tmp_path: Path) -> None:
 def test_what_somebody_has_typed_is_not_rendered_over(tmp_path: Path) -> None:
     """The other files are brought up to date; the folder is not said to be."""
     book = Notebook(tmp_path)
-    kept = Files(str(tmp_path / "out"))
+    kept = RenderedFiles(str(tmp_path / "out"))
     put(book, kept, "")
     path = tmp_path / "out/MEMORY.md"
     typed = path.read_text().replace(FILE_OPENING, f"typed at the very top\n{FILE_OPENING}")
@@ -220,11 +219,11 @@ def test_what_is_kept_by_hand_is_asked_when_nobody_else_can_take_an_edit(tmp_pat
     connection = book.author.store.database.connection
 
     def asked() -> str:
-        with pytest.raises(HomeBusy), State(str(tmp_path / "out"), 0):
+        with pytest.raises(HomeBusy), RenderState(str(tmp_path / "out"), 0):
             pass
         return "asked"
 
-    Files(str(tmp_path / "out")).render(Reader(connection), Touches(connection), hand=asked)
+    RenderedFiles(str(tmp_path / "out")).render(Reader(connection), Touches(connection), hand=asked)
     assert "\n\nasked\n\n" in (tmp_path / "out/MEMORY.md").read_text()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.render.files import Files
+from clan_learnings.render.files import RenderedFiles
 from mesh.core.operation import Add
 from mesh.store.store import Store
 from tests.clan_learnings.render.folders import History, content, render, shrink
@@ -60,7 +60,7 @@ def test_updates_end_in_the_bytes_of_a_render_from_nothing(seed: int) -> None:
     history = History(rng, CLAN)
     with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "home", CLAN) as store:
         folder = Path(name)
-        kept = Files(str(folder / "kept"))
+        kept = RenderedFiles(str(folder / "kept"))
         late = rng.random() < 0.5
         store.merge_statements([CLAN.admin(ADMIN).encode()])
         store.merge_statements([item.encode() for item in history.members()[late:]])

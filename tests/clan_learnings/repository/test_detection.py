@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.repository import git_config
+from clan_learnings.repository.consent import trust
 from clan_learnings.repository.detection import GLOBAL, LOCAL, Repository, claim, find
-from clan_learnings.repository.remote import identity_of
-from clan_learnings.repository.settings_file import RepoFile, parse_repo_file, plain_lines
-from clan_learnings.repository.trusted_folders import trust
+from clan_learnings.repository.remote_name import identity_of
+from clan_learnings.repository.repository_settings import RepoFile, parse_repo_file, plain_lines
 
 TOOL = "github.com/acme/tool"
 ENVIRON = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}

@@ -8,10 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.records.matching import CONTRADICTION, Candidate, Reading, best_match, compare, slug_of
+from clan_learnings.records.matching import (
+    CONTRADICTION,
+    ComparableCorrection,
+    PatternCandidate,
+    best_match,
+    compare,
+    slug_of,
+)
 from clan_learnings.records.notebook import draft_discovery, find_pattern
 from clan_learnings.records.record import About
-from clan_learnings.redaction.text_cleaner import Pen
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.search.embedders.embedder import available, open_embedder
 from clan_learnings.search.filters import Within
 from clan_learnings.search.finder import Keywords
@@ -28,7 +35,7 @@ HELD_OUT_PRECISION = 0.95
 ABOUT_THE_SAME = 0.85  # of all pairs that say the same, and no contradiction: at least linked
 UNRELATED = 0.02  # of any two corrections: at most linked
 
-Case = tuple[Reading, Reading, float]
+Case = tuple[ComparableCorrection, ComparableCorrection, float]
 
 
 def cases(name: str) -> list[Case]:
@@ -36,7 +43,10 @@ def cases(name: str) -> list[Case]:
     source = matching_pairs if hasattr(matching_pairs, name) else meaning_pairs
     pairs: list[Pair] = getattr(source, name)
     cosines: list[float] = getattr(pair_cosines, name)
-    return [(Reading(*one), Reading(*other), near) for (one, other), near in zip(pairs, cosines, strict=True)]
+    return [
+        (ComparableCorrection(*one), ComparableCorrection(*other), near)
+        for (one, other), near in zip(pairs, cosines, strict=True)
+    ]
 
 
 SPLITS = {
@@ -46,17 +56,17 @@ SPLITS = {
 ALL = [case for same, other in SPLITS.values() for case in same + other]
 
 
-def is_pattern(one: Reading, other: Reading, cosine: float | None) -> bool:
+def is_pattern(one: ComparableCorrection, other: ComparableCorrection, cosine: float | None) -> bool:
     """Counted together."""
     return judge(one, other, cosine)[0] > 0
 
 
-def is_merged(one: Reading, other: Reading, cosine: float | None) -> bool:
+def is_merged(one: ComparableCorrection, other: ComparableCorrection, cosine: float | None) -> bool:
     """One of them is enough."""
     return likeness(one, other, cosine) >= MERGE
 
 
-def is_linked(one: Reading, other: Reading, cosine: float | None) -> bool:
+def is_linked(one: ComparableCorrection, other: ComparableCorrection, cosine: float | None) -> bool:
     """About the same thing, as the pairs that only look alike mostly are, too."""
     return likeness(one, other, cosine) >= LINK
 
@@ -126,7 +136,7 @@ def test_meaning_never_bridges_identifiers_numbers_flags_or_a_single_name(
     one: tuple[str, str], other: tuple[str, str]
 ) -> None:
     """They stand for themselves, and one word in the place of another is mostly another thing."""
-    assert judge(Reading(*one), Reading(*other), 0.9)[0] <= 0
+    assert judge(ComparableCorrection(*one), ComparableCorrection(*other), 0.9)[0] <= 0
 
 
 WORDS = "use not npm pnpm never run tests -x 404 getUserById the file"
@@ -136,7 +146,7 @@ SENTENCES = st.lists(st.sampled_from(WORDS.split()), max_size=9).map(" ".join)
 @given(SENTENCES, SENTENCES, st.one_of(st.none(), st.floats(-1, 1)))
 def test_likeness_is_symmetric_and_on_its_scale(one: str, other: str, cosine: float | None) -> None:
     """Whatever is compared; what is the same is always enough for a link, and what is not never for one record in two's place."""
-    a, b = Reading("", one), Reading("", other)
+    a, b = ComparableCorrection("", one), ComparableCorrection("", other)
     found = likeness(a, b, cosine)
     assert found == likeness(b, a, cosine)
     assert 0 <= found <= 1
@@ -246,7 +256,9 @@ def test_of_several_that_cover_a_discovery_the_most_alike_then_the_oldest_is_nam
     text = "HTTP 405 on push means branch protection"
     first = book.discover(text)
     book.write(NewRecord("discoveries", {"text": text, "repo": REPO}))
-    _, cover = draft_discovery(book.memory(), "http 405 on push means branch protection!", About(repo=REPO), Pen())
+    _, cover = draft_discovery(
+        book.memory(), "http 405 on push means branch protection!", About(repo=REPO), TextCleaner()
+    )
     assert cover is not None
     assert (cover.note.tag, cover.score, cover.why) == (first, 1.0, "the same words")
 
@@ -265,7 +277,7 @@ def test_a_text_is_looked_for_by_its_rarest_names(book: Notebook) -> None:
 
 def test_best_match_asks_for_the_cosine_of_the_very_text() -> None:
     """Of a pattern with several texts."""
-    pattern = Candidate("chunks", [ONE, ("used npm", "use pnpm")], cosines={ONE: 0.699})
+    pattern = PatternCandidate("chunks", [ONE, ("used npm", "use pnpm")], cosines={ONE: 0.699})
     match = best_match(*OTHER_WORDS, [pattern], judge)
     assert match is not None
     assert match.slug == "chunks"

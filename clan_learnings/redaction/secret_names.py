@@ -6,7 +6,7 @@ A name is a word like password, secret, token or API key at the end of an identi
 
 from clan_learnings.redaction.compiled_patterns import BLANK, compiled, places
 from clan_learnings.redaction.cookies import has_cookie
-from clan_learnings.redaction.values import (
+from clan_learnings.redaction.secret_values import (
     is_bare_pass,
     is_hex,
     is_hex_key,

@@ -148,7 +148,7 @@ NOTES = (
 _PAGES = 3
 
 
-class Answer(Protocol):
+class ReadableAnswer(Protocol):
     """What every answer can do."""
 
     def lines(self) -> list[str]:
@@ -344,7 +344,7 @@ def opened(given: Given) -> Story:
     return made
 
 
-def data(answer: Answer) -> dict[str, Any]:
+def data(answer: ReadableAnswer) -> dict[str, Any]:
     """An answer as JSON, with our mark in a field of its own."""
     return asdict(answer) | {"mark": RENDERED}  # type: ignore[call-overload, no-any-return]  # a protocol cannot say that it is a dataclass
 

@@ -10,7 +10,7 @@ import os
 from collections import namedtuple
 
 from clan_learnings.repository.git_config import read_text
-from clan_learnings.repository.remote import IDENTITY_CHARS, identity_of
+from clan_learnings.repository.remote_name import IDENTITY_CHARS, identity_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

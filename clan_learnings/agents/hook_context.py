@@ -24,10 +24,10 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from clan_learnings.context.composition import Context, Hot, Item
+    from clan_learnings.context.composition import Context, ContextRecord, HotRule
     from clan_learnings.records.memory import HotItem
     from clan_learnings.records.record import Note
-    from clan_learnings.records.shown_to_session import Seen
+    from clan_learnings.records.shown_to_session import ShownRecords
 
 _HOT = 400  # patterns looked at for changes; a context has room for far fewer
 _SUBAGENT_HOT, _SUBAGENT_CHARS = 100, 2_000
@@ -40,7 +40,7 @@ _CITED = 8  # characters that every citation has at least
 _KNOWN_CHARS = 16  # of an id, to know it again
 
 
-class Glance(Memory):
+class SessionMemory(Memory):
     """A memory asked by one session: what is only told here is looked up once, for what is shown and for what is noted as known."""
 
     _here: list[HotItem] | None = None
@@ -52,11 +52,16 @@ class Glance(Memory):
         return self._here[:limit]
 
 
-class Teller:
+class HookContext:
     """What one session of an agent in one repository is told."""
 
     def __init__(
-        self, memory: Glance, seen: Seen, repo: str, now_ms: int, complain: Callable[[str, Exception], None]
+        self,
+        memory: SessionMemory,
+        seen: ShownRecords,
+        repo: str,
+        now_ms: int,
+        complain: Callable[[str, Exception], None],
     ) -> None:
         """`complain`: takes what could not be noted, where it is told all the same."""
         self._memory = memory
@@ -106,7 +111,7 @@ class Teller:
             before = [*self._memory.hot_names(self._repo, _HOT), *(item.slug for item in here)]
             self._seen.add(self._now_ms, known=[(name, "") for name in before])
         pairs = [(item.slug, text_id(item.tag)) for item in new]
-        lines: list[Hot | Item] = list(hot_lines(self._memory, new))
+        lines: list[HotRule | ContextRecord] = list(hot_lines(self._memory, new))
         if len(lines) < _PROMPT_LINES:
             from clan_learnings.agents.relevance import PROMPT
 
@@ -125,9 +130,9 @@ class Teller:
         pairs = [(slug, whole) for slug, whole, _ in apt]
         return self._tell([line for *_, line in apt], pairs, _FAILURE_LINES, _FAILURE_CHARS)
 
-    def _apt(self, text: str, bar: float) -> list[tuple[str, str, Item]]:
+    def _apt(self, text: str, bar: float) -> list[tuple[str, str, ContextRecord]]:
         """Records worth interrupting for that this session was not shown, the best first: pattern, id, line."""
-        from clan_learnings.agents.relevance import Subject
+        from clan_learnings.agents.relevance import RelevanceQuery
         from clan_learnings.search.filters import Within
         from clan_learnings.search.likeness import telling_words
 
@@ -135,7 +140,7 @@ class Teller:
         words = telling_words(memory, text, _WORDS)
         if not words:
             return []
-        subject = Subject(text, bar, self._rarity)
+        subject = RelevanceQuery(text, bar, self._rarity)
         within = Within(self._repo, archived=False)
         found: list[tuple[float, float, bytes, Note]] = []
         for entry, weight in memory.finder.by_words(words, within, _CANDIDATES, memory.moved_into(self._repo)):
@@ -162,7 +167,9 @@ class Teller:
             return True
         return bool(note.pattern) and self._memory.patterns.has_ended(note.pattern)
 
-    def _tell(self, lines: Sequence[Hot | Item], pairs: list[tuple[str, str]], most: int, chars: int) -> str:
+    def _tell(
+        self, lines: Sequence[HotRule | ContextRecord], pairs: list[tuple[str, str]], most: int, chars: int
+    ) -> str:
         """These lines, as many as there is room for. What cannot be noted is not told: it would be told at every prompt."""
         made = short_lines(lines, most, chars)
         shown = [pair for pair, line in zip(pairs, lines, strict=True) if line.id in made.shown]

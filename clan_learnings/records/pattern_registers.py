@@ -5,7 +5,7 @@ They hold if their owner, an admin or enough witnesses say so. Everything but HO
 
 from __future__ import annotations
 
-from clan_learnings.records.pattern_names import Names, is_slug
+from clan_learnings.records.pattern_names import PatternNames, is_slug
 from clan_learnings.records.record import CORRECTIONS, PATTERNS
 
 TYPE_CHECKING = False  # see `mesh`
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from clan_learnings.records.shared_settings import Settings
+    from clan_learnings.records.shared_settings import SharedSettings
     from clan_learnings.records.witnesses import Witnesses
     from mesh.store.reading import Reader
 
 KEY = "pattern:"  # before a slug: the key of its registers
 
 
-class Agreed:
+class AgreedRegisters:
     """Of one snapshot."""
 
-    def __init__(self, reader: Reader, settings: Settings, witnesses: Witnesses) -> None:
+    def __init__(self, reader: Reader, settings: SharedSettings, witnesses: Witnesses) -> None:
         self._reader = reader
         self._settings = settings
         self._witnesses = witnesses
@@ -34,7 +34,7 @@ class Agreed:
     def aliases(self) -> list[tuple[str, str]]:
         """Only of names that may be HOT together: of the others nobody asks whose they are."""
         said = {slug: words for slug, words in of_patterns(self._reader.said("alias_of")).items() if is_slug(slug)}
-        every = Names((slug, one.value) for slug, words in said.items() for one in words if is_slug(one.value))
+        every = PatternNames((slug, one.value) for slug, words in said.items() for one in words if is_slug(one.value))
         enough: dict[frozenset[str], bool] = {}
         found = []
         for slug, words in said.items():

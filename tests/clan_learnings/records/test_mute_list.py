@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.records.muted import FILE, change_muted, read_muted
+from clan_learnings.records.mute_list import FILE, change_muted, read_muted
 
 
 def test_what_was_muted_is_remembered_until_it_is_undone(tmp_path: Path) -> None:

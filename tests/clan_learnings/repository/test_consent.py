@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from clan_learnings.repository.consent import file_of, forget, is_trusted, pairs, trust
 from clan_learnings.repository.detection import LOCAL, UNCONFIRMED, claim, find, find_by_git
-from clan_learnings.repository.settings_file import ABSENT, NAME, RepoFile
-from clan_learnings.repository.trusted_folders import file_of, forget, is_trusted, pairs, trust
+from clan_learnings.repository.repository_settings import ABSENT, NAME, RepoFile
 from clan_learnings.sessions.digest import repo_of
 from mesh.app import home_choice
 from mesh.core.errors import HomePermissions
