@@ -1,6 +1,6 @@
-"""Cookies: what stands after `Cookie:` and `Set-Cookie:`, and the session cookies of well-known servers. Other headers are in `logins`.
+"""Cookies: values after `Cookie:` and `Set-Cookie:`, and the session cookies of well-known servers. Other headers are in `logins`.
 
-The names of cookies say little, so every value counts that is long enough and no stand-in; attributes of a cookie are no cookies.
+The names of cookies say little, so every value counts that is long enough and not a placeholder. Attributes of a cookie are left alone.
 """
 
 from clan_learnings.redaction.compiled_patterns import compiled, places

@@ -1,7 +1,7 @@
-"""Credentials known by where they stand: in a URL, a header, an element, a line of settings, a pipe, `login is ada:...`. Options of programs are in `program_options`.
+"""Credentials known by their place: in a URL, a header, an XML element, a line of settings, a pipe, `login is ada:...`. Options of programs are in `secret_arguments`.
 
-Here the place alone decides, so any value counts that is not plainly a stand-in for one; where a sentence could stand in the same place, it
-also has to look like a password.
+The place alone decides, so any value counts that is not plainly a placeholder. Where a sentence could stand in the same place, the value
+must also look like a password.
 """
 
 from clan_learnings.redaction.compiled_patterns import compiled, places

@@ -1,21 +1,11 @@
-"""All rules over one text, again and again until they find nothing. The rules themselves are in the other modules.
+"""All rules over one text, repeated until they find nothing. The rules themselves are in the other modules.
 
 Repeating is what makes redaction idempotent: a text is handed out only after a pass that found nothing in it. Two passes
 are usual, the second of them the one that finds nothing. A text made to need many is given up as a whole, so that the
 work stays linear.
 """
 
-from clan_learnings.redaction import (
-    calls,
-    cookies,
-    keyblocks,
-    logins,
-    mail_addresses,
-    personal_numbers,
-    program_options,
-    secret_names,
-    services,
-)
+from clan_learnings.redaction import cookies, logins, personal_data, secret_arguments, secret_names, secret_shapes
 from clan_learnings.redaction.compiled_patterns import BLANK, compiled, shown
 from clan_learnings.redaction.secret_names import is_secret_of
 
@@ -33,8 +23,19 @@ UNSETTLED = "text with entangled secrets"
 
 # In the order of precedence: where two overlap, both go, under the name of the first. Mail comes last and alone: the
 # host after a password in a URL is no address.
-_TOGETHER = (keyblocks, services, logins, program_options, calls, cookies, secret_names, personal_numbers)
-SORTS = frozenset({UNSETTLED}).union(mail_addresses.SORTS, *(finder.SORTS for finder in _TOGETHER))
+_TOGETHER = (
+    secret_shapes.find_keys,
+    secret_shapes.find_tokens,
+    logins.find,
+    secret_arguments.find_in_options,
+    secret_arguments.find_in_calls,
+    cookies.find,
+    secret_names.find,
+    personal_data.find_numbers,
+)
+SORTS = frozenset({UNSETTLED}).union(
+    *(rules.SORTS for rules in (secret_shapes, logins, secret_arguments, cookies, secret_names, personal_data))
+)
 MARK_OPENS = "[redacted: "
 
 
@@ -49,7 +50,7 @@ def without_secrets(text: str, counts: dict[str, int]) -> str:
         before, view = text, shown(text)
         text = _marked(text, _found(text, view, _find_together), counts)
         view = view if text is before else shown(text)
-        text = _marked(text, _found(text, view, mail_addresses.find), counts)
+        text = _marked(text, _found(text, view, personal_data.find_addresses), counts)
         if text is before:
             return text
     counts[UNSETTLED] = counts.get(UNSETTLED, 0) + 1
@@ -58,7 +59,7 @@ def without_secrets(text: str, counts: dict[str, int]) -> str:
 
 def _find_together(text: str) -> "list[Span]":
     lower = _lowered(text)
-    return [span for finder in _TOGETHER for span in finder.find(text, lower)]
+    return [span for find in _TOGETHER for span in find(text, lower)]
 
 
 def _lowered(text: str) -> str:

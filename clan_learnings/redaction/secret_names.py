@@ -1,4 +1,4 @@
-"""Secrets known by the name beside them: assignments, arguments, `the token is ...`. Whether a value is a secret is judged in `values`.
+"""Secrets known by the name beside them: assignments, arguments, `the token is ...`. `secret_values` decides whether a value is a secret.
 
 A name is a word like password, secret, token or API key at the end of an identifier: `DB_PASSWORD`, `clientSecret`,
 `x-api-key`, but not `token_count`. `key` alone says little, so it needs a companion or a value that cannot be a hash.

@@ -14,8 +14,8 @@ from bench import redaction_cases
 from clan_learnings.context.harmless_lines import harmless as one_line
 from clan_learnings.redaction import Redacted, SecretCount, describe, redact, redact_value
 from clan_learnings.redaction.passes import SORTS, UNSETTLED, mark
+from clan_learnings.redaction.secret_shapes import TABLE
 from clan_learnings.redaction.secret_values import is_random
-from clan_learnings.redaction.services import TABLE
 from tests.clan_learnings.redaction.redaction_examples import (
     BASE32,
     BASE62,
