@@ -1,27 +1,30 @@
-"""The registers that patterns are made of, as HOT has them where one node's word is not enough: aliases, moves, scopes. Reads only.
+"""What was written of patterns, as it counts: aliases, moves, scopes, fields, supersessions, and the records under each name. Reads only.
 
-They hold if their owner, an admin or enough witnesses say so. Everything but HOT goes by what counts elsewhere.
+`PatternRegisters` goes by the latest word, or in a guarded mesh by `edit_rights`. `AgreedRegisters` is for HOT where one node's word is
+not enough: there a word holds if the owner, an admin or enough witnesses say it.
 """
 
 from __future__ import annotations
 
-from clan_learnings.records.pattern_names import PatternNames, is_slug
-from clan_learnings.records.record import CORRECTIONS, PATTERNS
+from clan_learnings.records.pattern_names import PatternNames, Successions, is_slug
+from clan_learnings.records.record import CORRECTIONS, PATTERNS, SUPERSESSIONS, Note
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from clan_learnings.records.edit_rights import EditRights
     from clan_learnings.records.shared_settings import SharedSettings
     from clan_learnings.records.witnesses import Witnesses
-    from mesh.store.reading import Reader
+    from mesh.store.reading import Assigned, Entry, Reader
 
 KEY = "pattern:"  # before a slug: the key of its registers
+_SUPERSESSIONS = 10_000  # the newest that are read
 
 
 class AgreedRegisters:
-    """Of one snapshot."""
+    """The registers of one snapshot, as HOT takes them where one node's word is not enough."""
 
     def __init__(self, reader: Reader, settings: SharedSettings, witnesses: Witnesses) -> None:
         self._reader = reader
@@ -115,6 +118,185 @@ class AgreedRegisters:
         return self._eldests[slug]
 
 
+class PatternRegisters:
+    """What one snapshot of a notebook says of patterns: names, moves, fields, supersessions, and the records under a name.
+
+    `bound`: as if what is told in another repository were not there.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        settings: SharedSettings,
+        witnesses: Witnesses,
+        *,
+        bound: str | None = None,
+        by_agreement: bool = False,
+    ) -> None:
+        """`by_agreement`: as HOT has them where one node's word is not enough."""
+        self._reader = reader
+        self._settings = settings
+        self._bound = bound
+        self._witnesses = witnesses
+        self._agreement = AgreedRegisters(reader, settings, witnesses) if by_agreement else None
+        self._moves = _latest_moves(reader) if self._agreement is None else self._agreement.moves()
+        self._moved_to: dict[str, list[bytes]] = {}
+        for tag, slug in self._moves.items():
+            if slug is not None:  # to what is no name: then it counts nowhere
+                self._moved_to.setdefault(slug, []).append(tag)
+        self.rights = _rights(reader, self._moved_to) if settings.is_guarded else None
+        self._said: dict[str, dict[str, Assigned]] = {}
+        self._names = PatternNames(())
+        if self._agreement is None:
+            self.aliases = self.counted("alias_of")  # a name's own word decides which names stand for one
+            self._names = PatternNames((slug, said.value) for slug, said in self.aliases.items() if is_slug(said.value))
+        else:
+            self._names = PatternNames(self._agreement.aliases())
+        self._archived = self.counted("archived")
+        # Slugs that something was moved away from, or whose repository is not the one that their tally says.
+        edited = {*self._placed(), *self._moves}
+        self._left = reader.named_by(edited) if edited else set()
+        self._superseded: Successions | None = None
+
+    def names(self, slug: str) -> frozenset[str]:
+        """All names of the pattern that has this one."""
+        return self._names.of(slug)
+
+    def is_marked_global(self, slug: str) -> bool:
+        """Whether somebody said that it holds everywhere."""
+        if self._agreement is not None:
+            return self._agreement.is_global(slug)
+        said = self._of("global").get(slug)
+        return said is not None and said.value is True
+
+    def rule_of(self, slug: str) -> str:
+        """The rule somebody gave the pattern, under any of its names; empty if it has only what its records say."""
+        names = self.names(slug)
+        return self._latest("rule", names) if self._sees_all(names) else ""
+
+    def topic_of(self, slug: str) -> str:
+        """What somebody said the pattern is about, under any of its names; empty if nobody did."""
+        names = self.names(slug)
+        return self._latest("topic", names) if self._sees_all(names) else ""
+
+    def edits(self, tag: bytes) -> Mapping[str, Any]:
+        """What was edited of a record, as far as it holds."""
+        return self._reader.fields(tag) if self._agreement is None else self._agreement.fields(tag)
+
+    def counted(self, field: str) -> dict[str, Assigned]:
+        """What counts of what was said in a field of patterns, by their names."""
+        rights = self.rights
+        if rights is None:
+            return of_patterns(self._reader.assigned(field))
+        found = {
+            slug: rights.word(field, said, self.names(slug))
+            for slug, said in of_patterns(self._reader.said(field)).items()
+        }
+        return {slug: one for slug, one in found.items() if one is not None}
+
+    def _of(self, field: str) -> dict[str, Assigned]:
+        if field not in self._said:
+            self._said[field] = self.counted(field)
+        return self._said[field]
+
+    def _latest(self, field: str, names: Iterable[str]) -> str:
+        registers = self._of(field)
+        said = [registers[name] for name in sorted(names) if name in registers and type(registers[name].value) is str]
+        return max(said, key=lambda one: one.at).value if said else ""
+
+    def _placed(self) -> Iterable[bytes]:
+        """The records whose repository was edited."""
+        if self._agreement is not None:
+            return self._agreement.repos()
+        return [tag for tag in self._reader.assigned("repo") if isinstance(tag, bytes)]
+
+    def superseded_by(self, names: Iterable[str]) -> list[str]:
+        """The patterns that took its place: several, if nodes decided at the same time. They stand side by side."""
+        found = self._supersessions().by_name
+        return sorted({new for name in names for new in found.get(name, ())} - set(names))
+
+    def superseded(self) -> list[str]:
+        """Every name in whose place another was put."""
+        return sorted(self._supersessions().by_name)
+
+    def closes_circle(self, old: str, new: str) -> bool:
+        """Whether a supersession does not count because it would close a circle. One that is only proposed closes none."""
+        return (old, new) in self._supersessions().circles
+
+    def _supersessions(self) -> Successions:
+        if self._superseded is None:
+            entries = reversed(self._reader.newest(SUPERSESSIONS, _SUPERSESSIONS))
+            said = [entry for entry in entries if self._bound is None or self._sees(self._read(entry))]
+            found = [(entry.node, entry.record.get("old"), entry.record.get("new")) for entry in said]
+            sound = [(node, old, new) for node, old, new in found if type(old) is str and type(new) is str]
+            self._superseded = Successions(self._names, self._agreed(sound))
+        return self._superseded
+
+    def _agreed(self, said: list[tuple[bytes, str, str]]) -> list[tuple[str, str]]:
+        """The supersessions that count of those that were written: old and new name."""
+        if self.rights is None:
+            return [(old, new) for _, old, new in said]
+        first = self._names.first
+        nodes: dict[tuple[str, str], set[bytes]] = {}
+        for node, old, new in said:
+            nodes.setdefault((first(old), first(new)), set()).add(node)
+        enough = {pair for pair, wanting in nodes.items() if self.rights.are_enough(wanting, self.names(pair[0]))}
+        return [(old, new) for _, old, new in said if (first(old), first(new)) in enough]
+
+    def eldest(self, slug: str) -> Note | None:
+        """The oldest record that is counted under this very name: who wrote it has founded it."""
+        notes = self._notes((slug,)) if is_slug(slug) else []
+        return notes[0] if notes else None
+
+    def is_told(self, slug: str) -> bool:
+        """Whether anything is said under a name that may be seen here."""
+        return self._bound is None or slug in said_under(self._notes((slug,)))
+
+    def known(self, limit: int = 2000) -> list[str]:
+        """Names of patterns, of the records written last, newest first."""
+        found: dict[str, None] = {}
+        for log in (PATTERNS, CORRECTIONS):
+            for entry in self._reader.newest(log, limit):
+                slug = entry.record.get("pattern")
+                if type(slug) is str:
+                    found[slug] = None
+        return [*found, *(slug for slug in self._moved_to if slug not in found)]
+
+    def _is_special(self, slug: str) -> bool:
+        return self._bound is not None or slug in self._names or slug in self._moved_to or slug in self._left
+
+    def _archived_at(self, slug: str) -> int:
+        """The stamp at which somebody archived this very name; -1 if nobody did."""
+        said = self._archived.get(slug)
+        return said.at if said is not None and said.value else -1
+
+    def _notes(self, names: Iterable[str]) -> list[Note]:
+        return [note for note in self._all_notes(names) if self._sees(note)]
+
+    def _sees_all(self, names: Iterable[str]) -> bool:
+        """Whether nothing of a pattern is hidden. What was said of one as a whole names no repository: it may be about what is hidden."""
+        return self._bound is None or all(map(self._sees, self._all_notes(names)))
+
+    def _all_notes(self, names: Iterable[str]) -> list[Note]:
+        notes = {}
+        for name in names:
+            for entry in self._reader.of_pattern(name):
+                if entry.tag not in self._moves:
+                    notes[entry.tag] = self._read(entry)
+            for tag in self._moved_to.get(name, ()):
+                entry_moved = self._reader.entry(tag)
+                if entry_moved is not None and "pattern" in entry_moved.record:  # others have none to change
+                    notes[tag] = self._read(entry_moved)
+        kept = [note for note in notes.values() if note.log in (CORRECTIONS, PATTERNS)]
+        return sorted(kept, key=lambda note: (note.stamp, note.tag))
+
+    def _sees(self, note: Note) -> bool:
+        return self._bound is None or note.repo in ("", self._bound)
+
+    def _read(self, entry: Entry) -> Note:
+        return Note(entry, self.edits(entry.tag))
+
+
 def of_patterns(registers: dict[bytes | str, Any]) -> dict[str, Any]:
     """The registers whose key is a pattern's, by its slug."""
     return {
@@ -126,3 +308,20 @@ def of_patterns(registers: dict[bytes | str, Any]) -> dict[str, Any]:
 
 def _slug(value: object) -> str | None:
     return value if type(value) is str and is_slug(value) else None
+
+
+def _rights(reader: Reader, moved_to: dict[str, list[bytes]]) -> EditRights:
+    from clan_learnings.records.edit_rights import EditRights  # most meshes are open
+
+    return EditRights(reader, moved_to)
+
+
+def _latest_moves(reader: Reader) -> dict[bytes, str | None]:
+    """The records that were moved, and to which name; None: to none."""
+    said = reader.assigned("pattern").items()
+    return {tag: one.value if is_slug(one.value) else None for tag, one in said if isinstance(tag, bytes)}
+
+
+def said_under(notes: Iterable[Note]) -> frozenset[str]:
+    """The names that notes say themselves."""
+    return frozenset(note.pattern for note in notes)
