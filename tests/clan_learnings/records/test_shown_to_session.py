@@ -14,9 +14,9 @@ SESSION = "claude-code:00893aaf"
 
 WRITER = """
 import sys
-from clan_learnings.records.shown_to_session import Seen
+from clan_learnings.records.shown_to_session import ShownRecords
 home, session, number = sys.argv[1:]
-seen = Seen(home, session)
+seen = ShownRecords(home, session)
 sys.stdin.read()  # all of them have read the file before any of them writes
 for each in range(20):
     seen.add(each, shown=[(f"slug-{number}-{each}", f"id-{number}-{each}")])
