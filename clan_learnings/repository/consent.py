@@ -1,14 +1,16 @@
-"""Which folders may name their repository themselves: what the person of this machine has said once for each. Knows no git.
+"""What the person of this machine permits: which folders may name their repository, and which repositories' harvest may leave this node.
 
-One line a folder in a file beside the list of homes: the repository, a tab, the folder's real path. What was said holds for that
-name in that folder only. A file that others may write, or that cannot be read, counts for nothing.
+Trusted folders: one line a folder in a file beside the list of homes: the repository, a tab, the folder's real path. A permission is for
+that name in that folder only. A file that others may write, or that cannot be read, permits nothing.
+
+Shared repositories: globs, one a line in a file of the home; everything else stays here. Each node decides for itself. `share = false` in
+a repository's `.clan-mesh.toml` overrides it.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from fnmatch import fnmatchcase
 
 from clan_learnings.repository.git_config import read_text
 from mesh.core.errors import HomePermissions
@@ -150,4 +152,6 @@ def change_shared(home: str, glob: str, *, on: bool) -> bool:
 
 def is_shared(repo: str, globs: list[str]) -> bool:
     """Whether what was harvested in a repository may leave this node."""
+    from fnmatch import fnmatchcase  # loads `re`, and most commands that read this module share nothing
+
     return EVERYTHING in globs or (bool(repo) and any(fnmatchcase(repo, glob) for glob in globs))
