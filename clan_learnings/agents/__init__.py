@@ -1,1 +1,1 @@
-"""Coding agents and how we are put into them: their settings files, our hooks, rules and texts. No record is read or written here."""
+"""Coding agents and our part in them: their settings files, hooks, tool texts, and what hooks answer. Pure where it can be; writes no records."""

@@ -1,6 +1,10 @@
-"""A file that we have a part in: put in, taken out, and what came of it. Which files, and what stands in them, is an agent's affair.
+"""Files of agents that we write to: what to install, reading and replacing a file with a backup, putting our part in and taking it out.
 
-What cannot be done is a value, not an error: one file that must be left alone does not keep the others from being written.
+Which files there are, and what our part says, is up to the modules of each agent. A file that cannot be changed is a value, not an
+error: it does not keep the others from being written.
+
+Command lines of hooks are made here and nowhere else. They must stay the same byte for byte after an upgrade: Codex trusts a hook by
+its hash.
 """
 
 import difflib

@@ -1,4 +1,4 @@
-"""Claude Code: which of its files have a part of ours, and what stands there. Edits nothing itself."""
+"""Claude Code: which of its files we add to, and what we add. Edits nothing itself."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""Gemini CLI: which of its files have a part of ours, and what stands there. Edits nothing itself."""
+"""Gemini CLI: which of its files we add to, and what we add. Edits nothing itself."""
 
 import json
 import os

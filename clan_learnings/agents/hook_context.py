@@ -1,6 +1,6 @@
-"""What a session is told, and when: the whole context, only news, what is about a prompt or an error. Never the same thing twice.
+"""What hooks tell a session: the whole context, only news, or what fits a prompt or an error. Nothing is told twice.
 
-Reads one snapshot of what the clan knows, and notes in `seen` what it has told. Nothing here knows an agent's JSON.
+Reads one snapshot of what the clan knows, and notes in `shown_to_session` what it has told. Knows no agent's JSON.
 """
 
 from __future__ import annotations

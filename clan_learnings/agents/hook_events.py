@@ -1,7 +1,7 @@
-"""What each event of an agent does: what is asked for it, and what is left for later calls and for the harvester.
+"""What happens on each event of an agent: what the session is told, and what is noted for later calls and for the harvester.
 
-Reads the store and writes only small files of its own. No step keeps another from being done: what goes wrong is noted in
-`problems`, and the session goes on. Starting a sidecar and taking queued writes in is the command's business.
+Reads the store and writes only small files of its own. A failing step does not stop the others: it is noted in `problems`, and the
+session goes on. Starting the node and taking in queued writes is left to the command.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What an agent tells a hook: the documented shapes of three agents, read with suspicion. Does nothing about it.
+"""The JSON that three agents send to hooks, as they document it, and what a hook may answer. Acts on nothing.
 
-Formats drift: whatever cannot be understood is left out, and the rest is used. Every hook comes through here, so nothing
-slow is imported.
+Formats drift: what cannot be understood is left out, and the rest is used. Every hook runs through here, so nothing slow is imported.
 """
 
 from __future__ import annotations

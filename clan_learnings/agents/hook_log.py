@@ -1,6 +1,6 @@
-"""Why a hook said nothing: one line each, in the home, or in the temporary folder where there is no home to write to.
+"""The log of hooks that failed: one line a problem, in the home, or in the temporary folder if there is no home to write to.
 
-Texts come from anywhere, so secrets leave them first. Two files at most, of a megabyte each.
+Secrets are taken out first, as texts come from anywhere. At most two files of a megabyte each.
 """
 
 from __future__ import annotations

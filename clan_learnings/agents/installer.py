@@ -1,4 +1,7 @@
-"""Installing and uninstalling, one agent after the other. What is done with one file is `part`'s affair."""
+"""The agents we know: installing into them, uninstalling, and how far each installation is in order, for `mesh doctor` and `mesh setup`.
+
+What is done with a single file is in `agent_files`.
+"""
 
 import os
 import shlex

@@ -1,7 +1,7 @@
-"""JSON with comments, edited in place: what an edit does not name keeps its bytes. Knows no agent and opens no file.
+"""JSON with comments, edited in place: everything outside an edit keeps its bytes. Knows no agent and opens no file.
 
-A text is parsed to a tree whose nodes know where they stand; every edit takes a text and a node of it and gives a new text,
-which has to be parsed anew. Trailing commas are read, and kept where they are.
+A text is parsed into a tree whose values know their position. Every edit takes a text and a value of it and returns a new text, which
+must be parsed again. Trailing commas are accepted and kept.
 """
 
 import json

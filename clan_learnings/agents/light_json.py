@@ -1,6 +1,6 @@
-"""JSON for hooks: the two C functions behind `json`, without its regular expressions, whose import takes longer than a hook's work.
+"""JSON for hooks: the two C functions behind `json`, without its regular expressions, which take longer to import than a hook to run.
 
-Reads and writes exactly what `json` does, and uses it where Python has no such functions.
+Reads and writes exactly what `json` does, and falls back to it where Python has no such functions.
 """
 
 from __future__ import annotations

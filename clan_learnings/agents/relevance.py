@@ -1,6 +1,6 @@
-"""Whether a record is about what somebody just typed, or about what just went wrong. A high bar: silence costs nothing.
+"""Whether a record is about a prompt or an error closely enough to interrupt for. The bar is high: silence costs nothing.
 
-Search finds what shares words, and ranks it; this decides whether the best of it is worth interrupting for. Pure.
+Search finds and ranks what shares words; this decides whether the best of it is worth showing. Pure.
 """
 
 from __future__ import annotations

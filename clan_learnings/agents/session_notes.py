@@ -1,7 +1,7 @@
-"""What session starts leave behind: a note for the commands that the same agent will run. Keeps nothing of a session but its name.
+"""Notes that session starts leave: which session later commands of the same agent belong to, and which repository a session is bound to.
 
-An agent's start hook and its later commands have the agent's process in common. The note is a small file named by that
-process; where processes cannot be told apart it is found by the folder, if only one session was started there.
+An agent's start hook and its later commands share the agent's process, so the note is a small file named after that process. Where
+processes cannot be told apart, it is found by the folder, if only one session was started there. A note holds names, no content.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Our entries in an agent's settings: hooks, servers, rules, put in and taken out of a text. Opens no file.
+"""Our entries in an agent's settings: hooks, servers and rules, added to a text and removed from it. Opens no file.
 
-Every edit is checked: the new text must say what the old one said, and our entries more or less. One that would say anything
-else is not made, whatever the text looks like. All of them may be repeated.
+Every edit is checked: the new text must say what the old one said, plus or minus our entries. An edit that would change anything else
+is refused. All edits may be repeated.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What agents are told about us: the skill, and the same for `AGENTS.md`. Texts only; what a session is given at its start is not made here."""
+"""The text that agents read about us: the skill, and the same for `AGENTS.md`. The context of a session is composed elsewhere."""
 
 NAME = "clan-mesh"
 

@@ -1,6 +1,6 @@
-"""Who writes, in which session: told by the environment, the folder and the processes above. Pure but for `sessions`.
+"""Which agent writes, and in which session: worked out from the environment, the folder and the parent processes.
 
-Everyday commands come through here, so nothing slow is imported. The environment, the folder and the process tree are arguments.
+Everyday commands run through here, so nothing slow is imported. Environment, folder and process tree are arguments.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One table of a TOML file, put in and taken out by text; the rest keeps its bytes. Opens no file.
+"""One table of a TOML file, added and removed as text; the rest keeps its bytes. Opens no file.
 
-The standard library reads TOML and does not write it. A table at the end of a file is all we ever add, so that is all this
-writes; what the standard library reads before and after says whether an edit was right.
+The standard library reads TOML but does not write it. All we ever add is a table at the end of a file, so that is all this writes;
+parsing before and after with the standard library shows whether the edit was right.
 """
 
 import json

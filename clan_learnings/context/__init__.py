@@ -1,4 +1,4 @@
-"""What a session is given at its start: lines that can do no harm, a bound on tokens, a mark, and the budget.
+"""The context of a session: harmless lines, a bound on their tokens, the budget, and the mark on injected text.
 
-Pure. No store, no clock, no files: what is shown comes in as plain values. Hooks start here, so nothing slow is imported.
+Only `session_context` reads records; the rest is pure. Hooks start here, so nothing slow is imported.
 """

@@ -1,8 +1,8 @@
-"""The context of a session: which lines fit, in which words, and the digest. Which records come first is not decided here.
+"""Composing the context of a session: which lines fit, the budget that HOT, WARM and BANK share, the words around them, and the digest.
 
-Everything comes in as plain values, most important first; the same values give the same bytes. A block of lines
-(`compose`, `hot_only`) or single lines (`short_lines`), never more than the limits, whatever the texts are. A line is
-shown whole or not at all.
+Everything comes in as plain values, most important first; the same values give the same bytes. The result is a block of lines
+(`compose`, `hot_only`) or single lines (`short_lines`), never above the limits. A line is shown whole or not at all. Which records
+come first is decided in `session_context`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Record text as one harmless line. What a line is made of besides the text stands in `compose`.
+"""Record text as one harmless line.
 
-Record text is untrusted: any member of the mesh wrote it, and an agent will read it beside its user's words. What holds for
-text wherever it is shown stands in `mesh.core.display`. Changed here is what a Markdown reader or our own harvester would
-take for structure besides: citations, headings, fences, imports, our mark and the parts of a HOT line. Hooks come through
-here, so no `re`.
+Record text is untrusted: any member of the mesh wrote it, and an agent reads it beside its user's words. What holds for text wherever
+it is shown is in `mesh.core.display`. Here we also change what a Markdown reader or our own harvester would take for structure:
+citations, headings, fences, imports, our mark and the parts of a HOT line. Hooks run through here, so no `re`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The mark on text that came from us, and how to take such text out again. What stands between the marks is others' business.
+"""The mark on text that we injected into a session, and how to take such text out again.
 
-A harvester reads what an agent saw, and half of that may be what we told the agent. Three marks: a block for the start of
-a session, a word before single lines (matches of a prompt, answers of tools), and lines for rendered files. They are
-found wherever a transcript puts them: indented, numbered, cut off at the end, or inside a JSON string.
+A harvester reads what an agent saw, and half of that may be what we told the agent. There are three marks: a block for the start of a
+session, a word before single lines (matches of a prompt, answers of tools), and lines for rendered files. They are found wherever a
+transcript puts them: indented, numbered, cut off at the end, or inside a JSON string.
 """
 
 from __future__ import annotations

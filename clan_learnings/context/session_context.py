@@ -1,7 +1,7 @@
-"""What a session is given at its start: chosen from what the clan knows, then composed within its limits. Reads only.
+"""What a session is given at its start: chosen from what the clan knows, then composed within the limits. Reads only.
 
-The same state and arguments give the same bytes on every node in step, but for what is private, muted or seen only there, and
-for the order of what fits a task, where some nodes search by meaning and others cannot.
+The same state and arguments give the same bytes on every node that is up to date, except for what is private, muted or local, and for
+the order of what fits a task, where some nodes search by meaning and others cannot.
 """
 
 from __future__ import annotations

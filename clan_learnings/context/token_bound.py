@@ -1,12 +1,12 @@
-"""An upper bound on the number of tokens of a text. No tokenizer here: every model has another, and a hook has no time.
+"""An upper bound on the number of tokens of a text, and the table of frequent words and rare pairs of letters it counts by.
 
-What the figures rest on is in ADR 0032. ASCII letters by words: a frequent word is one token, of any other every second
-letter is, and one more wherever two letters stand together that seldom do. Every other ASCII character is a token, but
-for the blank before a letter. Everything else counts by its bytes, the most that a byte-level vocabulary can make of it,
-or by the bytes of its compatibility form, since some tokenizers take that. And never less than a quarter of the bytes,
-which is how Codex counts.
+There is no tokenizer here: every model has another, and a hook has no time for one. The table is measured (ADR 0032). ASCII letters
+count by words: a frequent word is one token; any other is half a token a letter, plus one wherever two letters stand together that
+seldom do. Every other ASCII character is a token, except the blank before a letter. Everything else counts by its bytes, the most that
+a byte-level vocabulary can make of it, or by the bytes of its compatibility form, since some tokenizers use that. The bound is never
+below a quarter of the bytes, which is how Codex counts.
 
-Exactly additive over lines that end in a line end, up to rounding to the safe side; more words are never fewer tokens.
+Additive over lines that end in a line end, up to rounding to the safe side; more words never give fewer tokens.
 """
 
 from __future__ import annotations

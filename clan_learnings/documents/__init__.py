@@ -1,1 +1,1 @@
-"""Learning documents: what they hold, how good they are, how one is made without a model, and as files. Drafts; others write records."""
+"""Learning documents: their content, their quality, how one is made without a model, and their Markdown files. Drafts; the store writes."""

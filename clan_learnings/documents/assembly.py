@@ -1,7 +1,7 @@
-"""A learning document without a model: put together from an error, the attempts that failed, what mended it, and a person's words.
+"""A learning document made without a model: from an error, the attempts that failed, what fixed it, and a person's words.
 
-Invents nothing: every sentence is a rule's or a person's, every command and error is the session's. What is not known stays
-empty, and costs quality.
+Invents nothing: every sentence is a rule's or a person's, every command and error is the session's. What is not known stays empty and
+lowers the quality.
 """
 
 from __future__ import annotations

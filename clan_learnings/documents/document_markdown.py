@@ -1,7 +1,7 @@
-"""A learning as a Markdown file, and back. What was written comes back as it was; what a person changed comes back changed.
+"""A learning as a Markdown file, and back. Unchanged text comes back unchanged; a person's edits come back as edits.
 
-Texts only: which file, and what to do about it, is decided in `folder`. The front matter says beside the document which record
-it is and, field by field, a few digits of what it said when it was written: so it is known later what a person has changed since.
+Texts only: `folder` decides which file to read or write. Beside the document, the front matter names the record and, field by field, a
+few digits of what it said when the file was written, which shows later what a person has changed.
 """
 
 from __future__ import annotations

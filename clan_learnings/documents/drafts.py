@@ -1,4 +1,4 @@
-"""Learning documents as operations: a new one past the gate, edits of one that is there. Decides and drafts; nothing is written here."""
+"""Drafts of learning documents: a new one that passes the quality gate, and edits of an existing one. Writes nothing itself."""
 
 from __future__ import annotations
 

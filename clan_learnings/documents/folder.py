@@ -1,7 +1,7 @@
-"""Learning documents as a folder of Markdown files: `<category>/<slug>.md`. Reads with suspicion, writes only what is ours to write.
+"""Learning documents as a folder of Markdown files: `<category>/<slug>.md`. Trusts no file, and writes only our own.
 
-A file is ours to replace if it has our mark and nobody has changed it since, or what they changed is in the record by now.
-Nothing outside the folder is read or written, and no link is followed. What is to be recorded is decided by `incoming`.
+We may replace a file if it has our mark and nobody has changed it since, or if the changes are in the record by now. Nothing outside the
+folder is read or written, and no link is followed. What is recorded of it is decided in `mesh.app.learnings_exchange`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Front matter: the few lines of `key: value` at the top of a Markdown file. Written so that every YAML reader agrees, read leniently.
+"""Front matter: the lines of `key: value` at the top of a Markdown file. Written so that every YAML reader agrees, read leniently.
 
-No YAML: texts and lists of texts are all there is. Nothing in it is run, looked up or nested; what is not understood is told,
+This is not YAML: there are only texts and lists of texts. Nothing in it is run, looked up or nested; what is not understood is reported
 and left out.
 """
 

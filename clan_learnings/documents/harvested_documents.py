@@ -1,7 +1,7 @@
-"""Learning documents for what a harvest has just recorded: one a candidate, from the session that showed it best.
+"""Learning documents for the records of a harvest: one a candidate, from the session that showed it best.
 
-Writes only beside a record: whatever is documented has passed the evidence bar, and its repository is shared. What a document would
-say beyond that is the session's error, commands and a person's words, so nothing with a secret in it is written.
+A document is only written beside a record: so its content has passed the evidence bar, and its repository is shared. Beyond the record it
+holds the session's error, commands and a person's words, so nothing with a secret in it is written.
 """
 
 from collections.abc import Callable, Iterable, Iterator

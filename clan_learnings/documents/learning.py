@@ -1,7 +1,7 @@
 """A learning: a document with a problem and its solution, as plain values. Made from a record or into one; no files, no store.
 
-Whatever a text was, here it has lines that end alike and nothing in it that does not show. So a document reads the same
-in a record, in a file, and after it came back from a file.
+Texts are normalised here: equal line ends and no invisible characters. So a document reads the same in a record, in a file, and after it
+came back from a file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The quality gate of learning documents: may it be kept, how good is it, and why. Pure.
+"""The quality gate of learning documents: whether one may be kept, how good it is, and why. Pure.
 
-The figure is what a reader would miss: it starts at 1 and loses a fixed amount for each thing that is not there. It counts later,
-too: what has little quality goes to the archive sooner (ADR 0047).
+The quality says how much a reader would miss: it starts at 1 and loses a fixed amount for each thing that is absent. It matters later,
+too: records of low quality go to the archive sooner (ADR 0047).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""How often records were opened: one counter a record and month, summed over the fleet. Reads and names; counts nothing itself.
+"""How often records were opened: one counter for each record and month, summed over the fleet.
 
-Only who opens a record on purpose counts (`show`, `why`, an agent's fetch): what is listed, found or put into a context was
-not asked for by anybody.
+Only deliberate opening counts (`show`, `why`, an agent's fetch). Being listed, found or put into a context does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The thread that counts openings of records while the sidecar runs, and once more when it stops."""
+"""The thread that counts openings of records while the node runs, and once more when it stops."""
 
 import logging
 import time

@@ -1,9 +1,9 @@
-"""Who may change which pattern in a guarded mesh: whoever wrote all of it, an admin, or two nodes that say the same. Reads only.
+"""Who may change a pattern in a guarded mesh: the only writer under its names, an admin, or two nodes that say the same. Reads only.
 
-Not the founder: whose record is the eldest can be made up, because the time a record tells of is its writer's to say. That
-nobody else has written anything under a name cannot: whoever adds a record takes a right away, and gets none.
+Not the founder: a record's time is set by its writer, so anybody could claim to have written the oldest one. Being the only writer
+cannot be faked: adding a record can only take that right away from others, never gain it.
 
-Of records the fold judges (`mesh.store.moderation_judge`); what a pattern is, it does not know.
+Rights over single records are checked by the fold (`mesh.store.moderation_judge`), which knows no patterns.
 """
 
 from __future__ import annotations

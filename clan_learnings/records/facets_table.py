@@ -1,7 +1,7 @@
-"""What records say of themselves in three fields, in tables: `repo`, `pattern`, `session`; and how often each pattern was met.
+"""Tables of three fields of records: `repo`, `pattern` and `session`; and the tallies: how often each pattern occurred.
 
-Only what was written counts, no edits, so that the columns follow from the record alone. Who wants edits (registers) applied
-looks at them after: they are few.
+Only what was written counts, not later edits, so the columns follow from the record alone. Readers apply edits themselves; there are
+few of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which pattern a correction belongs to: its slug from its own words, and the best of the patterns that are there.
+"""Which pattern a correction belongs to: a slug made of its own words, and the best match among existing patterns.
 
-Decided by the writer and stored in the record, so that the fold never guesses; nothing here reads the store.
-Pure and deterministic: no clock, no order of arrival, the same on every node. Everyday commands import this.
+The writer decides and stores the result in the record, so the fold never guesses. Pure and deterministic: no clock, no order of
+arrival, the same on every node. Everyday commands import this.
 """
 
 from _blake2 import blake2b  # what hashlib hands out, without its import of OpenSSL

@@ -1,10 +1,10 @@
-"""How a text is cut into tokens: words as concepts; identifiers, numbers, versions and flags as they stand.
+"""How a text is cut into tokens for matching: words as concepts; identifiers, numbers, versions and flags as written.
 
-No meaning here: which words count stands in `vocabulary`, what a negation does in `stance`, what belongs together in
-`matching`. Pure and linear in the length of the text. Everyday commands import this, so no `re`, `typing` or
-`dataclasses`: the scanner is made of `split` and `translate`.
+No meaning here: which words count is in `matching_words`, what a negation does in `stance`, what belongs together in `matching`. Pure
+and linear in the length of the text. Everyday commands import this, so no `re`, `typing` or `dataclasses`: the scanner uses `split`
+and `translate`.
 
-Case never matters, but in a short flag: `-d` and `-D` are different flags.
+Case never matters, except in a short flag: `-d` and `-D` are different flags.
 """
 
 import unicodedata

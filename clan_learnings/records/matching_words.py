@@ -1,11 +1,11 @@
-"""What English words mean to the matching of corrections: which say nothing, which say little, which say the same.
+"""What English words mean when corrections are matched: which say nothing, which say little, which are synonyms.
 
-General English and the everyday abbreviations of programming only, never a tool or a single correction: a word that
-is not listed is taken for a name, and names forbid a match. How a text is cut stands in `wording`, what negation does
-in `stance`. Everyday commands import this, so no `re`, `typing` or `dataclasses`.
+General English and common abbreviations of programming only, never a tool or a single correction: a word that is not listed is taken
+for a name, and different names forbid a match. How a text is cut is in `matching_tokens`, what negation does in `stance`. Everyday
+commands import this, so no `re`, `typing` or `dataclasses`.
 
-Every node must read the same words in the same way: a change here changes the slugs of new corrections, and wordings
-from before and after it count apart until an alias joins them.
+Every node must read the same words in the same way: a change here changes the slugs of new corrections, and wordings from before and
+after it count separately until an alias joins them.
 """
 
 

@@ -1,6 +1,6 @@
-"""What this node does not want to see: ids of records and nodes, names of patterns, one a line in a file of the home.
+"""What this node hides: ids of records and nodes and names of patterns, one a line in a file of the home.
 
-Hides locally and changes nothing that is shared: counts, tiers and roots stay as they are.
+Hides locally and changes nothing shared: counts, tiers and roots stay as they are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What writing means: a sentence becomes a record, without its secrets, counted under the pattern it belongs to.
+"""Drafts of discoveries and corrections: a sentence becomes a record, without its secrets, counted under the pattern it belongs to.
 
-Decides and drafts; nothing is written here. What is written is handed to whoever may: the author of the home.
+Decides and drafts; the author of the home writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Patterns that do not go together: they contradict each other, or seem to be one. Found for a person to decide; nothing is changed.
+"""Patterns that contradict each other, or seem to be one. They are found for a person to decide; nothing is changed.
 
 Compares those that are shown: HOT ones and the newest. Older ones that nobody repeats do no harm.
 """

@@ -1,6 +1,6 @@
-"""Looking after what is there: patterns founded, worded, joined, superseded, archived; settings of the mesh. Decides and drafts.
+"""Drafts that maintain patterns: create, word, join, supersede, archive; and settings of the mesh. Writes nothing itself.
 
-Like `notebook`, which has what a session writes, it writes nothing itself.
+What a session writes is drafted in `notebook`.
 """
 
 from __future__ import annotations

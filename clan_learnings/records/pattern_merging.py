@@ -1,10 +1,10 @@
-"""A second look at patterns that this node founded: while nodes were apart, another may have founded the same one under other words.
+"""Joining patterns that mean the same: while nodes were apart, two of them may have founded one pattern under different names.
 
-The founder of the younger name joins it to the older one, as it would have done at once had it known. Only the founder does:
-so every pair is joined by one node. What was ever joined or parted by anybody is left as it is.
+The founder of the younger name joins it to the older one, as it would have done at once had it known. Only the founder does, so each
+pair is joined by one node. Names that anybody has joined or parted before are left alone.
 
-Where one node's word is not enough for HOT, a name that several have written under is joined by each of them, as far as its own
-corrections say the same: they are each other's witnesses.
+Where one node's word is not enough for HOT, every node that has written under the younger name joins it, as far as its own corrections
+say the same: they are each other's witnesses.
 """
 
 from __future__ import annotations

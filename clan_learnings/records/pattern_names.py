@@ -1,7 +1,6 @@
-"""Names of patterns: what may be one, which stand for one pattern, and which took whose place. Plain values; reads nothing.
+"""Names of patterns: what is a valid name, which names stand for one pattern, and which pattern superseded which. Reads nothing.
 
-Any member may write thousands of aliases and supersessions, and every session start goes through them: nothing here takes
-more than a little longer for each one.
+Any member may write thousands of aliases and supersessions, and every session start goes through them, so each one costs little.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why a record is there: who wrote it, when, where in which chain, vouched for by what, and what befell it since."""
+"""Where a record comes from: who wrote it, when, at which place of which chain, who vouched for it, and what happened to it since."""
 
 from dataclasses import dataclass, field
 

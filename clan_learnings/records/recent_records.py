@@ -1,4 +1,7 @@
-"""Which records of a scope are WARM: the last discoveries, and what is of the last two days. Reads through a memory, and remembers."""
+"""The newest of a scope: which records are WARM (the last discoveries, and everything of the last two days), and the lists that `recent` shows.
+
+Reads through a memory, only as far as it must, and remembers what it has found.
+"""
 
 from __future__ import annotations
 

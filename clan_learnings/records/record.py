@@ -1,6 +1,6 @@
-"""What a record says: names of logs and fields, the closed lists, a record as it is read. Writes nothing, guesses nothing.
+"""What a record says: names of logs and fields, the closed lists of values, and a record as it is read. Writes nothing.
 
-Records come from anyone: whoever reads a field through `Note` gets a value of the right type, whatever was written.
+Records come from anyone: a field read through `Note` has the right type, whatever was written.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Settings that a whole mesh shares: registers of one key, so that the latest change by an admin counts, on every node. Read only.
+"""Settings that a whole mesh shares: registers of one key. The latest change by an admin counts, on every node. Read only.
 
-The fold lets nobody else's word into these registers (`mesh.core.moderation`), so whoever reads them reads what counts.
+The fold accepts only admins' changes to these registers (`mesh.core.moderation`), so nothing is checked again here.
 """
 
 from __future__ import annotations

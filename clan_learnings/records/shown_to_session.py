@@ -1,6 +1,6 @@
-"""What each session has been shown, so that nothing is told it twice. Keeps ids and names of patterns, never a text.
+"""What each session has been shown, so that nothing is told twice. Keeps ids and names of patterns, never a text.
 
-One small file a session, to which lines are only ever appended: hooks of one session run at once and none loses another's.
+One small file a session, only ever appended to: hooks of one session run at the same time, and none loses another's lines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What waits outside the store: pointers to transcripts for the harvester, and writes of shells that could reach no store.
+"""What waits outside the store: pointers to transcripts for the harvester, and writes of commands that could reach no store.
 
-Pointers are ours. A queued write lies in the temporary folder and is taken in as if a stranger had put it there: it may say
-only what a command line could say, and nothing is done because of where or under which name it lies.
+Pointers are ours. A queued write lies in the temporary folder and is read as if a stranger had put it there: it may say only what a
+command line could say, and its place and file name mean nothing. All its values are texts; neither names nor types are trusted.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a correction is for and against: every token with its stance, read from negation, contrast and order.
 
-The wrong way is against what it names, the right way for it, and a negation turns that round: "used npm => use pnpm",
-"npm must not be used => pnpm" and "=> use pnpm, not npm" all are for pnpm and against npm. What stands on both sides
-is context. "A before B" says which comes first; with a negation, or as the wrong way, it says the opposite.
-No comparing here, and no vocabulary beyond grammar. Pure, one pass. Everyday commands import this.
+The wrong way is against what it names, the right way is for it, and a negation reverses that: "used npm => use pnpm", "npm must not be
+used => pnpm" and "=> use pnpm, not npm" are all for pnpm and against npm. What stands on both sides is context. "A before B" says
+which comes first; with a negation, or as the wrong way, it says the opposite. No comparing here, and no vocabulary beyond grammar.
+Pure, one pass. Everyday commands import this.
 """
 
 from clan_learnings.records.matching_tokens import COMMA, GRAMMAR, STOP_MARK, MatchingToken, tokens

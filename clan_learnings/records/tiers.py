@@ -1,4 +1,4 @@
-"""Tiers: what a record's place is, as a function of merged state and mesh time alone. Pure: no store, no clock of its own."""
+"""Tiers of records: HOT, WARM, BANK or archive, as a function of merged state and mesh time alone. Pure: no store, no clock of its own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Who bears witness to what a whole mesh is told in every session, and which of their words hold. Plain values; reads nothing.
+"""Witnesses: which members count, and which words have enough of them to be told to a whole mesh in every session. Reads nothing.
 
-One member may invent as many sessions as it likes, change any register, and date what it writes as it likes. So in a mesh of
-three or more what is HOT, and in which words, takes several of them, or an admin.
+One member may invent any number of sessions, change any register, and date its records freely. So in a mesh of three or more, what is
+HOT, and in which words, takes several members, or an admin.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Secrets and e-mail addresses leave a text here, before it is written anywhere. Pure: no files, no logs, no switch to turn it off.
+"""Redaction: secrets and e-mail addresses are taken out of a text before it is written anywhere. Pure: no files, no logs, no switch to turn it off.
 
-What was found is told by sort and number, never by content. What is not found is listed in ADR 0029. Everyday commands
-import this package, so `re` and the rules are loaded by the first text that needs them.
+Findings are told by sort and number, never by content. What is not found is listed in ADR 0029. Everyday commands import this package,
+so `re` and the rules are loaded by the first text that needs them.
 """
 
 TYPE_CHECKING = False

@@ -1,9 +1,9 @@
-"""Text between `<private>` and `</private>` is taken out before anything is kept or judged. Redaction of secrets is not done here.
+"""Passages between `<private>` and `</private>`, taken out before anything is kept or judged. Secrets are not redacted here.
 
-Marks nest; one may have blanks or attributes in it. One that is never closed hides everything to the end of its text, and in
-what follows in the same list: the lines of one text, or the blocks of one message. Three ways in, one rule:
-`without_private` for plain text, `without_private_values` for decoded JSON, `without_private_lines` for the bytes of a
-transcript as they lie on disk, escaped as they may be; lines stay where they are, so that evidence can still be found.
+Marks nest; one may contain blanks or attributes. One that is never closed hides everything to the end of its text, and what follows in
+the same list: the lines of one text, or the blocks of one message. There are three entries for one rule: `without_private` for plain
+text, `without_private_values` for decoded JSON, `without_private_lines` for the bytes of a transcript on disk, however they are
+escaped; lines keep their numbers, so that evidence can still be found.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Is this value a secret, or the name of one, or a place to put one? Judges values only; where they stand is for others.
+"""Whether a value is a secret, the name of one, or a placeholder. Judges values only; other modules find their places.
 
-Chance is measured by how often the sort of character changes: words change it once every four or five letters, what a
-generator made about every second character. Shannon's entropy cannot tell `getUserAccessToken` from a key of that length.
+Randomness is measured by how often the sort of character changes: in words every four or five letters, in generated secrets about every
+second character. Shannon's entropy cannot tell `getUserAccessToken` from a key of that length.
 """
 
 from clan_learnings.redaction.compiled_patterns import compiled

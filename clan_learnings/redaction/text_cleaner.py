@@ -1,4 +1,4 @@
-"""What every text goes through before it is written: secrets and private passages are taken out, and counted. Finds neither by itself."""
+"""What every text passes before it is written: secrets and private passages are taken out and counted. The rules are in the other modules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Records older than the newest thousand, a file a month: lines in the order of writing, so that one can be found by halving.
+"""The archive: records older than the newest thousand, one file a month, lines in the order of writing, so binary search finds one.
 
-A change puts a line in, out or in the place of another; all else of a file is copied as it is. The commonest, a record
-that has become older than the newest thousand, is added at the end.
+A change inserts, removes or replaces lines; the rest of a file is copied. The most common change, a record that has become older than
+the newest thousand, is appended.
 """
 
 from __future__ import annotations

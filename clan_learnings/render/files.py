@@ -1,7 +1,7 @@
 """The rendered files of a folder: which there are, and bringing them up to date. Reads one snapshot, writes one folder.
 
-A render from nothing and any number of updates on the way end in the same bytes: an update works out which lines are
-other ones now, from what has changed since the folder was last written, and touches no others.
+Rendering from nothing and any number of updates end in the same bytes: an update works out which lines have changed since the folder
+was last written, and touches no others.
 """
 
 from __future__ import annotations

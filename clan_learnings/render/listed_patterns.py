@@ -1,4 +1,4 @@
-"""The patterns that are listed in files: HOT ones, then those seen last. What makes a pattern HOT is decided in `memory`."""
+"""The patterns that are listed in files: HOT ones, then the most recent. What makes a pattern HOT is decided in `patterns`."""
 
 from __future__ import annotations
 

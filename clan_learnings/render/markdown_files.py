@@ -1,7 +1,7 @@
-"""The Markdown files: patterns by topic, corrections by day, and what a session would be given. Texts only, no files.
+"""The Markdown files: patterns by topic, corrections by day, and the context of a session. Returns texts, writes no files.
 
-Record text is untrusted: it is one line in a list, or a heading of ours, and nothing in it can become anything else. Ids
-have a fixed length: the shortest that is unique would depend on what this node alone has seen.
+Record text is untrusted: it becomes one line of a list or a heading of ours, and nothing in it can become anything else. Ids have a
+fixed length: the shortest unique prefix would depend on what this node alone holds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The two halves of MEMORY.md: what people keep by hand, and below one line of ours what is generated. Texts only, no files.
+"""The two halves of MEMORY.md: above a line of ours what people write, below it what is generated. Returns texts, writes no files.
 
-The line names both halves by a digest. So the file itself tells whether somebody has changed one of them, also if it was
-changed in an editor that had been open since an older rendering. The hand-kept half is shown as it was written, but for
-what would pass for a mark of ours: that gets a backslash, and loses it again on the way back.
+The line names both halves by a digest. So the file itself shows whether somebody has changed a half, even in an editor that was open
+since an older rendering. The upper half is kept as written, except for what looks like a mark of ours: that gets a backslash, which is
+removed again when the file is read.
 """
 
 from __future__ import annotations

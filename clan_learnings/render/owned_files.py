@@ -1,6 +1,7 @@
-"""Files of ours in a folder that is somebody else's: known by their mark, replaced whole, and nothing else is ever touched.
+"""Our files in a folder that belongs to somebody else: recognised by their mark and replaced whole. Other files are never touched.
 
-What the files say is not decided here.
+The folder's state is kept in one hidden file: how far it is rendered, and which files we wrote. It can be deleted: everything is then
+rendered again. The same file is the lock of whoever renders. What the files say is not decided here.
 """
 
 from __future__ import annotations

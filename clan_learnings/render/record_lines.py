@@ -1,7 +1,7 @@
-"""A record as one line of JSON, and what can be read off such a line again: its place in the order. No files here.
+"""A record as one line of JSON, and what can be read back from such a line: its place in the order. No files here.
 
-Everything before the record's own fields has a fixed place, so that a line's stamp and id are found without parsing it.
-Our mark stands first: it is there however much of a line some other program cuts off.
+Everything before the record's own fields has a fixed place, so a line's stamp and id are found without parsing it. Our mark comes
+first, so it is there even if another program cuts the line off.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What one who renders again and again keeps between two renders, so that a change costs what has changed. Disposable.
+"""What is kept between two renders, so that a change costs only what has changed, and what rendering asks of a store. No SQL here.
 
-Without it everything is read anew, and the same comes of it.
+The cache can be dropped at any time: everything is then read again, with the same result.
 """
 
 from __future__ import annotations

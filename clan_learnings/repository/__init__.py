@@ -1,1 +1,1 @@
-"""Which repository a folder belongs to, and what its owner allows. Reads git's files; never starts git."""
+"""Which repository a folder belongs to, its settings, and what its user permits. Reads git's files; never starts git."""

@@ -1,10 +1,10 @@
 """Which repository a folder belongs to, and its name in the mesh. Reads git's files; never starts git.
 
-The name is the one that git's remotes give, which the person set by cloning. What a clone says of itself in `.clan-mesh.toml`
-counts only if a remote says the same, or if the person has said once that it may (`trusted_repos`): a stranger's clone must not
-choose whose memory is read and written there.
+The name comes from git's remotes, which the person set by cloning. What a clone says of itself in `.clan-mesh.toml` counts only if a
+remote says the same, or if the person has permitted it (`permissions`): a stranger's clone must not choose whose memory is read and
+written there.
 
-Everyday commands come through here: nothing slow is imported, and only `claim` writes.
+Everyday commands run through here: nothing slow is imported, and only `claim` writes.
 """
 
 from __future__ import annotations

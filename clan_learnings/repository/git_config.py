@@ -1,7 +1,7 @@
 """Git's configuration files, read as git reads them. Never starts git, and knows nothing of remotes.
 
-Everyday commands come through here, so nothing slow is imported. The files are not ours: one that is too large or no
-plain file counts as empty, and one that is broken counts up to where it breaks.
+Everyday commands run through here, so nothing slow is imported. The files are not ours: one that is too large or not a regular file
+counts as empty, and a broken one counts up to where it breaks.
 """
 
 from __future__ import annotations

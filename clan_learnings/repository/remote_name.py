@@ -1,7 +1,6 @@
-"""The address of a git remote as the name of a repository: `host/owner/name`. Pure: no files, no git.
+"""The name of a repository from the address of a git remote: `host/owner/name`. Pure: no files, no git.
 
-However a repository is reached, by ssh or https, with a token or without, its name must come out the same on every
-machine; and nothing secret of an address may get into the name.
+By ssh or https, with a token or without: the name must come out the same on every machine, and no secret of an address may get into it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`.clan-mesh.toml`, which a repository may have at its root: another name, sharing, categories. Decides nothing by itself.
+"""The settings in a repository's `.clan-mesh.toml`: another name, sharing, categories. Reads them; decides nothing.
 
-The file comes with the repository, so it is untrusted: what is not understood is said in `problem`, and counts as not written.
-But for sharing: who wrote of it and cannot be understood may have meant that nothing leaves the machine, so nothing does.
+The file comes with the repository, so it is untrusted: what is not understood is reported in `problem` and ignored. Except for sharing:
+a rule about it that cannot be understood may have meant that nothing leaves the machine, so nothing does.
 """
 
 from __future__ import annotations

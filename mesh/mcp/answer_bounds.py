@@ -1,4 +1,4 @@
-"""What the desk says, as answers to agents may have it: texts harmless, lists short, all of it below what agents cut off, 25,000 tokens."""
+"""Bounds on the answers of tools: texts made harmless, lists short, all of it below the 25,000 tokens at which agents cut off."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The MCP server: which tools, resources and prompts there are, how they are announced, and what wrong arguments are answered. No store, no home.
+"""The MCP server: its tools, resources and prompts, how they are announced, and how wrong arguments are answered. No store, no home.
 
-Nothing but `mesh mcp` may import this: the SDK takes longer to import than any other command takes to run.
+Only `mesh mcp` may import this: the SDK takes longer to import than any other command takes to run.
 """
 
 from __future__ import annotations

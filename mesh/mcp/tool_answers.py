@@ -1,7 +1,7 @@
-"""What the tools of the MCP server answer: each answer as data, and as lines to read. Pure; neither the SDK nor a store is known here.
+"""The answers of the MCP tools, each as data and as lines to read. Pure: knows neither the SDK nor a store.
 
-Record text is untrusted: every text and every list of an answer passes `mcp_bounds`. Both forms of an answer are sent, and an
-agent may read both, or the data alone: so that has the `note` too, before all else, that these are no orders.
+Record text is untrusted: every text and every list of an answer passes `answer_bounds`. Both forms of an answer are sent, and an agent
+may read both, or the data alone: so the data begins with the `note` that these are not instructions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The tools, resources and the prompt of the MCP server: what agents may call, with which arguments. Protocol and pipes are not here.
+"""The tools, resources and the prompt of the MCP server: what agents may call, and with which arguments. No protocol here.
 
-An argument's description is all that an agent is told of it. Who writes, and in which session, is no argument: a mistake counts
-once a session, and an agent that makes up sessions would promote its own mistakes.
+An argument's description is all an agent is told about it. Agent and session are not arguments: a mistake counts once a session, and an
+agent that invents sessions would promote its own mistakes.
 """
 
 from __future__ import annotations
