@@ -19,9 +19,8 @@ class Agent(NamedTuple):
     name: str
     folder: Callable[[InstallTarget], str]  # of its settings
     parts: Callable[[InstallTarget], list[FilePart]]  # the first is the file with the hooks
-    has_bundle: Callable[[InstallTarget], bool] = lambda _: (
-        False
-    )  # whether we are in it already, as a plugin or an extension
+    # whether we are in it already, as a plugin or an extension
+    has_bundle: Callable[[InstallTarget], bool] = lambda _: False
     note: str = ""  # what a person still has to do, before it works
 
 
@@ -70,7 +69,7 @@ class Complaint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """How we stand in one agent."""
+    """The state of our part in one agent."""
 
     agent: str
     kind: Kind

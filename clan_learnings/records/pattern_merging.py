@@ -13,7 +13,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from clan_learnings.records.matching import ComparableCorrection, best_match, compare
@@ -27,24 +27,14 @@ from mesh.core.draft import Assignment, Draft
 from mesh.core.errors import MeshError, WriteRefused
 from mesh.store.changes import Touched, Touches
 from mesh.store.home import Home
-from mesh.store.reading import open_reading, read_errors
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.record import Note
-    from mesh.core.draft import Draft
-    from mesh.store.reading import Assigned
-
+from mesh.store.reading import Assigned, open_reading, read_errors
 
 OWN_DAYS = 30
 _LOOK = 2000  # newest corrections gone through for our own
 _OWN = 100  # names of ours looked at in one go
 
 
-def second_look(
+def draft_merges(
     memory: Memory, own: bytes, only: Collection[str] | None = None, breathe: Callable[[], None] = lambda: None
 ) -> list[Draft]:
     """The aliases that the founder of the younger names should write now.
@@ -139,7 +129,7 @@ log = logging.getLogger("mesh.node")
 
 
 class PatternMerging:
-    """Remembers up to where it has looked, also when the sidecar is started again."""
+    """Looks for patterns to join whenever something new has arrived. How far it has looked survives a restart of the node."""
 
     def __init__(self, home: Home, now: Callable[[], float] = time.monotonic) -> None:
         self._home = home
@@ -181,7 +171,7 @@ class PatternMerging:
                 touched = None if self._seen is None else touches.since(self._seen)
                 memory = Memory(reader)
                 only = self._alike(memory, touched, breathe)
-                drafts = [] if only == set() else second_look(memory, self._home.node, only, breathe)
+                drafts = [] if only == set() else draft_merges(memory, self._home.node, only, breathe)
                 return progress, drafts
             finally:
                 reader.connection.close()

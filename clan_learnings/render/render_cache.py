@@ -8,17 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Callable, Iterator, Mapping
 
     from clan_learnings.records.record import Note
     from clan_learnings.render.listed_patterns import ListedPattern
     from clan_learnings.render.record_lines import Place
+    from mesh.store.reading import Entry
 
     Lines = dict[Place, bytes]
-    from collections.abc import Iterator, Mapping
-
-    from mesh.store.reading import Entry
 
 
 BEGINNING: Place = (0, b"")  # before every record
@@ -34,9 +31,8 @@ class RenderCache:
         self.progress: dict[str, Any] | None = None
         self.lines: dict[str, Lines] = {}
         self.hot: list[ListedPattern] | None = None
-        self.rules: dict[
-            str, ListedPattern | None
-        ] = {}  # of patterns that are nothing but the records written under their name
+        # Of patterns that are nothing but the records written under their name.
+        self.rules: dict[str, ListedPattern | None] = {}
         self.counts: dict[str, int] = {}
 
     def forget_unless(self, progress: Any) -> None:
@@ -88,7 +84,7 @@ def renewed(
 
 
 class WrittenRecord(Protocol):
-    """What a record said when it was written."""
+    """A record as it was written."""
 
     @property
     def log(self) -> str:
@@ -104,7 +100,7 @@ class WrittenRecord(Protocol):
 
 
 class StoreChanges(Protocol):
-    """Everything that is another now, or may be."""
+    """Everything that has changed, or may have."""
 
     @property
     def records(self) -> Mapping[bytes, WrittenRecord]:

@@ -13,7 +13,7 @@ from clan_learnings.context.composition import hot_only, short_lines
 from clan_learnings.context.session_context import hot_lines, line_of, session_context
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.pattern_conflicts import PatternConflicts
-from clan_learnings.records.pattern_merging import second_look
+from clan_learnings.records.pattern_merging import draft_merges
 from clan_learnings.records.recent_records import recent, recent_patterns
 from clan_learnings.records.tiers import Census
 from clan_learnings.search.filters import Within
@@ -130,7 +130,7 @@ def read_everything(store: Store) -> None:
         assert len(search(memory, query, Within(REPO), 7)) <= 7
     covering(memory, "the seed script needs REDIS_URL", REPO)
     PatternConflicts(memory)
-    second_look(memory, PEER.public)
+    draft_merges(memory, PEER.public)
     check_contexts(memory)
 
 

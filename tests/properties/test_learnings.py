@@ -18,7 +18,7 @@ from clan_learnings.context.session_context import session_context
 from clan_learnings.records.memory import HotItem, Memory
 from clan_learnings.records.notebook import draft_correction
 from clan_learnings.records.pattern_drafts import draft_unalias
-from clan_learnings.records.pattern_merging import second_look
+from clan_learnings.records.pattern_merging import draft_merges
 from clan_learnings.records.patterns import Pattern, Patterns
 from clan_learnings.records.recent_records import recent
 from clan_learnings.records.record import About
@@ -761,9 +761,9 @@ def look_until_quiet(peers: list[Peer], ms: int) -> list[tuple[bytes, Assignment
     joined: list[tuple[bytes, Assignment]] = []
     slugs = {entry.record["pattern"] for entry in memory_of(peers[0].store).reader.newest("corrections", 1000)}
     for _ in range(len(slugs) + 1):
-        found = [(peer, second_look(memory_of(peer.store), peer.own)) for peer in peers]
+        found = [(peer, draft_merges(memory_of(peer.store), peer.own)) for peer in peers]
         for peer, drafts in found:
-            assert drafts == second_look(memory_of(peer.store), peer.own)
+            assert drafts == draft_merges(memory_of(peer.store), peer.own)
             peer.write(drafts, ms)
             joined += [(peer.own, draft) for draft in drafts if isinstance(draft, Assignment)]
         hear_all(peers)
@@ -833,12 +833,12 @@ def test_what_a_person_has_parted_stays_parted_in_whichever_direction_it_was_joi
             record = dict(zip(("wrong", "right"), SAME[number % 2], strict=True))
             peer.write([NewRecord("corrections", record | {"pattern": slug, "repo": ""})], NOW_MS + number)
             found.append(memory_of(peer.store).reader.newest("corrections", 1)[0].tag)
-        assert second_look(memory_of(peer.store), peer.own) == [Assignment("pattern:younger", "alias_of", "older")]
+        assert draft_merges(memory_of(peer.store), peer.own) == [Assignment("pattern:younger", "alias_of", "older")]
         peer.write([Assignment(f"pattern:{names[0]}", "alias_of", names[1])], NOW_MS + 10)
         peer.write(draft_unalias(memory_of(peer.store), "older"), NOW_MS + 11)
-        assert second_look(memory_of(peer.store), peer.own) == []
+        assert draft_merges(memory_of(peer.store), peer.own) == []
         peer.write([Removal((found[0],), "wrong")], NOW_MS + 12)
-        assert second_look(memory_of(peer.store), peer.own) == []
+        assert draft_merges(memory_of(peer.store), peer.own) == []
 
 
 def test_a_correction_that_was_moved_takes_its_old_name_nowhere(tmp_path: Path) -> None:
@@ -850,4 +850,4 @@ def test_a_correction_that_was_moved_takes_its_old_name_nowhere(tmp_path: Path) 
             peer.write([NewRecord("corrections", record)], NOW_MS + number)
         misfiled = memory_of(peer.store).reader.of_pattern("pin")[0]
         peer.write([Assignment(misfiled.tag, "pattern", "use-pnpm")], NOW_MS + 10)
-        assert second_look(memory_of(peer.store), peer.own) == []
+        assert draft_merges(memory_of(peer.store), peer.own) == []

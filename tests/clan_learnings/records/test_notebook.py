@@ -15,7 +15,7 @@ from clan_learnings.records.notebook import (
     require_slug,
 )
 from clan_learnings.records.pattern_drafts import draft_category, draft_hot_at, draft_pattern, draft_wording
-from clan_learnings.records.pattern_merging import second_look
+from clan_learnings.records.pattern_merging import draft_merges
 from clan_learnings.records.patterns import counter
 from clan_learnings.records.record import EDITABLE, About, Note
 from clan_learnings.redaction.text_cleaner import TextCleaner
@@ -131,12 +131,12 @@ def test_the_founder_of_the_younger_name_joins_it_to_the_older_one(book: Noteboo
     for number, name in enumerate(("older", "younger")):
         wrong, right = WORDINGS[number]
         book.correction(name, f"codex:{number}", wrong=wrong, right=right)
-    drafts = second_look(book.memory(), book.home.node)
+    drafts = draft_merges(book.memory(), book.home.node)
     assert drafts == [Assignment("pattern:younger", "alias_of", "older")]
-    assert second_look(book.memory(), b"x" * 32) == []
+    assert draft_merges(book.memory(), b"x" * 32) == []
     book.write(*drafts)
     book.unalias("younger")
-    assert second_look(book.memory(), book.home.node) == []
+    assert draft_merges(book.memory(), book.home.node) == []
 
 
 # What is found by rule, and what is refused

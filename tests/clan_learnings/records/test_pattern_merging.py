@@ -125,7 +125,7 @@ def test_nothing_is_compared_unless_others_have_written_the_like(
         raise AssertionError("it looked at everything")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "second_look", never)
+        patch.setattr(module, "draft_merges", never)
         assert look.look() == 0
         mesh.write(UNLIKE, "ours-too", "codex:2")
         mesh.arrive(("called datetime.utcnow()", "use datetime.now(UTC)"), "theirs")

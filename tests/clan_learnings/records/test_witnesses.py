@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clan_learnings.agents.hook_context import HookContext, SessionMemory
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.pattern_drafts import draft_archive, draft_supersession, draft_wording
-from clan_learnings.records.pattern_merging import second_look
+from clan_learnings.records.pattern_merging import draft_merges
 from clan_learnings.records.record import CORRECTIONS, About
 from clan_learnings.records.shown_to_session import ShownRecords
 from clan_learnings.records.witnesses import EACH
@@ -654,7 +654,7 @@ def test_the_read_side_knows_the_roles_that_statements_have() -> None:
 def looked(mesh: Mesh, node: Node) -> list[tuple[str, object]]:
     """What a node joins."""
     with mesh.memory(node) as memory:
-        drafts = second_look(memory, node.id)
+        drafts = draft_merges(memory, node.id)
     return [(str(draft.target), draft.value) for draft in drafts if isinstance(draft, Assignment)]
 
 
