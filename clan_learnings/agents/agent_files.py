@@ -63,7 +63,7 @@ _END = ".bak"
 
 
 class Unusable(Exception):
-    """The file has to be left as it is; the message says why."""
+    """The file must be left as it is; the message says why."""
 
 
 def read(path: str) -> bytes | None:
@@ -91,7 +91,7 @@ def decoded(data: bytes | None) -> str:
 
 
 def check_writable(path: str) -> None:
-    """Raise if the file, or the folder it would be made in, is not to be written. Root may write everything, and should not."""
+    """Raise if the file, or the folder it would be created in, is read-only. This also holds for root, who could write it."""
     target = os.path.realpath(path)
     if os.path.exists(target):
         if not os.stat(target).st_mode & 0o222 or not os.access(target, os.W_OK):
@@ -106,7 +106,7 @@ def check_writable(path: str) -> None:
 
 
 def write(path: str, data: bytes, expected: bytes | None) -> None:
-    """Put new bytes in the place of those that were read, all or none of them. Mode and links stay."""
+    """Replace the bytes that were read, all or nothing. Mode and links stay."""
     check_writable(path)
     target = os.path.realpath(path)
     try:
@@ -119,7 +119,7 @@ def write(path: str, data: bytes, expected: bytes | None) -> None:
 
 
 def delete(path: str, stop: str) -> None:
-    """Take a file away, and the folders that are empty then, up to `stop`, which stays."""
+    """Delete a file, and the folders that are then empty, up to `stop`, which stays."""
     check_writable(path)
     try:
         os.unlink(path)
@@ -206,7 +206,7 @@ PartState = Literal["whole", "absent", "outdated", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """What we have to say in one file. `put` and `take` are each other's inverse, and may be repeated."""
+    """Our part in one file. `put` and `take` are inverses, and may be repeated."""
 
     path: str
     put: Callable[[str], str]
@@ -244,7 +244,7 @@ def install(agent: str, part: FilePart, *, dry_run: bool) -> PartChange:
 
 
 def uninstall(agent: str, part: FilePart, *, dry_run: bool) -> PartChange:
-    """Take our part out of its file. If nobody else has changed it since, it gets back the bytes it had."""
+    """Take our part out of its file. If the file has not been changed since, it gets back the bytes it had."""
     try:
         if _TRACE not in (read(part.path) or b""):
             return PartChange(agent, part.path, "same")  # also if it is broken: there is nothing of ours to take out
@@ -277,7 +277,7 @@ def uninstall(agent: str, part: FilePart, *, dry_run: bool) -> PartChange:
 
 
 def standing(part: FilePart) -> tuple[PartState, str]:
-    """How a file stands to what we would write into it now, and why it cannot be said, if it cannot."""
+    """Whether a file has what we would write into it now, and if that cannot be told, why."""
     try:
         old, text = _read_text(part.path)
         if old is not None and part.put(text) == text:
@@ -305,7 +305,7 @@ def _write_part(part: FilePart, old: bytes | None, text: str, new: bytes) -> str
     try:
         write(part.path, new, old)
     except Unusable:
-        if read(part.path) != new:  # else somebody was faster with the same, and this is their backup
+        if read(part.path) != new:  # else another process has just written the same, and this is its backup
             forget(backup)
         raise
     forget_backups(part.path, backup)

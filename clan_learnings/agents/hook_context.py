@@ -41,7 +41,7 @@ _KNOWN_CHARS = 16  # of an id, to know it again
 
 
 class SessionMemory(Memory):
-    """A memory asked by one session: what is only told here is looked up once, for what is shown and for what is noted as known."""
+    """A memory for one session. What only this node has seen is looked up once, both to show it and to note it as known."""
 
     _here: list[HotItem] | None = None
 

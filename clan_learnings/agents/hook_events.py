@@ -141,7 +141,7 @@ class Hook:
                 memory.reader.connection.close()
 
     def _everything(self, teller: HookContext) -> str:
-        """The whole context. Private records that cannot be read keep nobody from the shared ones."""
+        """The whole context. If private records cannot be read, the shared ones are still shown."""
         private = None
         if os.path.exists(os.path.join(self.home, "private.db")):
             try:

@@ -14,7 +14,7 @@ from clan_learnings.agents.agent_files import FilePart, InstallTarget, PartChang
 
 
 class Agent(NamedTuple):
-    """An agent that we know how to get into."""
+    """An agent that we can install into."""
 
     name: str
     folder: Callable[[InstallTarget], str]  # of its settings
@@ -54,13 +54,13 @@ def uninstall(agents: Sequence[str], target: InstallTarget, *, dry_run: bool = F
     ]
 
 
-_PATIENCE_SECONDS = 600  # so long after an installation nobody needs to have started a session
+_PATIENCE_SECONDS = 600  # after an installation: until then no session need have started
 
 Kind = Literal["installed", "absent", "outdated", "broken", "twice"]
 
 
 class Complaint(NamedTuple):
-    """What is not as it should be, and the command that mends it. `sort` is its name in the operations guide."""
+    """A problem, and the command that fixes it. `sort` is its name in the operations guide."""
 
     sort: str
     sentence: str

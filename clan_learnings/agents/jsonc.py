@@ -191,7 +191,7 @@ class _JsonReader:
 
     @staticmethod
     def _refuse_constant(name: str) -> NoReturn:
-        raise ValueError(name)  # NaN and the like, which Python reads and nobody else
+        raise ValueError(name)  # NaN and the like, which only Python reads
 
 
 def _skip(text: str, at: int) -> int:

@@ -132,7 +132,7 @@ def find(notes: str, folder: str, tree: tuple[Process, ...]) -> str:
         if note is not None:
             return note.session
     if any(process.start for process in tree):
-        return ""  # the whole tree is known, and no agent of ours is in it
+        return ""  # the whole tree is known, and none of its processes has a note
     here = {note.session for note in _all(notes) if note.folder == folder and _is_current(notes, note)}
     return here.pop() if len(here) == 1 else ""
 

@@ -23,7 +23,7 @@ class CannotEdit(Exception):
 
 
 def put_hooks(text: str, wanted: dict[str, dict[str, Any]], matchers: Mapping[str, str] = _NONE) -> str:
-    """One handler of ours an event. One that is there in another form is brought up to date where it stands.
+    """Put one handler for each event. An existing one in another form is updated in place.
 
     A matcher is set where a handler is new. Afterwards it is the person's: who widens or narrows it means it. So it is with the
     repository that our hooks are bound to: whoever bound one means all, and an installation sets none free.
@@ -55,7 +55,7 @@ def take_hooks(text: str) -> str:
 
 
 def hook_home(text: str) -> str | None:
-    """The home that our hooks name, empty for the default one; None if there is no hook of ours."""
+    """The home that our hooks name, empty for the default one; None if we have no hook there."""
     for event in _hook_events(text):
         for group, place in _our_hooks(text, event):
             words = shlex.split(_value(text, ("hooks", event, group, "hooks", place, "command")))
@@ -126,7 +126,7 @@ def _hook_binding(text: str) -> list[str]:
 
 
 def _binding(words: Sequence[Any]) -> list[str]:
-    """The words of a command line of ours that no installation writes: `--repo R` and `--read-only`."""
+    """The words of our command line that only a person adds: `--repo R` and `--read-only`."""
     found: list[str] = []
     for word, following in zip(words, [*words[1:], None], strict=True):
         if word == "--read-only":
@@ -139,7 +139,7 @@ def _binding(words: Sequence[Any]) -> list[str]:
 
 
 def is_our_command(command: object) -> bool:
-    """Whether a command line runs a hook of ours, from wherever it was installed."""
+    """Whether a command line runs our hook, wherever it is installed."""
     try:
         words = shlex.split(command) if isinstance(command, str) else []
     except ValueError:

@@ -151,7 +151,7 @@ def is_session(text: str) -> bool:
 
 
 def pseudo_session(node: bytes, agent: str, repo: str, day: str) -> str:
-    """The session of whoever has none: all that one node's agent does in one repository on one day."""
+    """A stand-in for a missing session: everything one node's agent does in one repository on one day."""
     agent = agent or SHELL
     whole = b"\0".join((node, agent.encode(), repo.encode("utf-8", "surrogateescape"), day.encode()))
     return f"{agent}:day-{day}-{text_id(named_digest(b'clan-mesh sess 1', whole))[:12]}"

@@ -25,7 +25,7 @@ HERE_SHARE = 8  # for a line or two of what only this node has seen, wherever on
 
 
 class Line:
-    """One line and what it costs, its line end included. Tokens are counted when somebody asks."""
+    """One line and its cost, with its line end. Tokens are counted on demand."""
 
     __slots__ = ("_tokens", "chars", "id", "is_shown", "text")
 
@@ -44,7 +44,7 @@ class Line:
 
 
 class LineBudget:
-    """What is left."""
+    """The characters and tokens that are left."""
 
     __slots__ = ("chars", "tokens")
 
@@ -68,7 +68,7 @@ class Section:
     __slots__ = ("heading", "lines", "unseen")
 
     def __init__(self, heading: str, lines: list[Line], unseen: int = 0) -> None:
-        """`unseen`: how many more there are, which nobody has looked at because they would not fit."""
+        """`unseen`: how many more there are that were not read because they would not fit."""
         self.heading = Line("", heading)
         self.lines = lines
         self.unseen = unseen
@@ -277,7 +277,7 @@ def _own(name: str, part: Section, room: LineBudget) -> list[str]:
 def hot_only(
     hot: Sequence[HotRule], chars: int = 2_000, *, repo: str = "", here: Sequence[HotRule] | None = None
 ) -> Context:
-    """For a subagent: HOT and nothing else, without the line about recording, which is its parent's business."""
+    """For a subagent: HOT and nothing else, without the line about recording, which is for its parent."""
     return compose(hot, (), (), None, limits=Limits(chars, chars), repo=repo, call="", here=here)
 
 

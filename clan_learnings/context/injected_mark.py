@@ -65,7 +65,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _span(text: str, name: int) -> tuple[int, int] | None:
-    """What of ours the name at this place begins."""
+    """Which of our marks begins at this place."""
     for less, greater in zip(_LESS, _GREATER, strict=True):
         start = name - len(less)
         if start >= 0 and text.startswith(less, start):

@@ -44,7 +44,7 @@ def assemble(digest: Digest, items: Sequence[Item], focus: Item | None = None) -
     """The document that a session is good for; None if it is good for none.
 
     `items`: what rules (or a model) found in that session. `focus`: the one it is to be about; without it the surest, and of the
-    others only those near it are told. Whoever calls this decides which candidates deserve a document, and whether it may be
+    others only those near it are told. The caller decides which candidates deserve a document, and whether it may be
     written: `drafts.draft_learning` makes the record, with `at_ms` of the learning for a backfill; `clan_learnings.documents.harvested_documents` does
     all of it. What comes back has passed `gate.judge`, is redacted, and holds nothing that was injected or came from us.
     """

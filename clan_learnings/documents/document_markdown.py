@@ -100,10 +100,10 @@ class Parsed:
     id: str = ""
     base: dict[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
-    is_ours: bool = False  # it has our mark: nothing in it is lost if it is written anew
+    is_ours: bool = False  # it has our mark: nothing in it is lost if it is written again
 
     def changed(self) -> set[str]:
-        """The fields that a person has changed since it was written. Without digits nobody can tell: all that it says."""
+        """The fields that a person has changed since it was written; without digits to compare with, all fields it has."""
         return {name for name in self.said if not self.base or self._is_other(name)}
 
     def _is_other(self, name: str) -> bool:
@@ -198,7 +198,7 @@ def with_id(text: str, record: str, learning: Learning) -> str:
 
 
 def _sections(lines: list[str]) -> tuple[str, dict[str, str], str]:
-    """The title, the text under each heading of ours, and what stands before the first. In a block of code there are none."""
+    """The title, the text under each of our headings, and before the first. In a block of code there are none."""
     title, name = "", ""
     found: dict[str, list[str]] = {"": []}
     code = fences(lines).inside

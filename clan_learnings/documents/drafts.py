@@ -62,7 +62,7 @@ def draft_learning(
 def draft_revision(
     memory: Memory, note: Note, changes: Mapping[str, Any], pen: TextCleaner
 ) -> tuple[list[Draft], Learning]:
-    """Fields of a document get other values, and its quality is worked out anew. No draft if nothing changes."""
+    """Drafts that change fields of a document, and its quality with them. None if nothing changes."""
     if note.log != LEARNINGS:
         raise UsageError("this is no learning", "see what it is: mesh show ID; to change it: mesh edit ID")
     for name in changes:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from clan_learnings.records.record import Note
 
 
-FILE_BYTES = 4 * BYTES  # a longer one is none of ours
+FILE_BYTES = 4 * BYTES  # we write no longer ones
 FILES = 20_000
 LISTING = ".clan-mesh-learnings"  # which records were written here: a file that is gone is known by it
 _OTHER = "other"
@@ -239,7 +239,7 @@ NEW, CHANGED, UNCHANGED, SKIPPED = "new", "changed", "unchanged", "skipped"
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """What one file has to tell. `also`: what somebody else has made of the same fields since the file was written."""
+    """The edits in one file. `also`: what others have made of the same fields since the file was written."""
 
     state: str
     file: File

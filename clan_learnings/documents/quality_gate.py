@@ -34,7 +34,7 @@ _UNSURE = 0.2  # for a confidence of 0, and less for more
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What the gate says. `refusals`: why it may not be kept; `remarks`: what it lost quality for."""
+    """The result of the gate. `refusals`: why it may not be kept; `remarks`: what it lost quality for."""
 
     quality: float
     category: str

@@ -94,7 +94,7 @@ def _note(path: str, lines: bytes, now_ms: int) -> bool:
     """Add lines, if there is room. Returns whether the oldest is old enough to be counted."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        flock(descriptor, LOCK_EX)  # nobody holds it longer than a read takes
+        flock(descriptor, LOCK_EX)  # held only for the time of a read
         if os.fstat(descriptor).st_size + len(lines) <= _NOTES_BYTES:
             os.write(descriptor, lines)
         return _is_due(descriptor, now_ms)

@@ -9,7 +9,7 @@ from mesh.store.background_thread import Background
 from mesh.store.home import Home
 
 LOOK_SECONDS = 60.0
-_STOP_SECONDS = 5.0  # counting takes some milliseconds, unless somebody else is writing
+_STOP_SECONDS = 5.0  # counting takes some milliseconds, unless another process is writing
 
 log = logging.getLogger("mesh.node")
 

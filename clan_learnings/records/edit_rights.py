@@ -22,7 +22,7 @@ _ADMIN, _THROW_AWAY = "admin", ("ephemeral", "ephemeral-reader")  # as in `mesh.
 
 
 class EditRights:
-    """Of one snapshot."""
+    """The rights of one snapshot."""
 
     def __init__(self, reader: Reader, moved_to: Mapping[str, Sequence[bytes]]) -> None:
         """`moved_to`: the records that were moved under each name."""
@@ -34,14 +34,14 @@ class EditRights:
         self.passing = frozenset(row.node for row in members if row.role in _THROW_AWAY)
 
     def alone(self, names: Iterable[str]) -> frozenset[bytes]:
-        """Who may change a pattern by their word alone."""
+        """Who may change a pattern alone."""
         writers = {node for name in names for node in self._of(name)}
         return self.admins | writers if len(writers) == 1 else self.admins
 
     def word(self, field: str, said: Iterable[Assigned], names: Iterable[str]) -> Assigned | None:
         """What counts of what was said in a register of a pattern."""
         words = [Word((one.at, one.tag), one.node, same(field, one.value), one) for one in said]
-        if max(words).node in self.admins:  # most often, and nobody has to be looked up for it
+        if max(words).node in self.admins:  # the usual case, and no lookup is needed for it
             return max(words).value  # type: ignore[no-any-return]
         found = standing(words, self.alone(names), self.passing)
         return None if found is None else found.value

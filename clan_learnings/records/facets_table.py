@@ -111,7 +111,7 @@ class Facets(View):
         )
 
     def removed(self, op: int, element: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """A tally cannot be taken back: it is counted anew at the end."""
+        """A tally cannot be taken back: it is counted again at the end."""
         if element["pattern"] is not None:
             self._touched.add((element["pattern"], element["log"]))
 
@@ -122,7 +122,7 @@ class Facets(View):
             self._touched = set()
 
     def recount(self, patterns: Iterable[tuple[int, int]]) -> None:
-        """Count patterns anew from the elements that are left, each in one log: for whatever takes something away."""
+        """Count patterns again from the elements that are left, each in one log, after something was removed."""
         patterns = sorted(patterns)
         mine = f"FROM {self._schema}.elements WHERE pattern=?1 AND log=?2"
         for table in ("occurrences", "spread", "tallies"):

@@ -292,7 +292,7 @@ class HotPatterns:
         approval = agreed.approval(names)
         approved = None if approval is None else ballot.approved(approval.value)
         least = self.witnesses.needed if agreed.is_hot_name(names[0]) else 1
-        # Whoever is hidden here is a witness to the words of others all the same.
+        # A member that is hidden here still counts as a witness to the words of others.
         rule, wrong = approved or (
             voiced.rule.elected(ballot.rules, least),
             voiced.wrong.elected(ballot.wrongs, least),
@@ -320,7 +320,7 @@ class HotPatterns:
         return Note(entry, self.reader.fields(entry.tag))
 
     def sees(self, log: str, repo: str) -> bool:
-        """Whether a record of a log and a repository may be told of at all. What is no record of ours names no repository."""
+        """Whether a record of this log and repository may be shown at all."""
         return self.bound is None or (log in KINDS and repo in ("", self.bound))
 
     @property
@@ -345,12 +345,12 @@ def counted_under(note: Note) -> str:
 
 
 def _rule(written: Note | None, note: Note) -> str:
-    """The rule of a pattern that nobody has given one: of its newest pattern record, or else of its newest correction."""
+    """The rule of a pattern without one of its own: from its newest pattern record, or else its newest correction."""
     return note.word("right") if written is None else written.word("rule")
 
 
 def _rank(found: Pattern | Tally) -> tuple[int, int, str]:
-    """HOT in order: of most sessions, then of the newest correction."""
+    """Sort key of HOT patterns: most sessions first, then the newest correction."""
     return -found.sessions, -_last(found), found.slug
 
 

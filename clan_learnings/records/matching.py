@@ -80,7 +80,7 @@ class ComparableCorrection:
         self.hard = {text: bits for text, bits in stances.items() if _is_hard(kept[text], bits)} or stances
         self.soft = frozenset(stances) - self.hard.keys()
         self.form = " ".join(sorted(_sign(bits) + text for text, bits in self.hard.items()))
-        # Worked out when they are first asked for: whoever compares with many asks again and again.
+        # Worked out on first use: comparing with many patterns needs them again and again.
         self._compounds: dict[str, tuple[str, str]] | None = None
         self._only: dict[int, set[str]] = {}
         self._weights: dict[str, float] | None = None
@@ -110,7 +110,7 @@ class ComparableCorrection:
         return self._weights
 
 
-# What was compared last, and the verdict: whoever weighs a likeness asks twice.
+# The last comparison and its result: weighing a likeness asks for it twice.
 _latest: list[tuple[ComparableCorrection | None, ComparableCorrection | None, tuple[float, str]]] = [
     (None, None, (0.0, ""))
 ]

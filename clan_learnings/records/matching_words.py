@@ -219,7 +219,7 @@ UNDOING = frozenset(SYNONYMS.get(stem(word), stem(word)) for word in _UNDOING.sp
 
 _REMEMBERED = 20_000  # words, of at most so many letters: about 3 MB
 _WORD_CHARS = 32
-_concepts: dict[str, str] = {}  # whoever compares many texts meets the same words again and again
+_concepts: dict[str, str] = {}  # many texts share the same words
 
 
 def concept(word: str) -> str:

@@ -167,7 +167,7 @@ class Memory(HotPatterns):
         return list(islice((note for note in found if note.tag not in warm and self.is_shown(note)), max(count, 0)))
 
     def strength(self, note: Note) -> float:
-        """What is left of the quality of a record, whoever has opened it."""
+        """What is left of the quality of a record by its age alone, however often it was opened."""
         return tiers.strength(quality(note), self.now_ms - note.at_ms)
 
     def has_decayed(self, note: Note) -> bool:
@@ -215,7 +215,7 @@ class Memory(HotPatterns):
         return note if note is not None and self.sees(note.log, note.repo) else None
 
     def read_all(self, entries: Iterable[Entry]) -> list[Note]:
-        """The same for many at once, which is sooner done."""
+        """The same for many at once, which is faster."""
         found = list(entries)
         edits = self.reader.edits(entry.tag for entry in found)
         return [Note(entry, edits.get(entry.tag, {})) for entry in found]
@@ -227,7 +227,7 @@ class Memory(HotPatterns):
         return self._names.get(node, "")
 
     def is_shown(self, note: Note) -> bool:
-        """Whether a record has a place beside HOT, and nobody has muted it here."""
+        """Whether a record has a place beside HOT, and is not muted here."""
         return not self.is_muted(note) and self.stays(note)
 
     def stays(self, note: Note) -> bool:

@@ -20,7 +20,7 @@ def read_muted(home: str) -> frozenset[str]:
 
 
 def change_muted(home: str, *, add: str = "", remove: str = "") -> bool:
-    """Hide something, or show it again. Says whether that changed anything."""
+    """Hide something, or show it again. Returns whether that changed anything."""
     before = read_muted(home)
     after = (before | ({add} if add else set())) - ({remove} if remove else set())
     if after == before:

@@ -31,7 +31,7 @@ from mesh.store.reading import Assigned, open_reading, read_errors
 
 OWN_DAYS = 30
 _LOOK = 2000  # newest corrections gone through for our own
-_OWN = 100  # names of ours looked at in one go
+_OWN = 100  # our names that are looked at in one go
 
 
 def draft_merges(

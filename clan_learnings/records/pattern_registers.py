@@ -35,7 +35,7 @@ class AgreedRegisters:
         self._repos: dict[bytes, str] | None = None
 
     def aliases(self) -> list[tuple[str, str]]:
-        """Only of names that may be HOT together: of the others nobody asks whose they are."""
+        """Only of names that may be HOT together: the owner of others does not matter."""
         said = {slug: words for slug, words in of_patterns(self._reader.said("alias_of")).items() if is_slug(slug)}
         every = PatternNames((slug, one.value) for slug, words in said.items() for one in words if is_slug(one.value))
         enough: dict[frozenset[str], bool] = {}
@@ -170,12 +170,12 @@ class PatternRegisters:
         return said is not None and said.value is True
 
     def rule_of(self, slug: str) -> str:
-        """The rule somebody gave the pattern, under any of its names; empty if it has only what its records say."""
+        """The rule that was set for the pattern, under any of its names; empty if it has only what its records say."""
         names = self.names(slug)
         return self._latest("rule", names) if self._sees_all(names) else ""
 
     def topic_of(self, slug: str) -> str:
-        """What somebody said the pattern is about, under any of its names; empty if nobody did."""
+        """The topic that was set for the pattern, under any of its names; empty if there is none."""
         names = self.names(slug)
         return self._latest("topic", names) if self._sees_all(names) else ""
 
@@ -266,7 +266,7 @@ class PatternRegisters:
         return self._bound is not None or slug in self._names or slug in self._moved_to or slug in self._left
 
     def _archived_at(self, slug: str) -> int:
-        """The stamp at which somebody archived this very name; -1 if nobody did."""
+        """The stamp at which this very name was archived; -1 if it was not."""
         said = self._archived.get(slug)
         return said.at if said is not None and said.value else -1
 

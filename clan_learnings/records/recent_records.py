@@ -37,7 +37,7 @@ class _Border:
 
 
 class WarmRecords:
-    """Of one snapshot. A scope is a repository and what holds everywhere; None: all repositories.
+    """The WARM records of one snapshot. A scope is a repository and what holds everywhere; None: all repositories.
 
     No author has more than a third of the places while others have records that would find none.
     """
@@ -149,7 +149,7 @@ class WarmRecords:
         return [note for note in every if note.tag in chosen]
 
     def _first(self, notes: Iterable[Note], most: int) -> list[Note]:
-        """Of each author no more than its share, in the order they have."""
+        """At most its share from each author, in the same order."""
         counts: dict[bytes, int] = {}
         kept: list[Note] = []
         for note in notes:

@@ -70,7 +70,7 @@ EDITABLE = frozenset(
 SECTIONS = ("problem", "root_cause", "solution", "example", "prevention")
 DOCUMENT = frozenset(("title", *SECTIONS, "related", "quality"))
 
-TEXT_CHARS = 8000  # of a sentence somebody else is to read; a story belongs into a page
+TEXT_CHARS = 8000  # of a sentence for others to read; longer texts belong on a page
 WORD_CHARS = 64  # topic, tag, category
 TAGS = 16
 EVIDENCE_CHARS = 2000

@@ -28,7 +28,7 @@ _NAMED = 5  # admins, in an error
 
 
 class SharedSettings:
-    """What this mesh has agreed on. A value that cannot be is as if it were not set."""
+    """The settings of this mesh. An impossible value counts as not set."""
 
     __slots__ = ("categories", "hot_at", "hot_nodes", "is_guarded", "recall_weight")
 

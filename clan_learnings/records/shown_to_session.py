@@ -93,7 +93,7 @@ class ShownRecords:
 
 
 def sweep(home: str, now_seconds: float) -> None:
-    """Take away what was shown to sessions that nobody has gone on with for a month."""
+    """Delete the files of sessions that were last active more than a month ago."""
     folder = os.path.join(home, FOLDER)
     names = os.listdir(folder) if os.path.isdir(folder) else []
     for name in names[:_SWEPT_FILES]:

@@ -66,7 +66,7 @@ def _public(text: str) -> str:
 
 
 def decode(data: bytes) -> tuple[str, dict[str, Any]] | None:
-    """Kind and arguments; None for anything that a command of ours would not have written."""
+    """Kind and arguments; None for anything that our commands would not have written."""
     try:
         value = loads(data.decode())
     except (ValueError, RecursionError):
@@ -172,7 +172,7 @@ def point(home: str, pointer: Mapping[str, str | int]) -> bool:
 
 
 class Queued:
-    """A write that waits, locked by whoever holds this."""
+    """A queued write, locked while this object holds it."""
 
     __slots__ = ("_descriptor", "_path", "arguments", "kind")
 
@@ -255,7 +255,7 @@ def _folders(environ: Mapping[str, str]) -> list[str]:
 
 
 def _is_ours(folder: str) -> bool:
-    """Whether nobody else can have put anything there."""
+    """Whether only this user can have put anything there."""
     try:
         found = os.lstat(folder)
     except OSError:
@@ -307,7 +307,7 @@ def _forget_drafts(folder: str) -> None:
 
 
 def _read(path: str) -> Queued | None:
-    """One write, if it is what it should be and nobody else has it in hand."""
+    """One write, if it is valid and no other process holds it."""
     import fcntl
 
     try:
@@ -334,7 +334,7 @@ def _read(path: str) -> Queued | None:
 
 
 def _understood(descriptor: int, found: os.stat_result) -> tuple[str, dict[str, Any]] | None:
-    """Kind and arguments; None if somebody else may have had a hand in the file, or it says what no command of ours would."""
+    """Kind and arguments; None if others may have changed the file, or our commands would not have written it."""
     is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and not found.st_mode & _OTHERS
     if not is_plain or found.st_uid != os.geteuid() or found.st_size > WRITE_BYTES:
         return None

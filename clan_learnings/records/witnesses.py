@@ -119,7 +119,9 @@ class Ballot:
         for said in rules:
             self._cast(said.node, {"rule": (said.value, said.at)}, is_own=False)
         for entry in entries:
-            fields = [field for field in ("right", "rule", "wrong") if field in entry.record]  # nobody can add one
+            fields = [
+                field for field in ("right", "rule", "wrong") if field in entry.record
+            ]  # fields cannot be added later
             each: dict[bytes, dict[str, tuple[Any, int]]] = {
                 entry.node: {field: (entry.record[field], entry.at) for field in fields}
             }
@@ -263,7 +265,7 @@ def are_alike(one: str, other: str) -> bool:
 
 
 def seal_of(rule: str, wrong: str) -> str:
-    """What stands for words that an admin approves: nobody can write others that it fits."""
+    """A digest of the words that an admin approves: it fits no others."""
     return f"{_seal(rule)}:{_seal(wrong)}"
 
 

@@ -243,7 +243,7 @@ def _with_prefix(text: str, start: int) -> "Span | None":
 
 
 def _bare_discord(text: str) -> "list[Span]":
-    """Tokens of Discord where nobody says that they are: three parts, the first and the last of them made by chance."""
+    """Tokens of Discord without a name beside them: three parts, of which the first and the last are random."""
     spans: list[Span] = []
     if "." not in text:
         return spans

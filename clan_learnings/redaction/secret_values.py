@@ -138,7 +138,7 @@ def _is_jumbled(value: str) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Whether it has small letters, capitals and digits, as hashes and ids of ours have not."""
+    """Whether it has small letters, capitals and digits, which hashes and our ids do not."""
     return value.lower() != value and value.upper() != value and _has_digit(value)
 
 
@@ -163,7 +163,7 @@ def is_secret(value: str, *, is_literal: bool) -> bool:
 
 
 def _is_name(value: str) -> bool:
-    """Whether it is what an algorithm or a model is called. Of a password nobody asks: people choose such names."""
+    """Whether it is the name of an algorithm or a model. Not asked of passwords: people choose such names."""
     return compiled(_ALGORITHM).match(value) is not None or compiled(_MODEL).match(value) is not None
 
 

@@ -36,13 +36,13 @@ class Archive:
         self._log = log
 
     def names(self) -> list[str]:
-        """Every file that is there under a name of ours, as the folder above knows it."""
+        """Every existing file with one of our names, relative to the folder above."""
         found = os.listdir(self._folder)
         kept = [name for name in found if name.startswith(self._log) and _NAME.fullmatch(name, len(self._log))]
         return sorted(os.path.join(FOLDER, name) for name in kept)
 
     def write_all(self, lines: Iterable[tuple[int, bytes]]) -> Iterator[str]:
-        """All of it anew, from every line with its stamp in order. Yields the names of the files that are other ones now."""
+        """Write everything again, from every line with its stamp, in order. Yields the names of the files that changed."""
         before = set(self.names())
         rest = iter(lines)
         ahead = next(rest, None)
@@ -67,7 +67,7 @@ class Archive:
             yield name
 
     def apply(self, changes: Changes, gone: Iterable[bytes]) -> Iterator[str]:
-        """Some lines. `gone`: records whose stamp nobody knows any more. Yields the names of the files that are other ones now."""
+        """Change some lines. `gone`: records whose stamp is no longer known. Yields the names of the files that changed."""
         todo: dict[str, Changes] = {}
         for place, made in changes.items():
             todo.setdefault(self._name(month(place[0])), {})[place] = made

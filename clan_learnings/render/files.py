@@ -38,12 +38,12 @@ RENDERED_FOLDER = "rendered"  # in a home
 PATTERNS_FILE, CORRECTIONS_FILE, MEMORY_FILE = "patterns.md", "corrections.md", "MEMORY.md"
 MARKDOWN = (PATTERNS_FILE, CORRECTIONS_FILE, MEMORY_FILE)
 _OF_PATTERNS = (CORRECTIONS, PATTERNS, SUPERSESSIONS)
-_MOST_LINES = 20_000  # put into archives one by one; more, and all of it is written anew
+_MOST_LINES = 20_000  # put into archives one by one; more, and all of it is written again
 _PAGE = 500
 
 
 class Rendering:
-    """What was done to a folder: the files that are other ones now."""
+    """What was done to a folder: the files that changed."""
 
     def __init__(self) -> None:
         self.written: list[str] = []
@@ -52,7 +52,7 @@ class Rendering:
 
 
 class RenderedFiles:
-    """One folder. Who keeps this between two renders has the second one faster."""
+    """The rendered files of one folder. Keep the object between two renders, and the second one is faster."""
 
     def __init__(self, folder: str, *, patience_seconds: float = 60.0) -> None:
         self.folder = folder
@@ -89,7 +89,7 @@ class RenderedFiles:
             raise owned_files.cannot(self.folder, error) from error
 
     def names(self) -> list[str]:
-        """Every file of ours that is there or should be."""
+        """Every file of ours that exists or should."""
         kept = [name for log in RENDERED_LOGS for name in Archive(self.folder, log).names()]
         return [*(f"{log}.jsonl" for log in RENDERED_LOGS), *MARKDOWN, *kept]
 

@@ -62,7 +62,7 @@ class RenderedHalves:
         return next(reversed(self.hands), None)
 
     def or_last(self, hand: str | None) -> str:
-        """A text as the upper half shows it; the last one, if nobody knows it just now."""
+        """A text as the upper half shows it; the last one, if it is not known now."""
         return self.hands.get(self.hand or "", "") if hand is None else normal(hand)
 
     def show(self, hand: str, generated: str) -> None:
@@ -82,7 +82,7 @@ class RenderedHalves:
 
 
 def normal(hand: str) -> str:
-    """A text as the upper half shows it: empty lines around it are nobody's edit."""
+    """A text as the upper half shows it: empty lines around it are no edit."""
     inner = _inner(hand)
     return inner + "\n" if inner else ""
 
@@ -105,7 +105,7 @@ def compose(hand: str, generated: str) -> str:
 
 
 def read(text: str) -> Halves | None:
-    """Take a file apart. None: nobody can tell where its lower half begins.
+    """Take a file apart. None: it is not clear where its lower half begins.
 
     That is at our line. Without it, at the last sentence that our half begins with; of what stands above, nothing is lost.
     """
@@ -139,7 +139,7 @@ def is_rendered(data: bytes) -> bool:
 
 
 def is_edited(data: bytes, known: RenderedHalves) -> bool:
-    """Whether a file of ours holds what nobody has rendered: it must not be replaced before that is in safety."""
+    """Whether our file holds text that was not rendered: it must not be replaced before that text is saved."""
     text = text_of(data)
     halves = None if text is None else read(text)
     return halves is None or bool(change(halves, known))

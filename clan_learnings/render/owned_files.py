@@ -1,7 +1,7 @@
 """Our files in a folder that belongs to somebody else: recognised by their mark and replaced whole. Other files are never touched.
 
 The folder's state is kept in one hidden file: how far it is rendered, and which files we wrote. It can be deleted: everything is then
-rendered again. The same file is the lock of whoever renders. What the files say is not decided here.
+rendered again. The same file is the lock while rendering. What the files say is not decided here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FILE_OPENING = f"<!-- {NAME} rendered v".encode()
 _DRAFT = ".clan-mesh-new-"  # before the name of a file that is being written beside the one it will replace
 
 _LOOK_SECONDS = 0.04
-_EMPTY_SECONDS = 1.0  # somebody who writes a file anew may have emptied it just now
+_EMPTY_SECONDS = 1.0  # a program that rewrites a file may have emptied it just now
 
 Stamp = tuple[int, int, int]  # of a file: its bytes, its inode, when it was written: another one if it was touched
 
@@ -59,7 +59,7 @@ def has_mark(data: bytes) -> bool:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether a file begins with our mark. One that is gone by now, as editors rename them, is in nobody's way."""
+    """Whether a file begins with our mark. One that has just gone, as when an editor renames it, may be replaced, too."""
     try:
         with open(path, "rb") as file:
             return has_mark(file.read(max(len(_FILE_OPENING), len(LINE_OPENING))))
@@ -162,12 +162,12 @@ def _beside(path: str) -> str:
 
 
 STATE_FILE = ".clan-mesh-state"
-VERSION = 3  # of this file and of what is rendered: another one, and all files are rendered anew
+VERSION = 3  # of this file and of what is rendered: after a change all files are rendered again
 _LOCK_SECONDS = 0.05
 
 
 class RenderState:
-    """Use as a context manager: inside, nobody else renders into the folder."""
+    """Use as a context manager: it locks the folder against other renderers."""
 
     def __init__(self, folder: str, patience_seconds: float) -> None:
         self._folder = folder
@@ -201,7 +201,7 @@ class RenderState:
         return found if isinstance(found, dict) and found.get("version") == VERSION else {}
 
     def write(self, value: dict[str, Any]) -> None:
-        """Remember. Whoever is killed in here leaves something that cannot be read, and all is rendered anew."""
+        """Remember. If the process dies in here, the file cannot be read, and everything is rendered again."""
         data = json.dumps({"version": VERSION} | value).encode()
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, data, 0)

@@ -59,7 +59,7 @@ def line(note: Note) -> bytes:
 
 
 def place_of(data: bytes) -> Place:
-    """Where a line of ours belongs: from its first bytes, `_HEAD_BYTES` are enough."""
+    """The place of a line in the order, read from its first `_HEAD_BYTES` bytes."""
     tag = parse_id(data[_ID_FROM : _ID_FROM + ID_CHARS].decode("ascii"))
     return int(data[_STAMP_FROM : data.index(b",", _STAMP_FROM)]), tag
 

@@ -31,7 +31,7 @@ _FIRST = (
 
 
 def file_of(environ: Mapping[str, str]) -> str:
-    """Where it is, or would be: in the folder of the list of homes."""
+    """The path of the list of trusted folders: beside the list of homes."""
     folder = environ.get("MESH_CONFIG", "")
     if not folder:
         base = environ.get("XDG_CONFIG_HOME", "")
@@ -42,7 +42,7 @@ def file_of(environ: Mapping[str, str]) -> str:
 
 
 def is_trusted(environ: Mapping[str, str], folders: Sequence[str], repo: str) -> bool:
-    """Whether one of these folders, by its real path, may be called so."""
+    """Whether one of these folders, by its real path, may have this name."""
     try:
         said = pairs(file_of(environ))
     except HomePermissions:  # `mesh trust-repo --list` says why
@@ -51,7 +51,7 @@ def is_trusted(environ: Mapping[str, str], folders: Sequence[str], repo: str) ->
 
 
 def pairs(path: str) -> list[Pair]:
-    """All that was said, in its order."""
+    """All trusted repositories and folders, in the order of the file."""
     found = []
     for line in _read(path).split("\n"):
         repo, tab, folder = line.partition("\t")
@@ -61,17 +61,17 @@ def pairs(path: str) -> list[Pair]:
 
 
 def trust(environ: Mapping[str, str], folder: str, repo: str) -> bool:
-    """Let a folder be called so from now on. Says whether that is new."""
+    """Let a folder name its repository so. Returns whether that is new."""
     return _change(file_of(environ), lambda said: said if (repo, folder) in said else [*said, (repo, folder)])
 
 
 def forget(environ: Mapping[str, str], folder: str) -> bool:
-    """Take back what was said for a folder. Says whether anything was."""
+    """Take back the permission of a folder. Returns whether there was one."""
     return _change(file_of(environ), lambda said: [pair for pair in said if pair[1] != folder])
 
 
 def _change(path: str, after: Callable[[list[Pair]], list[Pair]]) -> bool:
-    """Written whole, one writer at a time: whoever reads sees the old file or the new one."""
+    """Replace the file, one writer at a time: readers see the old file or the new one."""
     from fcntl import LOCK_EX, flock
 
     target = os.path.realpath(path)
@@ -119,7 +119,7 @@ def _read(path: str) -> str:
 
 
 def _unblocked(path: str, flags: int) -> int:
-    """Open without waiting: nobody writes to a pipe that stands in its place."""
+    """Open without waiting, in case a pipe stands in the place of the file."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -135,7 +135,7 @@ def read_shared(home: str) -> list[str]:
 
 
 def change_shared(home: str, glob: str, *, on: bool) -> bool:
-    """Switch a glob on or off. Says whether that changed anything."""
+    """Switch a glob on or off. Returns whether that changed anything."""
     before = set(read_shared(home))
     after = before | {glob} if on else before - {glob}
     if after == before:

@@ -1,7 +1,7 @@
 """Which repository a folder belongs to, and its name in the mesh. Reads git's files; never starts git.
 
 The name comes from git's remotes, which the person set by cloning. What a clone says of itself in `.clan-mesh.toml` counts only if a
-remote says the same, or if the person has permitted it (`permissions`): a stranger's clone must not choose whose memory is read and
+remote says the same, or if the person has permitted it (`consent`): a stranger's clone must not choose whose memory is read and
 written there.
 
 Everyday commands run through here: nothing slow is imported, and only `claim` writes.
@@ -70,7 +70,7 @@ class Repository(_Repository):
 
 
 NOWHERE = Repository(GLOBAL, "", "", ABSENT)
-UNCONFIRMED: dict[str, Repository] = {}  # by root: those that this process has found; whoever runs a command is told
+UNCONFIRMED: dict[str, Repository] = {}  # by root: those that this process has found, for a warning to the user
 
 
 def find(folder: str, environ: Mapping[str, str]) -> Repository:
@@ -282,7 +282,7 @@ def _elsewhere(path: str, common: str, environ: Mapping[str, str], hops: int) ->
 
 
 def _neighbour(path: str, common: str) -> str:
-    """The git folder at a local path, if it is this user's: nobody else may name our repositories."""
+    """The git folder at a local path, if it is this user's: others may not name our repositories."""
     if not path:
         return ""
     base = os.path.dirname(common) if os.path.basename(common) == ".git" else common

@@ -236,7 +236,7 @@ def write(config: str, made: str) -> str:
         try:
             return _append(config, made)
         except FileExistsError:
-            time.sleep(_WAIT_SECONDS)  # git, or another command of ours, holds the lock
+            time.sleep(_WAIT_SECONDS)  # git, or another of our commands, holds the lock
         except OSError:
             return ""
     return ""
@@ -256,7 +256,7 @@ def _append(config: str, made: str) -> str:
     descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     ours = True  # the lock, until it has become the file: then the next one is another's
     try:
-        found = _read(config)  # once more, now that nobody else can write
+        found = _read(config)  # again, now that no other process can write
         text = "" if found else _with_id(config, made)
         if text:
             if os.geteuid() == 0:

@@ -67,9 +67,7 @@ class RepoFile(_RepoFile):
 
 
 ABSENT = RepoFile("", None, (), "")
-NOTICED: dict[
-    str, RepoFile
-] = {}  # those with something unknown that this process has read: whoever runs a command is told
+NOTICED: dict[str, RepoFile] = {}  # those with something unknown that this process has read, for a warning to the user
 
 
 def read_repo_file(root: str) -> RepoFile:

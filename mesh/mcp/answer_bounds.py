@@ -17,7 +17,7 @@ ITEMS = 20
 TEXT_CHARS = 300
 NAME_CHARS = 100
 TOKENS = 10_000  # of each form
-DEPTH = 6  # of what `why` tells; nothing of ours is deeper
+DEPTH = 6  # of what `why` answers; none of our answers is deeper
 NOTHING: tuple[object, ...] = (None, "", [], {})
 
 Given = Mapping[str, Any]  # what the desk says
@@ -54,7 +54,7 @@ def items_of(value: object, of: Callable[[Given], _Line]) -> tuple[list[_Line], 
 
 
 def bounded(value: object, depth: int, chars: int) -> Any:
-    """Any value, with no more than so many levels, items and characters."""
+    """Any value, cut to so many levels, items and characters."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if depth and isinstance(value, Mapping):

@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ToolBackend(Protocol):
-    """What the commands and this server share: every answer a dictionary."""
+    """The use cases that commands and this server share. Every answer is a dictionary."""
 
     def discover(self, text: str, **about: Any) -> dict[str, Any]:
         """Record a discovery."""
@@ -106,7 +106,7 @@ class Tools:
 
     def __init__(self, desks: Desks) -> None:
         self._desks = desks
-        self.at_work = threading.Lock()  # held while a desk is asked: whoever ends the process waits for it
+        self.at_work = threading.Lock()  # held during a call: ending the process waits for it
         self._one = anyio.CapacityLimiter(1)
 
     async def record_discovery(
@@ -302,7 +302,7 @@ class Tools:
 
 
 def _complaint(error: Exception) -> str:
-    """An error as an agent reads it: what happened, then the next step. The trace of what nobody foresaw goes to the log alone."""
+    """An error as an agent reads it: what happened, then the next step. Tracebacks of unexpected errors go to the log alone."""
     if not isinstance(error, MeshError):
         _LOG.error("a call failed unexpectedly", exc_info=error)
         return tool_answers.marked(_UNEXPECTED)
