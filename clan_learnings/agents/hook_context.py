@@ -46,7 +46,7 @@ class SessionMemory(Memory):
     _here: list[HotItem] | None = None
 
     def seen_here(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
-        """As in any memory, of one repository only, and not more than are looked at for changes."""
+        """As in any memory, for one repository only, and at most as many as are compared for changes."""
         if self._here is None:
             self._here = super().seen_here(repo, _HOT)
         return self._here[:limit]
@@ -63,7 +63,7 @@ class HookContext:
         now_ms: int,
         complain: Callable[[str, Exception], None],
     ) -> None:
-        """`complain`: takes what could not be noted, where it is told all the same."""
+        """`complain`: called when something could not be noted and is told nevertheless."""
         self._memory = memory
         self._seen = seen
         self._repo = repo
@@ -77,7 +77,7 @@ class HookContext:
         return made.text
 
     def news(self, agent: str) -> str:
-        """What is HOT or WARM now and was not when this session last looked; nothing if nothing is."""
+        """What has become HOT or WARM since this session last looked; empty if nothing has."""
         hot = self._new()
         here = [item for item in self._memory.seen_here(self._repo) if not self._knows(item.slug)]
         warm = [
@@ -96,7 +96,7 @@ class HookContext:
         return made.text
 
     def to_subagent(self) -> str:
-        """HOT only: a subagent begins with an empty head, whatever its parent was shown."""
+        """HOT only: a subagent starts without the context its parent was shown."""
         hot = hot_lines(self._memory, self._memory.hot(self._repo, _SUBAGENT_HOT))
         made = hot_only(hot, _SUBAGENT_CHARS, repo=self._repo, here=here_lines(self._memory, self._repo))
         return made.text if made.shown else ""
@@ -156,7 +156,7 @@ class HookContext:
         ]
 
     def _rarity(self, word: str) -> float:
-        """From 1 for what one record has towards 0 for what all of many have: as BM25 has it, but softened."""
+        """From 1 for a word in one record towards 0 for a word in all of many: the weight of BM25, softened."""
         records, counts = self._memory.finder.counts((word,))
         found, records = max(counts[word], 1), max(records, _AS_IF_RECORDS)
         return sqrt(min(1.0, log(1 + max(records - found, 0.5) / found) / log(records)))
@@ -196,7 +196,7 @@ class HookContext:
             self._complain("what was shown", error)
 
     def _new(self, limit: int | None = None) -> list[HotItem]:
-        """What is HOT, and was not when this session last looked."""
+        """What has become HOT since this session last looked."""
         names = {*self._memory.hot_names(self._repo, _HOT)}
         return self._memory.hot(self._repo, limit, lambda slug: slug in names and not self._knows(slug))
 

@@ -56,7 +56,7 @@ class Hook:
 
     @property
     def warning(self) -> str:
-        """What the person should know when a session starts: their terminal shows it, the model is not told."""
+        """What the person should know when a session starts. It is shown in the terminal and not sent to the model."""
         if self.event.meaning != START or self._bound is not None or not self._repository.unconfirmed:
             return ""
         from clan_learnings.context.harmless_lines import harmless
@@ -123,7 +123,7 @@ class Hook:
     # Beneath
 
     def _remark(self, ask: Callable[[HookContext], str]) -> str:
-        """What a session is told in between. Without a name it could be told the same again and again: nothing, then."""
+        """What a session is told in between. A session without a name is told nothing, as it would be told the same every time."""
         seen = ShownRecords(self.home, self._session)
         return "" if seen.is_full or not self._session else self._ask(seen, ask)
 
@@ -155,7 +155,7 @@ class Hook:
                 private.reader.connection.close()
 
     def _bind(self) -> None:
-        """Whatever is learned from this session later, wherever it works, is of the repository that it is bound to."""
+        """Bind the session: all that is learned from it later counts for this repository, wherever it works."""
         if self._bound is not None and self._session:
             from clan_learnings.agents.session_notes import bind
 
@@ -203,7 +203,7 @@ class Hook:
 
 
 def _opened(home: str, bound: str | None, *, private: bool = False) -> SessionMemory:
-    """One snapshot of a home's records, to be closed as soon as the answer is known. Nobody waits long for it."""
+    """One snapshot of a home's records, to be closed as soon as the answer is known. It waits only briefly for locks."""
     from clan_learnings.agents.hook_context import SessionMemory
     from clan_learnings.records.mute_list import read_muted
     from mesh.store.reading import open_reading

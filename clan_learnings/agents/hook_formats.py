@@ -108,7 +108,7 @@ class HookEvent:
 
 
 def parse(name: str, agent: str, data: bytes) -> HookEvent:
-    """The event in an agent's bytes. Never fails: what cannot be read is as if it had not been said."""
+    """The event in an agent's bytes. Never fails: what cannot be read is left out."""
     text = data[:BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
     try:
         value = loads(text)
@@ -198,7 +198,7 @@ def _excerpt(text: str) -> str:
 
 
 def _failure(name: str, fields: dict[str, Any]) -> tuple[bool, str]:
-    """Whether a call failed, and what it said then. A person who stopped it made no mistake, and nor did the call."""
+    """Whether a call failed, and with which words. A call that a person stopped has not failed."""
     if fields.get("is_interrupt") is True:
         return False, ""
     response = fields.get("tool_response", fields.get("tool_output"))
@@ -210,7 +210,7 @@ def _failure(name: str, fields: dict[str, Any]) -> tuple[bool, str]:
 
 
 def _has_failed(response: object, depth: int) -> bool:
-    """Whether an answer shows that the command in it failed. Agents call a call well done whose command was not."""
+    """Whether an answer shows that the command in it failed. Agents report success for calls whose command failed."""
     if type(response) is str:
         return _says_failed(response, depth)
     if type(response) is list:
@@ -282,5 +282,5 @@ def reply(agent: str, event: str, text: str, warning: str = "") -> str:
 
 
 def listens(agent: str, event: str) -> bool:
-    """Whether an agent takes in what is said after this event."""
+    """Whether an agent reads what a hook answers to this event."""
     return event in _LISTENS.get(agent, ())

@@ -48,7 +48,7 @@ def install(agents: Sequence[str], target: InstallTarget, *, dry_run: bool = Fal
 
 
 def uninstall(agents: Sequence[str], target: InstallTarget, *, dry_run: bool = False) -> list[PartChange]:
-    """Take all of it out again, whatever options it was installed with."""
+    """Remove all of it, whatever options it was installed with."""
     return [
         agent_files.uninstall(name, piece, dry_run=dry_run) for name in agents for piece in AGENTS[name].parts(target)
     ]
@@ -119,7 +119,7 @@ def found(environ: Mapping[str, str]) -> list[str]:
 
 
 def check(target: InstallTarget, fired_folder: str = "") -> list[Installation]:
-    """How we stand in each agent that was found. `fired_folder`: where hooks leave a file with the agent's name."""
+    """The state of our part in each agent that was found. `fired_folder`: where hooks leave a file with the agent's name."""
     return [_state(AGENTS[name], target, fired_folder) for name in found(target.environ)]
 
 

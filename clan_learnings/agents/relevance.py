@@ -66,7 +66,7 @@ class RelevanceQuery:
         return shared / (1 + shared) if self._is_enough(shared, total) else 0.0
 
     def _heard(self, token: MatchingToken, weight: float) -> float:
-        """What of a token of the record stands in the text, whole or in parts."""
+        """How much of a record's token is in the text, whole or in parts."""
         mine = self._weights.get(token.text) or self._weights.get(_file(token.text))
         if mine is not None:
             return min(mine, weight)
@@ -88,7 +88,7 @@ class RelevanceQuery:
 
 
 def _said(text: str) -> dict[str, tuple[MatchingToken, float]]:
-    """What a text says: every token that says something, by its name, and what it weighs."""
+    """The tokens of a text that carry meaning, with their weights, by name."""
     found: dict[str, tuple[MatchingToken, float]] = {}
     pairs = [] if text.isascii() else [word for word in extra_words(text) if not word.isascii()]
     if pairs:  # CJK has no blanks: what it has in common with another text stands in pairs of characters

@@ -20,7 +20,7 @@ _LIST_BYTES = 16 * 1024 * 1024  # some hundred thousand sessions
 
 
 def bind(home: str, session: str, repo: str) -> None:
-    """Note it, unless it is noted. Raises OSError if that cannot be done."""
+    """Note the repository of a session, once. Raises OSError if that fails."""
     if bound_sessions(home).get(session) == repo:
         return
     path = os.path.join(home, FILE)
@@ -138,7 +138,7 @@ def find(notes: str, folder: str, tree: tuple[Process, ...]) -> str:
 
 
 def _sweep(notes: str) -> None:
-    """Take away the notes of processes that have ended, so that there are never more than agents at work."""
+    """Delete the notes of processes that have ended, so that there are never more than running agents."""
     for note in _all(notes):
         if not _is_current(notes, note):
             try:

@@ -19,7 +19,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class CannotEdit(Exception):
-    """The text has to be left as it is; the message says why."""
+    """The text must be left as it is; the message says why."""
 
 
 def put_hooks(text: str, wanted: dict[str, dict[str, Any]], matchers: Mapping[str, str] = _NONE) -> str:
@@ -295,7 +295,7 @@ def _said(text: str, expected: Any, shape: Callable[[Any], Any] = lambda value: 
 
 
 def _full(value: Any) -> Any:
-    """A value without its empty lists and objects: which of them go with what they held is a matter of looks."""
+    """A value without its empty lists and objects, which may be removed with what they held."""
     if isinstance(value, dict):
         return {key: full for key, inner in value.items() if (full := _full(inner)) not in ({}, [])}
     if isinstance(value, list):

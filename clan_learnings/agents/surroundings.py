@@ -62,7 +62,7 @@ def look_around(
     left: str = "",
     tree: tuple[Process, ...] = (),
 ) -> Surroundings:
-    """All three at once. `session` is what was given by hand, `left` the folder of what session starts have left."""
+    """Agent, session and repository at once. `session`: given by hand; `left`: the folder of notes that session starts have left."""
     repository = find(folder, environ)
     agent = flavour(environ, tree)
     named = session_of(environ, session=session, agent=agent, tree=tree)
@@ -92,7 +92,7 @@ def flavour(environ: Mapping[str, str], tree: tuple[Process, ...] = ()) -> str:
 
 
 def require_person(environ: Mapping[str, str], what: str, command: str) -> None:
-    """Raise UsageError inside an agent: it is who could be talked into `command`. As far as an environment tells."""
+    """Raise UsageError inside an agent, which could be talked into `command`, as far as the environment shows."""
     agent = flavour(environ)
     if agent != SHELL:
         raise UsageError(
@@ -101,7 +101,7 @@ def require_person(environ: Mapping[str, str], what: str, command: str) -> None:
 
 
 def in_sandbox(environ: Mapping[str, str]) -> bool:
-    """Whether an agent says that what it runs here is kept in a sandbox."""
+    """Whether an agent says that it runs this in a sandbox."""
     return any(environ.get(variable) for variable in _SANDBOXES)
 
 

@@ -81,7 +81,7 @@ def _tables(lines: list[str], path: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text could end here: not in the middle of a list or of a text of several lines."""
+    """Whether a text may end here, not within a list or a text of several lines."""
     try:
         read(text)
     except CannotEdit:

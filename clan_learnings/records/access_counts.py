@@ -37,7 +37,7 @@ def month_of(at_ms: int) -> str:
 
 
 def lately(now_ms: int) -> list[str]:
-    """The months that the last days lie in: three or four."""
+    """The months of the last days in which openings count: three or four."""
     found = dict.fromkeys(month_of(max(0, now_ms - days * _DAY_MS)) for days in range(DAYS, 0, -20))
     return [*found | {month_of(now_ms): None}]
 
@@ -55,7 +55,7 @@ _TIME_CHARS = 13
 
 
 def note_opening(home: str, record: str, now_ms: int | None = None) -> None:
-    """Somebody has opened a record, by its whole id. Without a sidecar, old notes are counted here and now."""
+    """Note that a record was opened, by its whole id. If no node runs, old notes are counted at once."""
     now_ms = int(time.time() * 1000) if now_ms is None else now_ms
     try:
         is_due = _note(os.path.join(home, FILE), f"{now_ms:0{_TIME_CHARS}} {record}\n".encode(), now_ms)
@@ -103,7 +103,7 @@ def _note(path: str, lines: bytes, now_ms: int) -> bool:
 
 
 def _take(path: str, now_ms: int, *, anyway: bool) -> bytes:
-    """All lines, and none is left; none before they are due."""
+    """Take all lines out of the file, or none before they are due."""
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         flock(descriptor, LOCK_EX)
@@ -117,7 +117,7 @@ def _take(path: str, now_ms: int, *, anyway: bool) -> bytes:
 
 
 def _is_due(descriptor: int, now_ms: int) -> bool:
-    """Whether the first note is an hour old. One from the future is of a clock that was set back."""
+    """Whether the first note is an hour old, or lies in the future because the clock was set back."""
     first = os.pread(descriptor, _TIME_CHARS, 0)
     return bool(first) and not (first.isdigit() and 0 <= now_ms - int(first) < HOUR_MS)
 
@@ -152,7 +152,7 @@ def _drafts(reader: Reader, lines: bytes) -> list[Draft]:
 
 
 def _read(lines: bytes) -> Iterator[tuple[int, bytes, str]]:
-    """Time, tag and id of every line that is sound."""
+    """Time, tag and id of every valid line."""
     from mesh.core.ids import parse_id, text_id
 
     for line in lines.decode("ascii", "replace").splitlines():

@@ -30,7 +30,7 @@ class AccessCounting(Background):
         self._count(anyway=True)
 
     def _count(self, *, anyway: bool = False) -> bool:
-        """Whether it went well: a node that may not write need not try every minute."""
+        """Count once. Returns whether it worked: a node that may not write need not try every minute."""
         try:
             counted = count_openings(self._home, int(time.time() * 1000), anyway=anyway)
         except (MeshError, OSError) as error:

@@ -39,7 +39,7 @@ class EditRights:
         return self.admins | writers if len(writers) == 1 else self.admins
 
     def word(self, field: str, said: Iterable[Assigned], names: Iterable[str]) -> Assigned | None:
-        """What counts of what was said in a register of a pattern."""
+        """The value that counts among those written to a register of a pattern."""
         words = [Word((one.at, one.tag), one.node, same(field, one.value), one) for one in said]
         if max(words).node in self.admins:  # the usual case, and no lookup is needed for it
             return max(words).value  # type: ignore[no-any-return]
@@ -47,7 +47,7 @@ class EditRights:
         return None if found is None else found.value
 
     def are_enough(self, nodes: Iterable[bytes], names: Iterable[str]) -> bool:
-        """Whether what these nodes want is to happen to a pattern."""
+        """Whether these nodes together may change a pattern."""
         return is_agreed(nodes, self.alone(names), self.passing)
 
     def _of(self, name: str) -> set[bytes]:
@@ -59,5 +59,5 @@ class EditRights:
 
 
 def same(field: str, value: object) -> object:
-    """What two nodes that say the same have in common: why something is archived is not it."""
+    """The part of a value that two nodes must agree on: why something is archived may differ."""
     return bool(value) if field == "archived" else repr(value)

@@ -116,7 +116,7 @@ class Facets(View):
             self._touched.add((element["pattern"], element["log"]))
 
     def settle(self) -> None:
-        """Count again what was touched."""
+        """Count again the patterns that were touched."""
         if self._touched:
             self.recount(self._touched)
             self._touched = set()
@@ -157,14 +157,14 @@ class Facets(View):
 
 
 def session_key(session: object, tag: bytes) -> int:
-    """Eight bytes for a session, of which nothing but equality is asked. A record without one counts for itself."""
+    """Eight bytes for a session, only ever compared for equality. A record without a session counts for itself."""
     if type(session) is str and session:
         return signed_prefix(named_digest(b"clan-mesh sess 1", session.encode()))
     return signed_prefix(tag)
 
 
 def fill(connection: apsw.Connection) -> None:
-    """The columns of every element that is there: for the migration that brought them."""
+    """Fill the columns of every existing element, for the migration that added them."""
     run: Run = connection.execute
     facets = Facets(connection, "main")
     columns = facets.values(0)  # which a later migration fills in

@@ -60,7 +60,7 @@ class HotItem:
 
 
 class PatternWording:
-    """What is said in the name of a HOT pattern, and in which records. `cited`: the one to look at; None if there is no correction."""
+    """The words of a HOT pattern, and the votes they come from. `cited`: the record to look at; None if there is no correction."""
 
     __slots__ = ("ballot", "cited", "rule", "wrong")
 
@@ -71,7 +71,7 @@ class PatternWording:
         self.ballot = ballot
 
     def says(self, note: Note) -> bool:
-        """Whether a record says the same, but for what makes no difference."""
+        """Whether a record says the same, apart from differences that do not matter."""
         own = note.word("right") if note.log == CORRECTIONS else note.word("rule")
         return are_alike(own, self.rule) and (note.log != CORRECTIONS or are_alike(note.word("wrong"), self.wrong))
 
@@ -101,11 +101,11 @@ class HotPatterns:
         return list(islice((item for item in items if item is not None), limit))
 
     def hot_names(self, repo: str | None, limit: int) -> list[str]:
-        """The names of these, without a look at what they say; also those that are muted here."""
+        """The names of HOT patterns, without reading what they say; also those that are muted here."""
         return [found.slug for found in islice(self._standing_so((IS_HOT,), repo), limit)]
 
     def count_hot(self, repo: str | None) -> int:
-        """How many there are; also those that are muted here."""
+        """How many HOT patterns there are; also those that are muted here."""
         return sum(1 for _ in self._standing_so((IS_HOT,), repo))
 
     def count_needed(self, repo: str | None) -> int:
@@ -121,7 +121,7 @@ class HotPatterns:
         return self._lacking(repo) if self.witnesses.are_needed else iter(())
 
     def seen_here(self, repo: str | None, limit: int | None = None) -> list[HotItem]:
-        """Of these what this very node has seen often enough by itself, in its own words: it is told here, and nowhere else."""
+        """Those of `unwitnessed` that this node alone has seen often enough, in its own words: shown here and nowhere else."""
         if not self.witnesses.are_needed:
             return []
         enough = self.settings.hot_at
@@ -164,7 +164,7 @@ class HotPatterns:
     def _standing_so(
         self, states: Sequence[int], repo: str | None, may: Callable[[Tally], bool] = lambda _: True
     ) -> Iterator[Pattern | Tally]:
-        """Two streams in one order: patterns whose tally says most, and the few that have to be looked at. `may`: by the tally."""
+        """Merges two sorted streams: patterns decided by their tally, and the few that must be read. `may` filters by the tally."""
         from heapq import merge  # a search does without
 
         agreed = self.patterns.agreed
@@ -210,11 +210,11 @@ class HotPatterns:
         )
 
     def words(self, found: Pattern | Tally) -> tuple[Note, str, str] | None:
-        """What is said in the name of a pattern: a record to cite, the rule, what was wrong. None if all of it is hidden here."""
+        """The words of a pattern: a record to cite, the rule, what was wrong. None if all of it is hidden here."""
         return self._agreed_words(found) if self.witnesses.are_needed else self._latest_words(found)
 
     def _latest_words(self, found: Pattern | Tally) -> tuple[Note, str, str] | None:
-        """Of the newest correction, but for a rule that somebody gave."""
+        """The words of the newest correction, with the rule that was set for the pattern, if any."""
         if isinstance(found, Pattern):
             note = self._newest_shown(found.corrections)
             if note is None:
@@ -239,7 +239,7 @@ class HotPatterns:
     def wording(self, names: Iterable[str]) -> PatternWording | None:
         """The words of the first HOT pattern among these names, where one node's word is not enough; else None: the latest are told.
 
-        Whatever is called HOT, or is told as a rule, is told in these.
+        Everything that is shown as HOT, or as a rule, is shown in these words.
         """
         slug = next(filter(self.is_hot, names), None) if self.witnesses.are_needed else None
         if slug is None:
@@ -255,14 +255,14 @@ class HotPatterns:
         return (standing.rule, standing.wrong) if wording is None else (wording.rule, wording.wrong)
 
     def text_of(self, note: Note) -> str:
-        """The sentence to show for a record: of a HOT pattern, what is told in its name."""
+        """The sentence to show for a record: for one of a HOT pattern, the words of the pattern."""
         wording = self.wording(filter(None, (counted_under(note),)))
         if wording is None or wording.says(note):
             return note.text
         return said_of(wording.rule, wording.wrong if note.log == CORRECTIONS else "")
 
     def told_words(self, note: Note) -> tuple[str, str]:
-        """What is right and what was wrong, as a correction is shown: of a HOT pattern, what is told in its name."""
+        """What is right and what was wrong, as a correction is shown: for one of a HOT pattern, the words of the pattern."""
         wording = self.wording(filter(None, (counted_under(note),)))
         if wording is None or wording.says(note):
             return note.word("right"), note.word("wrong")
@@ -274,7 +274,7 @@ class HotPatterns:
         return note if wording is None or wording.cited is None or wording.says(note) else self.read(wording.cited)
 
     def _wording(self, names: frozenset[str]) -> PatternWording:
-        """What an admin approved, else what most witnesses say: of what is HOT, as many as it takes."""
+        """The words an admin approved, else those of most witnesses; for a HOT pattern, of enough of them."""
         if names not in self._wordings:
             self._wordings[names] = self._worded(sorted(names))
         return self._wordings[names]
@@ -316,7 +316,7 @@ class HotPatterns:
         return self.patterns.is_hot_name(slug)
 
     def read(self, entry: Entry) -> Note:
-        """A live record that was found, with its edits."""
+        """A live record with its edits applied."""
         return Note(entry, self.reader.fields(entry.tag))
 
     def sees(self, log: str, repo: str) -> bool:
@@ -329,7 +329,7 @@ class HotPatterns:
         return bool(self._muted) or self.bound is not None
 
     def is_muted(self, note: Note) -> bool:
-        """Whether this node does not want to see a record, its author or its pattern; or must not."""
+        """Whether a record, its author or its pattern is muted on this node, or may not be shown."""
         if not self.sees(note.log, note.repo):
             return True
         return bool(self._muted) and (
@@ -340,7 +340,7 @@ class HotPatterns:
 
 
 def counted_under(note: Note) -> str:
-    """The pattern of a record of those logs that patterns are made of; others may say what they want."""
+    """The pattern that a record counts under; empty for logs that patterns are not made of."""
     return note.pattern if note.log in (CORRECTIONS, PATTERNS) else ""
 
 

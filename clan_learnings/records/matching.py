@@ -104,7 +104,7 @@ class ComparableCorrection:
         return self._compounds
 
     def weights(self) -> dict[str, float]:
-        """What each token weighs, and each part of one."""
+        """The weight of each token, and of each part of one."""
         if self._weights is None:
             self._weights = _weights(self.tokens.values())
         return self._weights
@@ -120,7 +120,7 @@ Judge = Callable[[ComparableCorrection, ComparableCorrection, float | None], tup
 
 
 def _is_hard(token: MatchingToken, bits: int) -> bool:
-    """Of a reason only numbers and identifiers count. Not told by capitals: case must not change the form."""
+    """In a reason only numbers and identifiers are hard. Capitals do not matter: case must not change the form."""
     return token.kind == STRICT or (token.kind == NAME and (bits & STATED != 0 or not token.text.isalpha()))
 
 
@@ -132,7 +132,7 @@ def _sign(bits: int) -> str:
 
 
 def slug_of(wrong: str, right: str) -> str:
-    """The name of the pattern a correction founds: the same normalised text has the same slug on every node.
+    """The slug of a new pattern for a correction: the same normalised text gives the same slug on every node.
 
     What it is for, then what it is against, then a hash of the whole form: `pnpm-not-npm-k3x7qa`.
     """
@@ -242,7 +242,7 @@ def _opposed(mine: int, theirs: int) -> bool:
 
 
 def _is_same_side(mine: int, theirs: int) -> bool:
-    """Both for it, or both against it; who is for and against it is as who is neither."""
+    """Whether both are for it, or both against it. Being both for and against counts as neither."""
     return (mine & _SIDES or _SIDES) == (theirs & _SIDES or _SIDES)
 
 
@@ -302,7 +302,7 @@ def says_the_same(text: str, one: ComparableCorrection, other: ComparableCorrect
 
 
 def by_words(one: ComparableCorrection, other: ComparableCorrection, _cosine: float | None = None) -> tuple[float, str]:
-    """As `compare`: whatever vectors say."""
+    """As `compare`, without regard to vectors."""
     return compare(one, other)
 
 

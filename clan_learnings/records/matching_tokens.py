@@ -159,7 +159,7 @@ def _read_word(word: str, written: str, found: list[MatchingToken], *, quoted: b
 
 
 def word_token(word: str, parts: tuple[str, ...] = ()) -> MatchingToken:
-    """The token of one folded word of letters. Nobody changes a token, so readings share those of plain words."""
+    """The token of one folded word of letters. Tokens never change, so those of plain words are shared."""
     if len(parts) > 1 or len(word) > _WORD_CHARS:
         return _made(word, parts)
     found = _tokens.get(word)

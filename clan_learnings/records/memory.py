@@ -52,7 +52,7 @@ class Memory(HotPatterns):
         self._months: list[str] | None = None  # in which being opened counts
 
     def bound_to(self, repo: str) -> Memory:
-        """The same snapshot, of which nothing is told that names another repository."""
+        """The same snapshot without records of other repositories."""
         return Memory(self.reader, muted=self._muted, finder=self._finder, bound=repo)
 
     def resolve(self, text: str) -> bytes:
@@ -79,7 +79,7 @@ class Memory(HotPatterns):
         return self.reader.tally(slug, CORRECTIONS)
 
     def lacking(self, slug: str) -> int | None:
-        """How many witnesses a pattern has that would be HOT if it had enough; None if that is not what it lacks."""
+        """How many witnesses a pattern has that lacks only witnesses to be HOT; None if it lacks something else, or nothing."""
         agreed = self.patterns.agreed
         if not self.witnesses.are_needed or agreed.state(slug) not in (UNWITNESSED, DISPUTED):
             return None
@@ -87,7 +87,7 @@ class Memory(HotPatterns):
         return 0 if standing is None else len(self.witnesses.among(note.node for note in standing.counted))
 
     def disputed(self, slug: str) -> list[Vote]:
-        """What single machines say of a pattern that is not HOT only because no wording has enough witnesses: of each its newest."""
+        """The newest wording of each machine, for a pattern that is not HOT only because no wording has enough witnesses."""
         agreed = self.patterns.agreed
         if not self.witnesses.are_needed or agreed.state(slug) != DISPUTED:
             return []
@@ -113,7 +113,7 @@ class Memory(HotPatterns):
         return standing if _tags(own) == _tags(standing) else own
 
     def joined_by_one(self, standing: Pattern) -> list[str]:
-        """The names that belong to a pattern too, but that HOT does not count to it: one machine alone has joined them."""
+        """Names that one machine alone has joined to a pattern, so HOT does not count them."""
         names = self.patterns.names(standing.slug) - self.patterns.agreed.names(standing.slug) - standing.names
         return [name for name in sorted(names) if self.patterns.is_told(name)]
 
@@ -160,7 +160,7 @@ class Memory(HotPatterns):
             before = (entries[-1].at, entries[-1].tag)
 
     def bank(self, repo: str | None, count: int) -> list[Note]:
-        """Of what is neither HOT nor WARM in a scope, the strongest: what a context has if no task is named."""
+        """The strongest records of a scope that are neither HOT nor WARM, for a context without a task."""
         warm = {note.tag for note in self.warm(repo)}
         found = [note for log in LOGS for note in islice(self.newest(log, repo, _BANK_LOOK), _BANK_LOOK)]
         found.sort(key=lambda note: (-round(self.strength(note), 6), -note.stamp, note.tag))
@@ -192,7 +192,7 @@ class Memory(HotPatterns):
         return tiers.tier_of(hot=hot, warm=warm, gone=gone)
 
     def stays_hot(self, note: Note) -> bool:
-        """Whether a record is one of a HOT pattern: then it neither decays nor ends."""
+        """Whether a record belongs to a HOT pattern, and so never decays or ends."""
         slug = counted_under(note)
         return bool(slug) and self.is_hot(slug)
 
@@ -202,7 +202,7 @@ class Memory(HotPatterns):
         return not (slug and self.is_hot(slug)) and ((bool(slug) and self.has_ended(slug)) or self.has_decayed(note))
 
     def has_ended(self, slug: str) -> bool:
-        """Whether a pattern was archived or superseded; if it is HOT again, that counts for nothing."""
+        """Whether a pattern was archived or superseded, and is not HOT again."""
         found = self._ended.get(slug)
         if found is None:
             found = self._ended[slug] = self.patterns.has_ended(slug)
@@ -221,7 +221,7 @@ class Memory(HotPatterns):
         return [Note(entry, edits.get(entry.tag, {})) for entry in found]
 
     def name_of(self, node: bytes) -> str:
-        """What a member is called; empty if it is none."""
+        """The name of a member; empty if the node is none."""
         if self._names is None:
             self._names = self.reader.names()
         return self._names.get(node, "")
@@ -257,7 +257,7 @@ class Memory(HotPatterns):
 
 
 def quality(note: Note) -> float:
-    """How good a record is, from 0 to 1: as somebody has rated it, else as sure as its author was."""
+    """The quality of a record, from 0 to 1: its rating, or else its author's confidence."""
     value = note.record.get("quality")
     if value is not None and isinstance(value, int | float) and type(value) is not bool and 0 <= value <= 1:
         return float(value)
