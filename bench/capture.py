@@ -19,7 +19,7 @@ from bench.capture_sessions import make
 from bench.machine import MB
 from bench.processes import MESH
 from bench.table import Goal, Report, say
-from clan_learnings.harvest.candidate_table import Candidates, are_there
+from clan_learnings.harvest.candidate_table import CandidateTable, has_candidates
 from clan_learnings.harvest.intake import READ
 
 _ROUNDS = 3
@@ -109,7 +109,7 @@ def _harvest(report: Report, home: str, folder: str, sessions: int) -> None:
     began = _processor_seconds()
     _timed(command)
     report.add(f"{sessions:>7,}  `mesh harvest` once more, nothing new, processor", "s", _processor_seconds() - began)
-    with Candidates(home) as kept:
+    with CandidateTable(home) as kept:
         candidates = sum(kept.counts().values())
     assert before + done["sessions"] == sessions
     report.notes.append(
@@ -130,9 +130,9 @@ def _killed(command: list[str], is_time: Callable[[], bool]) -> float:
 
 def _judged(home: str) -> int:
     """Sessions that harvesting is done with."""
-    if not are_there(home):
+    if not has_candidates(home):
         return 0
-    with Candidates(home) as kept:
+    with CandidateTable(home) as kept:
         return kept.progress(READ)
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from bench.harvest_scores import JUDGED, Cited, Judged, Score, judge, labels_of
 from bench.table import Goal, Report, say
-from clan_learnings.harvest.items import KINDS, Item
-from clan_learnings.harvest.rules import found_in
-from clan_learnings.sessions.course import Course
+from clan_learnings.harvest.items import KINDS, HarvestItem
+from clan_learnings.harvest.rules import items_of_session
 from clan_learnings.sessions.digest import digest_of
+from clan_learnings.sessions.failures import SessionCourse
 from clan_learnings.sessions.recognition import read_transcript
 
 HERE = Path(__file__).resolve().parent
@@ -36,7 +36,7 @@ class Harvested:
         self.entries: list[dict[str, Any]] = [
             entry for entry in json.loads(labels.read_text("utf-8")) if entry.get("file")
         ]
-        self.files: list[tuple[dict[str, Any], list[Item], Judged, str]] = []  # entry, items, judgement, outcome
+        self.files: list[tuple[dict[str, Any], list[HarvestItem], Judged, str]] = []  # entry, items, judgement, outcome
         self.notes: list[str] = []
         self.seconds = 0.0
         self.sessions = 0
@@ -53,15 +53,15 @@ class Harvested:
             judged = judge([Cited(item.kind, item.line) for item in items], labels, traps)
             self.files.append((entry, items, judged, outcome))
 
-    def _harvest(self, path: Path) -> tuple[list[Item], str]:
+    def _harvest(self, path: Path) -> tuple[list[HarvestItem], str]:
         transcript = read_transcript(path.read_bytes(), str(path))
         started = time.perf_counter()
-        items: list[Item] = []
+        items: list[HarvestItem] = []
         outcome = "unknown"
         for session in transcript.sessions:
-            course = Course.of(session)
+            course = SessionCourse.of(session)
             outcome = digest_of(session, course).outcome
-            items += found_in(session, course)
+            items += items_of_session(session, course)
             self.sessions += 1
         self.seconds += time.perf_counter() - started
         return items, outcome
@@ -186,7 +186,7 @@ def given(root: Path, labels: Path) -> Harvested:
     return harvested
 
 
-def sampled(root: Path, count: int = SAMPLE, seed: int = SEED) -> list[tuple[str, Item]]:
+def sampled(root: Path, count: int = SAMPLE, seed: int = SEED) -> list[tuple[str, HarvestItem]]:
     """Items of unlabelled files, at random but always the same: what a person is to judge."""
     labels = root / _LABELS
     labelled = {entry.get("file") for entry in json.loads(labels.read_text("utf-8"))} if labels.is_file() else set()
@@ -195,13 +195,13 @@ def sampled(root: Path, count: int = SAMPLE, seed: int = SEED) -> list[tuple[str
     return sorted(found[:count], key=lambda pair: (pair[0], pair[1].line))
 
 
-def _unlabelled(root: Path, labelled: set[str]) -> Iterator[tuple[str, Item]]:
+def _unlabelled(root: Path, labelled: set[str]) -> Iterator[tuple[str, HarvestItem]]:
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
         if not path.is_file() or path.parent == root or name in labelled or name.startswith("edge/"):
             continue
         for session in read_transcript(path.read_bytes(), str(path)).sessions:
-            for item in found_in(session):
+            for item in items_of_session(session):
                 yield name, item
 
 

@@ -18,11 +18,11 @@ from bench.table import say
 from clan_learnings.records.matching_tokens import split_words
 from clan_learnings.records.memory import Memory
 from clan_learnings.search.embedders.embedder import available
-from clan_learnings.search.filters import Within
+from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.finder import Finder
-from clan_learnings.search.index_status import EMBEDDER
-from clan_learnings.search.indexes import Recall
-from clan_learnings.search.search import search
+from clan_learnings.search.index_files import EMBEDDER
+from clan_learnings.search.indexes import SearchIndexes
+from clan_learnings.search.record_search import search
 from mesh.app.snapshot import memory_of
 from mesh.store.reading import Entry
 
@@ -45,7 +45,7 @@ class _WordsOnly(Finder):
     def by_words(
         self,
         words: Mapping[str, float],
-        within: Within,
+        within: SearchFilters,
         count: int,
         also: Iterable[bytes] = (),
         without: Collection[str] = (),
@@ -63,7 +63,7 @@ class _WordsOnly(Finder):
 
 
 @contextmanager
-def ways_of(home: str, ids: Mapping[bytes, str], recall: Recall, *, archived: bool) -> Iterator[dict[str, Way]]:
+def ways_of(home: str, ids: Mapping[bytes, str], recall: SearchIndexes, *, archived: bool) -> Iterator[dict[str, Way]]:
     """Our own ways into one snapshot of a home. `archived`: whether what is in the archive may be found, too."""
     with memory_of(home) as plain, memory_of(home, recall=recall) as full:
         words = Memory(full.reader, finder=_WordsOnly(full.finder))
@@ -78,7 +78,7 @@ def _searching(memory: Memory, ids: Mapping[bytes, str], *, archived: bool) -> W
     """`search`, with what it collapsed right behind what stands for it: every record takes a place of its own."""
 
     def answer(question: Question) -> list[str]:
-        hits = search(memory, question.text, Within(question.repo, archived=archived), DEPTH)
+        hits = search(memory, question.text, SearchFilters(question.repo, archived=archived), DEPTH)
         return [ids[note.tag] for hit in hits for note in (hit.note, *hit.also) if note.tag in ids]
 
     return answer
@@ -88,7 +88,7 @@ def _by_meaning(memory: Memory, ids: Mapping[bytes, str], *, archived: bool) -> 
     """Cosines and nothing else."""
 
     def answer(question: Question) -> list[str]:
-        within = Within(question.repo, archived=archived)
+        within = SearchFilters(question.repo, archived=archived)
         found = memory.finder.by_meaning(question.text, within, _CANDIDATES)
         taken = (entry.tag for entry, _ in found if within.takes(memory, memory.read(entry)))
         return [ids[tag] for tag in taken if tag in ids][:DEPTH]
@@ -103,11 +103,11 @@ def choose(home: str, choice: str) -> None:
 
 
 @contextmanager
-def ready(home: str, choice: str) -> Iterator[Recall]:
+def ready(home: str, choice: str) -> Iterator[SearchIndexes]:
     """The sidecar's indexes of a home, once they hold everything. `choice`: the embedder, as `mesh index use` takes it."""
     choose(home, choice)
     wants_vectors, _ = available(choice)
-    with Recall(home) as recall:
+    with SearchIndexes(home) as recall:
         deadline = time.monotonic() + _WAIT_SECONDS
         told = time.monotonic()
         while why := behind(recall.status(), wants_vectors=wants_vectors):

@@ -133,7 +133,7 @@ class HookContext:
     def _apt(self, text: str, bar: float) -> list[tuple[str, str, ContextRecord]]:
         """Records worth interrupting for that this session was not shown, the best first: pattern, id, line."""
         from clan_learnings.agents.relevance import RelevanceQuery
-        from clan_learnings.search.filters import Within
+        from clan_learnings.search.filters import SearchFilters
         from clan_learnings.search.likeness import telling_words
 
         memory = self._memory
@@ -141,7 +141,7 @@ class HookContext:
         if not words:
             return []
         subject = RelevanceQuery(text, bar, self._rarity)
-        within = Within(self._repo, archived=False)
+        within = SearchFilters(self._repo, archived=False)
         found: list[tuple[float, float, bytes, Note]] = []
         for entry, weight in memory.finder.by_words(words, within, _CANDIDATES, memory.moved_into(self._repo)):
             note = memory.read(entry)

@@ -114,10 +114,10 @@ def _items(memory: Memory, notes: list[Note], least: float) -> list[ContextRecor
 def _bank(memory: Memory, repo: str, task: str) -> list[Note]:
     if not task.strip():
         return memory.bank(repo, _BANK)
-    from clan_learnings.search.filters import Within
-    from clan_learnings.search.search import search  # no session start has a task: it need not load this
+    from clan_learnings.search.filters import SearchFilters
+    from clan_learnings.search.record_search import search  # no session start has a task: it need not load this
 
-    hits = search(memory, task, Within(repo, archived=False), _BANK)
+    hits = search(memory, task, SearchFilters(repo, archived=False), _BANK)
     return [hit.note for hit in hits if not memory.is_over(hit.note)]
 
 

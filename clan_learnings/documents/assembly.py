@@ -20,7 +20,7 @@ from clan_learnings.sessions.injected_by_us import words_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from clan_learnings.harvest.items import Item
+    from clan_learnings.harvest.items import HarvestItem
     from clan_learnings.sessions.digest import Digest, Failure
 
 WORKED = "What worked:"  # before the command that mended it
@@ -40,7 +40,7 @@ _QUOTE = "'"
 _MANY = 3  # failed attempts from which on it was expensive
 
 
-def assemble(digest: Digest, items: Sequence[Item], focus: Item | None = None) -> Learning | None:
+def assemble(digest: Digest, items: Sequence[HarvestItem], focus: HarvestItem | None = None) -> Learning | None:
     """The document that a session is good for; None if it is good for none.
 
     `items`: what rules (or a model) found in that session. `focus`: the one it is to be about; without it the surest, and of the
@@ -87,7 +87,7 @@ def is_mended(failure: Failure) -> bool:
     return len(words) > 1 and len(instead) > 1 and words != instead
 
 
-def _is_beside(one: Item, focus: Item, failure: Failure | None) -> bool:
+def _is_beside(one: HarvestItem, focus: HarvestItem, failure: Failure | None) -> bool:
     """Whether an item tells more about what the focus tells: near it, of the same things, and not the same once more."""
     if one.text == focus.text or (one.kind, one.line) == (focus.kind, focus.line):
         return False
@@ -95,13 +95,13 @@ def _is_beside(one: Item, focus: Item, failure: Failure | None) -> bool:
     return abs(one.line - focus.line) <= _BESIDE and _shares(one.text, words_of(said))
 
 
-def _focus(items: Sequence[Item]) -> Item | None:
+def _focus(items: Sequence[HarvestItem]) -> HarvestItem | None:
     """What the document is about: what was put right, by the surest item."""
     about = [one for one in items if one.kind in _ABOUT]
     return min(about, key=lambda one: (-one.confidence, _ABOUT.index(one.kind), one.line), default=None)
 
 
-def _failure(digest: Digest, focus: Item | None) -> Failure | None:
+def _failure(digest: Digest, focus: HarvestItem | None) -> Failure | None:
     """The failure that belongs to it: of the same error, else the nearest before it; without an item, the costliest that was mended."""
     if focus is None:
         mended = [one for one in digest.failures if is_mended(one)]
@@ -117,7 +117,7 @@ def _failure(digest: Digest, focus: Item | None) -> Failure | None:
     return next((one for one in found if is_mended(one)), next(iter(found), None))
 
 
-def _is_of(failure: Failure, focus: Item) -> bool:
+def _is_of(failure: Failure, focus: HarvestItem) -> bool:
     """Whether an item seems to tell of a failure: of the same place, or near it and in its words."""
     apart = abs(failure.line - focus.line)
     return apart <= 1 or (apart <= _NEAR and _shares(f"{failure.command} {failure.error}", words_of(focus.text)))
@@ -135,7 +135,7 @@ def _attempts(digest: Digest, failure: Failure | None) -> list[Failure]:
     return list({one.command: one for one in reversed(found)}.values())[::-1][:_ATTEMPTS]
 
 
-def _sayings(digest: Digest, focus: Item | None, failure: Failure | None) -> list[str]:
+def _sayings(digest: Digest, focus: HarvestItem | None, failure: Failure | None) -> list[str]:
     """A person's words about it: said between what went wrong and what put it right."""
     lines = [one.line for one in (focus, failure) if one is not None]
     lines += [one.fix_line for one in (focus, failure) if one is not None and one.fix_line is not None]
@@ -153,7 +153,7 @@ def _sayings(digest: Digest, focus: Item | None, failure: Failure | None) -> lis
     return told[:_WORDS]
 
 
-def _title(focus: Item | None, failure: Failure | None) -> str:
+def _title(focus: HarvestItem | None, failure: Failure | None) -> str:
     if focus is not None:
         return one_line(_safe(focus.text), TITLE_CHARS)
     assert failure is not None
@@ -161,7 +161,7 @@ def _title(focus: Item | None, failure: Failure | None) -> str:
 
 
 def _problem(
-    digest: Digest, focus: Item | None, failure: Failure | None, tries: list[Failure], saying: list[str]
+    digest: Digest, focus: HarvestItem | None, failure: Failure | None, tries: list[Failure], saying: list[str]
 ) -> str:
     parts = []
     if failure is not None:
@@ -188,7 +188,7 @@ def _what_failed(failure: Failure) -> str:
     return f"{one_line(failure.tool, 60) or 'A tool'} fails:"
 
 
-def _solution(focus: Item | None, failure: Failure | None, saying: list[str]) -> str:
+def _solution(focus: HarvestItem | None, failure: Failure | None, saying: list[str]) -> str:
     parts = []
     if focus is not None:
         parts.append(one_line(_safe(focus.text), 600))
@@ -205,7 +205,7 @@ def _solution(focus: Item | None, failure: Failure | None, saying: list[str]) ->
     return "\n\n".join(parts)
 
 
-def _done(focus: Item) -> list[str]:
+def _done(focus: HarvestItem) -> list[str]:
     """What the agent did after a correction. That it is what was asked for is said only where it speaks of the same."""
     is_asked = bool(words_of(focus.done) & words_of(f"{focus.right} {focus.quote}"))
     said = _THEN if is_asked else "What was done next:"
@@ -214,7 +214,7 @@ def _done(focus: Item) -> list[str]:
     return [f"{said} {one_line(_safe(focus.done), _COMMAND_CHARS)}"]
 
 
-def _example(focus: Item | None, failure: Failure | None) -> str:
+def _example(focus: HarvestItem | None, failure: Failure | None) -> str:
     wrong, right = (focus.wrong.strip("` "), focus.right.strip("` ")) if focus is not None else ("", "")
     is_open = focus is None or focus.kind not in (CORRECTION, PITFALL)
     if failure is not None and is_open and is_mended(failure) and not _changed_file(failure.fix, focus):
@@ -225,14 +225,14 @@ def _example(focus: Item | None, failure: Failure | None) -> str:
     return "\n\n".join(parts)
 
 
-def _named(files: Iterable[str], focus: Item | None, failure: Failure | None) -> Iterator[str]:
+def _named(files: Iterable[str], focus: HarvestItem | None, failure: Failure | None) -> Iterator[str]:
     """The files of a session that are spoken of: most of what a session changes has to do with something else."""
     spoken = " ".join((focus.text, focus.wrong, focus.right) if focus is not None else ())
     spoken += f" {failure.command} {failure.error} {failure.fix}" if failure is not None else ""
     return (_safe(path) for path in files if (name := path.rsplit("/", 1)[-1]) and name in spoken)
 
 
-def _changed_file(fix: str, focus: Item | None) -> str:
+def _changed_file(fix: str, focus: HarvestItem | None) -> str:
     """The file whose change put something right, if the item says so; empty if a command did."""
     words = fix.split()
     name = words[1].rsplit("/", 1)[-1] if len(words) == 2 else ""
@@ -240,12 +240,12 @@ def _changed_file(fix: str, focus: Item | None) -> str:
     return one_line(_safe(name), 100) if name and is_changed else ""
 
 
-def _evidence(digest: Digest, focus: Item | None, failure: Failure | None) -> str:
+def _evidence(digest: Digest, focus: HarvestItem | None, failure: Failure | None) -> str:
     line = focus.line if focus is not None else failure.line if failure is not None else 0
     return f"{digest.session}, line {line}"
 
 
-def _when(digest: Digest, focus: Item | None) -> int | None:
+def _when(digest: Digest, focus: HarvestItem | None) -> int | None:
     at = focus.at_ms if focus is not None else None
     return at if at is not None else digest.ended_ms if digest.ended_ms is not None else digest.started_ms
 

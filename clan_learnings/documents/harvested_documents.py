@@ -10,12 +10,12 @@ from typing import Any, Protocol
 from clan_learnings.documents.assembly import WORKED, assemble
 from clan_learnings.documents.drafts import draft_learning, learnings
 from clan_learnings.documents.learning import Learning, learning_of
-from clan_learnings.harvest.candidates import BY_MODEL, Candidate, Signal
+from clan_learnings.harvest.candidates import BY_MODEL, HarvestCandidate, Signal
 from clan_learnings.harvest.items import item_from
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import BESIDE, HARVESTED, About
 from clan_learnings.redaction.text_cleaner import TextCleaner
-from clan_learnings.sessions.catalogue_rows import Digested
+from clan_learnings.sessions.catalogue_rows import DigestRow
 from clan_learnings.sessions.digest import Digest, Failure
 from mesh.core.draft import NewRecord
 from mesh.core.errors import UsageError, WriteRefused
@@ -29,7 +29,7 @@ A_RUN = 20  # the rest of a first harvest has its sentences
 class Sessions(Protocol):
     """The catalogue, as far as it is asked."""
 
-    def digests(self, after: int = 0) -> Iterator[Digested]:
+    def digests(self, after: int = 0) -> Iterator[DigestRow]:
         """Every session's digest."""
         ...
 
@@ -37,7 +37,7 @@ class Sessions(Protocol):
 def write_documents(
     author: Author,
     catalogue: Sessions,
-    recorded: Iterable[Candidate],
+    recorded: Iterable[HarvestCandidate],
     now_ms: int,
     breathe: Callable[[], None] = lambda: None,
 ) -> list[dict[str, Any]]:
@@ -50,7 +50,7 @@ def write_documents(
     if not best:
         return []
     sessions = {signal.key.removesuffix(BY_MODEL): None for _, signal in best.values()}
-    found: dict[tuple[str, str], Digested] = {}
+    found: dict[tuple[str, str], DigestRow] = {}
     for one in catalogue.digests():
         breathe()
         if one.key in sessions:
@@ -67,7 +67,7 @@ def write_documents(
     return written
 
 
-def _best(candidate: Candidate) -> Signal | None:
+def _best(candidate: HarvestCandidate) -> Signal | None:
     """The session to tell of: one that is recorded, has a secret nowhere, was put right, and is surest."""
     usable = [signal for signal in candidate.signals if signal.record and not signal.is_redacted]
     return max(
@@ -78,7 +78,7 @@ def _best(candidate: Candidate) -> Signal | None:
 
 
 def _write(
-    author: Author, candidate: Candidate, signal: Signal, session: Digested, now_ms: int
+    author: Author, candidate: HarvestCandidate, signal: Signal, session: DigestRow, now_ms: int
 ) -> list[dict[str, Any]]:
     digest = _digest(session.digest)
     if digest is None:
@@ -108,7 +108,7 @@ def _write(
     return [{"id": short, "title": answer["title"], "quality": answer["quality"], "candidate": candidate.id}]
 
 
-def _is_worth(candidate: Candidate, made: Learning) -> bool:
+def _is_worth(candidate: HarvestCandidate, made: Learning) -> bool:
     """Whether a document says more than its sentence: what failed and what worked, or what came up in several sessions."""
     return (made.quality or 0.0) >= WORTH and (WORKED in made.solution or candidate.sessions > 1)
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from clan_learnings.harvest.items import CORRECTION, FIX, QUESTION, Item, item_from
+from clan_learnings.harvest.items import CORRECTION, FIX, QUESTION, HarvestItem, item_from
 from clan_learnings.records.matching import ComparableCorrection
 from clan_learnings.records.matching_tokens import split_words
 from mesh.core.ids import named_digest, text_id
@@ -41,7 +41,7 @@ class Signal(NamedTuple):
     session: str
     flavour: str
     repo: str
-    item: Item
+    item: HarvestItem
     folder: str = ""
     times: int = 1
     at_ms: int = 0  # when; 0: nobody can tell
@@ -68,7 +68,7 @@ class Signal(NamedTuple):
         return self._asdict() | {"item": self.item.as_json()}
 
 
-class Candidate(NamedTuple):
+class HarvestCandidate(NamedTuple):
     """What is said, by whom, and what became of it."""
 
     id: str
@@ -184,9 +184,9 @@ class Candidate(NamedTuple):
             return f"{self.why}; it stays here: its repository forbids sharing in .clan-mesh.toml"
         return self.why
 
-    def wiped(self, why: str) -> "Candidate":
+    def wiped(self, why: str) -> "HarvestCandidate":
         """What is left of one that was taken back as a record: its name."""
-        return Candidate(self.id, self.kind, self.category, "", state=REJECTED, why=why)
+        return HarvestCandidate(self.id, self.kind, self.category, "", state=REJECTED, why=why)
 
     def reading(self) -> ComparableCorrection:
         """As it is compared."""
@@ -232,13 +232,13 @@ def signal_from(value: Any) -> Signal | None:
     return Signal(**{name: value[name] for name in Signal._fields if name in value} | {"item": item})
 
 
-def candidate_from(value: Any) -> Candidate | None:
+def candidate_from(value: Any) -> HarvestCandidate | None:
     """A candidate that was kept as JSON; None if it is none."""
     if not isinstance(value, dict) or value.get("state") not in STATES:
         return None
     if not all(type(value.get(name)) is str for name in ("id", "kind", "category", "text")):
         return None
-    kept = {name: value[name] for name in Candidate._fields if name in value}
+    kept = {name: value[name] for name in HarvestCandidate._fields if name in value}
     signals = [signal for each in value.get("signals") or () if (signal := signal_from(each)) is not None]
     lists = {name: tuple(value.get(name) or ()) for name in ("problems", "linked")}
-    return Candidate(**kept | lists | {"signals": tuple(signals)})
+    return HarvestCandidate(**kept | lists | {"signals": tuple(signals)})

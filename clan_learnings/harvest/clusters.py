@@ -12,14 +12,14 @@ from clan_learnings.harvest.candidates import (
     MERGED,
     PROVISIONAL,
     RECORDED,
-    Candidate,
+    HarvestCandidate,
     Signal,
     candidate_id,
     family_of,
     reading_of,
     words_of,
 )
-from clan_learnings.harvest.items import PITFALL, Item
+from clan_learnings.harvest.items import PITFALL, HarvestItem
 from clan_learnings.records.matching import ComparableCorrection
 from clan_learnings.records.record import category_of
 from clan_learnings.search.likeness import LINK, MERGE, likeness
@@ -34,31 +34,31 @@ _BESTS = 64
 _bests: dict[int, tuple[tuple[Signal, ...], Signal]] = {}
 
 
-class Shelf(Protocol):
+class CandidateSet(Protocol):
     """Where candidates are kept."""
 
-    def get(self, name: str) -> Candidate | None:
+    def get(self, name: str) -> HarvestCandidate | None:
         """The candidate of an id."""
 
-    def near(self, family: str, words: list[str], most: int) -> list[Candidate]:
+    def near(self, family: str, words: list[str], most: int) -> list[HarvestCandidate]:
         """Those of a family that share words, most of them first."""
 
-    def put(self, candidate: Candidate, words: list[str]) -> None:
+    def put(self, candidate: HarvestCandidate, words: list[str]) -> None:
         """Keep one; `words`: by which it is found."""
 
 
-class Heap:
+class CandidatesInMemory:
     """A shelf in memory."""
 
     def __init__(self) -> None:
-        self.all: dict[str, Candidate] = {}
+        self.all: dict[str, HarvestCandidate] = {}
         self._found_by: dict[tuple[str, str], set[str]] = {}
 
-    def get(self, name: str) -> Candidate | None:
+    def get(self, name: str) -> HarvestCandidate | None:
         """The candidate of an id."""
         return self.all.get(name)
 
-    def near(self, family: str, words: list[str], most: int) -> list[Candidate]:
+    def near(self, family: str, words: list[str], most: int) -> list[HarvestCandidate]:
         """Those of a family that share words, most of them first."""
         shared: dict[str, int] = {}
         for word in words:
@@ -67,14 +67,14 @@ class Heap:
         names = sorted(shared, key=lambda name: (-shared[name], name))
         return [self.all[name] for name in names[:most]]
 
-    def put(self, candidate: Candidate, words: list[str]) -> None:
+    def put(self, candidate: HarvestCandidate, words: list[str]) -> None:
         """Keep one."""
         self.all[candidate.id] = candidate
         for word in words:
             self._found_by.setdefault((candidate.family, word), set()).add(candidate.id)
 
 
-def place(shelf: Shelf, signal: Signal) -> tuple[Candidate, bool]:
+def add_signal(shelf: CandidateSet, signal: Signal) -> tuple[HarvestCandidate, bool]:
     """Put a signal to the candidate that says the same, or found one. Says which, and whether that changed anything."""
     item = signal.item
     family, reading = family_of(item.kind, item.right), reading_of(item.kind, item.text, item.wrong, item.right)
@@ -88,7 +88,7 @@ def place(shelf: Shelf, signal: Signal) -> tuple[Candidate, bool]:
             break
         found = into
     if found is None:
-        found = Candidate(own, item.kind, category_of(f"{item.text} {item.wrong} {item.right}"), item.text)
+        found = HarvestCandidate(own, item.kind, category_of(f"{item.text} {item.wrong} {item.right}"), item.text)
         found = found._replace(wrong=item.wrong, right=item.right, linked=tuple(linked))
         for name in linked:
             other = shelf.get(name)
@@ -104,11 +104,11 @@ def place(shelf: Shelf, signal: Signal) -> tuple[Candidate, bool]:
 
 
 def _closest(
-    shelf: Shelf, family: str, reading: ComparableCorrection, item: Item
-) -> tuple[Candidate | None, list[str]]:
+    shelf: CandidateSet, family: str, reading: ComparableCorrection, item: HarvestItem
+) -> tuple[HarvestCandidate | None, list[str]]:
     """The candidate that says the same, if there is one, and those that are about the same."""
     best: tuple[float, str] | None = None
-    found: Candidate | None = None
+    found: HarvestCandidate | None = None
     linked: list[str] = []
     for other in shelf.near(family, found_by(reading, item.signature), _COMPARED):
         alike = _likeness(reading, item, other)
@@ -119,7 +119,7 @@ def _closest(
     return found, linked
 
 
-def _likeness(reading: ComparableCorrection, item: Item, other: Candidate) -> float:
+def _likeness(reading: ComparableCorrection, item: HarvestItem, other: HarvestCandidate) -> float:
     its = other.reading()
     is_telling = len(reading.hard) > 1 and len(its.hard) > 1  # one word that counts in common is not enough
     alike = likeness(reading, its) if is_telling else 0.0
@@ -130,7 +130,7 @@ def _likeness(reading: ComparableCorrection, item: Item, other: Candidate) -> fl
     return least if any(signal.item.signature == item.signature for signal in other.signals) else alike
 
 
-def with_signal(candidate: Candidate, signal: Signal) -> Candidate:
+def with_signal(candidate: HarvestCandidate, signal: Signal) -> HarvestCandidate:
     """The same candidate with what one more session says. A session says it once, however many transcripts tell of it."""
     before = next((each for each in candidate.signals if each.session == signal.session), None)
     if before is None:
@@ -145,7 +145,7 @@ def with_signal(candidate: Candidate, signal: Signal) -> Candidate:
     return _told_best(candidate._replace(signals=kept))
 
 
-def _told_best(candidate: Candidate) -> Candidate:
+def _told_best(candidate: HarvestCandidate) -> HarvestCandidate:
     """In the words of the best signal, unless they are a person's, or stand in a record."""
     if candidate.is_edited or any(signal.record for signal in candidate.signals):
         return candidate
@@ -179,7 +179,7 @@ def found_by(reading: ComparableCorrection, signature: str = "") -> list[str]:
     return [*words, _SIGNATURE + signature] if signature else words
 
 
-def rank(candidate: Candidate) -> tuple[bool, int, int, float, int, int, str]:
+def rank(candidate: HarvestCandidate) -> tuple[bool, int, int, float, int, int, str]:
     """First what agents of several sorts came upon, then what came in most sessions, most often, at the greatest cost, last."""
     return (
         not candidate.is_cross_flavour,
@@ -192,28 +192,28 @@ def rank(candidate: Candidate) -> tuple[bool, int, int, float, int, int, str]:
     )
 
 
-def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+def ranked(candidates: Iterable[HarvestCandidate]) -> list[HarvestCandidate]:
     """The best founded first."""
     return sorted(candidates, key=rank)
 
 
-def clustered(signals: Iterable[Signal]) -> list[Candidate]:
+def clustered(signals: Iterable[Signal]) -> list[HarvestCandidate]:
     """Candidates of signals that are all at hand, ranked."""
-    heap = Heap()
+    heap = CandidatesInMemory()
     for signal in signals:
-        place(heap, signal)
+        add_signal(heap, signal)
     return ranked(heap.all.values())
 
 
-def signals_of(items: Iterable[Item], about: Callable[[Item], Signal]) -> list[Signal]:
+def signals_of(items: Iterable[HarvestItem], about: Callable[[HarvestItem], Signal]) -> list[Signal]:
     """The items of one session as signals, each said once: of several that are one the best, with their number."""
-    heap = Heap()
+    heap = CandidatesInMemory()
     for item in items:
         own = about(item)
         family, reading = family_of(item.kind, item.right), reading_of(item.kind, item.text, item.wrong, item.right)
         same = heap.get(candidate_id(family, words_of(reading, item.text))) or _closest(heap, family, reading, item)[0]
         if same is None:
-            place(heap, own)
+            add_signal(heap, own)
         else:
             before = same.signals[0]
             best = min(before, own, key=_rank)._replace(times=before.times + 1)
@@ -230,7 +230,7 @@ HOT_TOKENS = 8000
 _CHARS_A_TOKEN = 4
 
 
-def warnings(candidates: Iterable[Candidate], hot: Iterable[str] = ()) -> list[str]:
+def warnings(candidates: Iterable[HarvestCandidate], hot: Iterable[str] = ()) -> list[str]:
     """What there is too much of, each with the next step. `hot`: the rules that every session is told."""
     waiting = long = 0
     sessions: Counter[str] = Counter()

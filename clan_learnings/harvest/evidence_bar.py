@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
-from clan_learnings.harvest.directives import is_rule, placeless
+from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, HarvestCandidate
+from clan_learnings.harvest.item_quality import is_rule, placeless
 from clan_learnings.harvest.items import CORRECTION
 from clan_learnings.records.shared_settings import KEY
 from mesh.core.draft import Assignment, Draft
@@ -27,7 +27,7 @@ _MOST = 1000
 _QUOTED = "\N{LEFT DOUBLE QUOTATION MARK}"
 
 
-class Bar(NamedTuple):
+class EvidenceBar(NamedTuple):
     """How much evidence is enough."""
 
     keep_signals: int = 2  # lower: more to look through; or one explicit statement of a person
@@ -36,10 +36,10 @@ class Bar(NamedTuple):
     hot_a_run: int = 10  # patterns that one harvest may make HOT: each is in every context from then on
 
 
-def bar_of(settings: Mapping[str, Any]) -> Bar:
+def bar_of(settings: Mapping[str, Any]) -> EvidenceBar:
     """The bar of a mesh: what it has set, where that can be."""
-    usual = Bar()
-    return Bar(
+    usual = EvidenceBar()
+    return EvidenceBar(
         _whole(settings.get(KEEP_SIGNALS), 1, usual.keep_signals),
         _whole(settings.get(SHARE_SESSIONS), 1, usual.share_sessions),
         _share(settings.get(SHARE_CONFIDENCE), usual.share_confidence),
@@ -63,7 +63,7 @@ def draft_setting(name: str, text: str) -> list[Draft]:
     return [Assignment(KEY, field, value)]
 
 
-def judged(candidate: Candidate, bar: Bar) -> Candidate:
+def judged(candidate: HarvestCandidate, bar: EvidenceBar) -> HarvestCandidate:
     """The same candidate in the state that its evidence gives it. A person's word is not judged again."""
     if candidate.state not in (NOTICED, PROVISIONAL, APPROVED, RECORDED):
         return candidate
@@ -73,7 +73,7 @@ def judged(candidate: Candidate, bar: Bar) -> Candidate:
     return candidate._replace(state=state, why=why)
 
 
-def _level(candidate: Candidate, bar: Bar) -> tuple[str, str]:
+def _level(candidate: HarvestCandidate, bar: EvidenceBar) -> tuple[str, str]:
     stated = any(signal.is_human for signal in candidate.signals)
     if candidate.frequency < bar.keep_signals and not stated:
         seen = _number(candidate.frequency, "time")
@@ -87,7 +87,7 @@ def _level(candidate: Candidate, bar: Bar) -> tuple[str, str]:
     return APPROVED, _number(candidate.sessions, "session")
 
 
-def lacks(candidate: Candidate, bar: Bar) -> list[str]:
+def lacks(candidate: HarvestCandidate, bar: EvidenceBar) -> list[str]:
     """What keeps it from being shared, in words."""
     found = list(candidate.problems)
     if candidate.sessions < bar.share_sessions and not is_persons_rule(candidate):
@@ -105,7 +105,7 @@ def lacks(candidate: Candidate, bar: Bar) -> list[str]:
     return found
 
 
-def _too_few(candidate: Candidate, bar: Bar) -> str:
+def _too_few(candidate: HarvestCandidate, bar: EvidenceBar) -> str:
     if any(signal.is_human for signal in candidate.signals):
         return (
             "it is no rule as it was said (use ... instead of ..., never ..., ... must ...):"
@@ -114,7 +114,7 @@ def _too_few(candidate: Candidate, bar: Bar) -> str:
     return f"it came in {candidate.sessions} of the {bar.share_sessions} sessions that it takes to share it"
 
 
-def is_persons_rule(candidate: Candidate) -> bool:
+def is_persons_rule(candidate: HarvestCandidate) -> bool:
     """Whether a person has said it so that others can go by it: then one session is enough."""
     if not any(signal.is_human and signal.item.source == "human" for signal in candidate.signals):
         return False

@@ -5,14 +5,13 @@ The sidecar runs it after it has captured, `mesh harvest` by hand; two never run
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from clan_learnings.agents.session_notes import bound_sessions
 from clan_learnings.documents.harvested_documents import write_documents
-from clan_learnings.harvest.candidate_store import KeptShelf
-from clan_learnings.harvest.candidate_table import FOLDER, Candidates
+from clan_learnings.harvest.candidate_table import FOLDER, CandidateStore, CandidateTable
 from clan_learnings.harvest.candidates import (
     APPROVED,
     FOR_HOT,
@@ -23,17 +22,23 @@ from clan_learnings.harvest.candidates import (
     PROVISIONAL,
     RECORDED,
     UNSHARED,
-    Candidate,
+    HarvestCandidate,
 )
 from clan_learnings.harvest.clusters import rank, warnings
-from clan_learnings.harvest.evidence_bar import Bar, bar_of
-from clan_learnings.harvest.intake import READ, Intake, Taken
-from clan_learnings.harvest.model_extraction import Asked
-from clan_learnings.harvest.record_writer import RecordWriter, Written
-from clan_learnings.harvest.withdrawn import LOCK, TakenBack, forget_in
+from clan_learnings.harvest.evidence_bar import EvidenceBar, bar_of
+from clan_learnings.harvest.intake import READ, Intake, IntakeCounts
+from clan_learnings.harvest.items import HarvestItem
+from clan_learnings.harvest.model_extraction import ModelExtraction
+from clan_learnings.harvest.record_writer import RecordWriter, WriteCounts
+from clan_learnings.harvest.withdrawals import LOCK, WithdrawalMarks, forget_in
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.shared_settings import KEY as SETTINGS
+from clan_learnings.sessions.analysis import Analysts, analyse, real_analysts
 from clan_learnings.sessions.catalogue_table import Catalogue
+from clan_learnings.sessions.digest import Digest
+from clan_learnings.sessions.session_folders import discover
+from clan_learnings.sessions.transcript_events import Session
+from clan_learnings.sessions.transcript_file import FileRefused, read_file
 from mesh.store.author import Author
 from mesh.store.home import open_home
 from mesh.store.lock import FileLock
@@ -45,11 +50,11 @@ _SHOWN = 20
 _REASONS = (PERSON, FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE)  # what somebody can do something about
 
 
-class Summary(NamedTuple):
+class HarvestSummary(NamedTuple):
     """What one harvest did, and what waits."""
 
-    taken: Taken
-    written: Written
+    taken: IntakeCounts
+    written: WriteCounts
     documents: list[dict[str, Any]]  # learning documents beside the records
     waiting: dict[str, int]  # by what it waits for
     share: dict[str, int]  # repositories that `mesh share` would let go, and how many candidates each
@@ -84,13 +89,13 @@ class Summary(NamedTuple):
 class Harvest:
     """One home, locked for one harvester. Use within `harvesting`."""
 
-    def __init__(self, home: str, kept: Candidates, author: Author, environ: dict[str, str] | None = None) -> None:
+    def __init__(self, home: str, kept: CandidateTable, author: Author, environ: dict[str, str] | None = None) -> None:
         self.home = home
-        self.shelf = KeptShelf(kept)
+        self.shelf = CandidateStore(kept)
         self._author = author
         self._environ = dict(os.environ) if environ is None else environ
-        self.bar: Bar = bar_of(Reader(author.store.database.connection).fields(SETTINGS))
-        self.intake = Intake(self.shelf, self.bar, self._environ, TakenBack(author).holds, bound_sessions(home))
+        self.bar: EvidenceBar = bar_of(Reader(author.store.database.connection).fields(SETTINGS))
+        self.intake = Intake(self.shelf, self.bar, self._environ, WithdrawalMarks(author).holds, bound_sessions(home))
 
     def forget_erased(self) -> None:
         """What any member has erased since the last run goes from the candidates too."""
@@ -111,8 +116,8 @@ class Harvest:
         self,
         reading: Callable[[int], None] = lambda _: None,
         writing: Callable[[int], None] = lambda _: None,
-        asked: Asked | None = None,
-    ) -> Summary:
+        asked: ModelExtraction | None = None,
+    ) -> HarvestSummary:
         """All that is new. `reading` and `writing` are told how far it is. `asked`: a model that is asked about each session too."""
         self.forget_erased()
         with Catalogue(self.home) as catalogue:
@@ -128,7 +133,7 @@ class Harvest:
         documents = self.document(written)
         return self.summary(taken, written, documents, fresh, [] if asked is None else asked.problems())
 
-    def document(self, written: Written, breathe: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
+    def document(self, written: WriteCounts, breathe: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
         """Learning documents for what has become records: longer, beside the sentence. None where nothing more may be written."""
         if not written.candidates or written.stopped is not None:
             return []
@@ -136,15 +141,20 @@ class Harvest:
             return write_documents(self._author, catalogue, written.candidates, self._author.store.clock(), breathe)
 
     def summary(
-        self, taken: Taken, written: Written, documents: list[dict[str, Any]], fresh: list[str], problems: list[str]
-    ) -> Summary:
+        self,
+        taken: IntakeCounts,
+        written: WriteCounts,
+        documents: list[dict[str, Any]],
+        fresh: list[str],
+        problems: list[str],
+    ) -> HarvestSummary:
         """How things stand now."""
         waiting: Counter[str] = Counter()
         share: Counter[str] = Counter()
         new = set(fresh)
-        learned: list[tuple[Any, Candidate]] = []
+        learned: list[tuple[Any, HarvestCandidate]] = []
 
-        def kept() -> Iterator[Candidate]:
+        def kept() -> Iterator[HarvestCandidate]:
             """Each is looked at once, and few are remembered: there may be tens of thousands."""
             for candidate in self.shelf.every(PROVISIONAL, APPROVED, RECORDED):
                 reasons = {signal.held for signal in candidate.waiting} if candidate.state != PROVISIONAL else {PERSON}
@@ -160,7 +170,7 @@ class Harvest:
         with self._author.store.database.savepoint():  # one state: others write and erase meanwhile
             hot = [item.rule for item in Memory(Reader(self._author.store.database.connection)).hot(None)]
         bloated = warnings(kept(), hot)
-        return Summary(
+        return HarvestSummary(
             taken,
             written,
             documents,
@@ -173,7 +183,7 @@ class Harvest:
 
 
 @contextmanager
-def harvesting(
+def open_harvest(
     home: str, environ: dict[str, str] | None = None, wait_seconds: float = _WAIT_SECONDS
 ) -> Iterator[Harvest]:
     """The harvester of a home, alone with it: raises HomeBusy if another one is at work for so long."""
@@ -183,19 +193,19 @@ def harvesting(
     with FileLock(os.path.join(folder, LOCK)).held(wait_seconds):
         author = opened.author()
         try:
-            with Candidates(opened.path) as kept:
+            with CandidateTable(opened.path) as kept:
                 yield Harvest(opened.path, kept, author, environ)
         finally:
             author.store.close()
 
 
-def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> Summary:
+def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> HarvestSummary:
     """Harvest what was captured since the last time: for the sidecar, after it has captured. Blocking.
 
     What waits is only counted, by the first thing that each candidate waits for. `breathe` is called often; what it raises ends
     the run, and nothing that was done is lost. Raises HomeBusy if somebody harvests right now: what is new waits for the next time.
     """
-    with harvesting(home, wait_seconds=0.0) as harvest:
+    with open_harvest(home, wait_seconds=0.0) as harvest:
         harvest.forget_erased()
         with Catalogue(harvest.home) as catalogue:
             taken = harvest.intake.run(catalogue, breathe=breathe)
@@ -204,10 +214,10 @@ def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> Summar
         waiting: Counter[str] = Counter()
         for (_, waits), count in harvest.shelf.kept.counts().items():
             waiting[waits] += count
-        return Summary(taken, written, documents, {name: waiting[name] for name in _REASONS}, {}, [], [], [])
+        return HarvestSummary(taken, written, documents, {name: waiting[name] for name in _REASONS}, {}, [], [], [])
 
 
-def told(candidate: Candidate) -> dict[str, Any]:
+def told(candidate: HarvestCandidate) -> dict[str, Any]:
     """A candidate, as lists and `--json` have it."""
     return {
         "id": candidate.id,
@@ -247,3 +257,92 @@ def told(candidate: Candidate) -> dict[str, Any]:
             for signal in candidate.signals
         ],
     }
+
+
+class Trial(NamedTuple):
+    """What was found, and what could not be looked at."""
+
+    items: list[dict[str, Any]]
+    files: int
+    sessions: int
+    skipped: list[tuple[str, str]]  # path, why
+
+
+def trial(
+    paths: Sequence[str],
+    agent: str,
+    since_ms: int,
+    environ: Mapping[str, str],
+    asked: ModelExtraction | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Trial:
+    """Read every file as capturing does, cleaned, and say what is found in it."""
+    analysts = real_analysts()
+    if asked is not None:
+        analysts = _with_model(analysts, asked)
+    items: list[dict[str, Any]] = []
+    skipped: list[tuple[str, str]] = []
+    files = sessions = 0
+    names = _Names(paths)
+    for found in discover(paths, agent, since_ms, environ):
+        name = names.of(found.path)
+        files += 1
+        progress(1)
+        try:
+            reading = read_file(found.path, None, None, _go_on)
+            analysis = analyse(reading.body, found.path, analysts, _go_on)
+        except FileRefused as refused:
+            skipped.append((name, str(refused)))
+            continue
+        except OSError as error:
+            skipped.append((name, f"cannot be read: {error.strerror}"))
+            continue
+        except Exception as error:  # noqa: BLE001 (bytes of strangers: one file must not spoil the others)
+            skipped.append((name, f"not analysed: {type(error).__name__}"))
+            continue
+        if not analysis.sessions:
+            skipped.append((name, next(iter(analysis.skipped), "no session in it")))
+        sessions += len(analysis.sessions)
+        items += [_told(name, item) for told in analysis.sessions for item in told.items]
+    return Trial(items, files, sessions, skipped)
+
+
+def _told(name: str, item: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "file": name,
+        "kind": item["kind"],
+        "evidence_line": item["line"],
+        "fix_line": item["fix_line"],
+        "text": item["text"],
+        "confidence": item["confidence"],
+    }
+
+
+def _with_model(analysts: Analysts, asked: ModelExtraction) -> Analysts:
+    """The rules, and what a model finds beside them."""
+
+    def items(session: Session) -> list[HarvestItem]:
+        known: list[HarvestItem] = analysts.items(session)
+        digest: Digest = analysts.digest(session)
+        return known + asked.items_of(digest, session, known)
+
+    return analysts._replace(items=items)
+
+
+class _Names:
+    """Files as the person named them: under the folder that was given, however that was written."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._given = [(os.path.realpath(path), path) for path in paths]
+
+    def of(self, path: str) -> str:
+        for real, given in self._given:
+            if path == real:
+                return given
+            if path.startswith(real.rstrip("/") + "/"):
+                return os.path.join(given, os.path.relpath(path, real))
+        return path
+
+
+def _go_on() -> None:
+    """Nobody else is waiting for us."""

@@ -10,16 +10,16 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from clan_learnings.agents.surroundings import is_session
-from clan_learnings.harvest.candidate_store import KeptShelf
-from clan_learnings.harvest.candidates import BY_MODEL, MERGED, REJECTED, Candidate, Signal, signal_from
-from clan_learnings.harvest.clusters import place, signals_of
-from clan_learnings.harvest.evidence_bar import Bar, judged
-from clan_learnings.harvest.item_gate import bears_mark, problems
-from clan_learnings.harvest.items import Item, item_from
-from clan_learnings.harvest.tool_errors import recurring
+from clan_learnings.harvest.candidate_table import CandidateStore
+from clan_learnings.harvest.candidates import BY_MODEL, MERGED, REJECTED, HarvestCandidate, Signal, signal_from
+from clan_learnings.harvest.clusters import add_signal, signals_of
+from clan_learnings.harvest.evidence_bar import EvidenceBar, judged
+from clan_learnings.harvest.fixes import recurring
+from clan_learnings.harvest.item_quality import bears_mark, problems
+from clan_learnings.harvest.items import HarvestItem, item_from
 from clan_learnings.redaction import redact_value
 from clan_learnings.repository.detection import find
-from clan_learnings.sessions.catalogue_rows import Digested
+from clan_learnings.sessions.catalogue_rows import DigestRow
 from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.core.ids import named_digest, text_id
 
@@ -30,7 +30,7 @@ _ID_CHARS = 20
 _ITEMS = 200  # of one session that are looked at
 
 
-class Taken(NamedTuple):
+class IntakeCounts(NamedTuple):
     """What an intake has read, and what came of it."""
 
     sessions: int = 0
@@ -47,8 +47,8 @@ class Intake:
 
     def __init__(
         self,
-        shelf: KeptShelf,
-        bar: Bar,
+        shelf: CandidateStore,
+        bar: EvidenceBar,
         environ: dict[str, str] | None = None,
         is_taken_back: Callable[[Signal], bool] = lambda _: False,
         bound: Mapping[str, str] | None = None,
@@ -69,11 +69,11 @@ class Intake:
         self,
         catalogue: Catalogue,
         progress: Callable[[int], None] = lambda _: None,
-        more: Callable[[Digested], list[Item]] | None = None,
+        more: Callable[[DigestRow], list[HarvestItem]] | None = None,
         breathe: Callable[[], None] = lambda: None,
-    ) -> Taken:
+    ) -> IntakeCounts:
         """Everything since the last run. `more`: who else has something to say about a session."""
-        total = Taken(forgotten=self._forget(catalogue))
+        total = IntakeCounts(forgotten=self._forget(catalogue))
         for page in _pages(catalogue.digests(self._shelf.kept.progress(READ)), _PAGE if more is None else _ASKED_PAGE):
             # Before the transaction: it may take minutes.
             said = [] if more is None else [more(found) for found in page]
@@ -87,16 +87,16 @@ class Intake:
             progress(len(page))
         return total
 
-    def take(self, found: Digested) -> Taken:
+    def take(self, found: DigestRow) -> IntakeCounts:
         """One session. What an earlier reading of the same transcript said is void."""
         self._void(found.key, session_of(found))
         items = [item for value in found.items[:_ITEMS] if (item := item_from(value)) is not None]
         return _sum(self._add(found, items)._replace(sessions=1), self._recurring(found, items))
 
-    def _recurring(self, found: Digested, items: Sequence[Item]) -> Taken:
+    def _recurring(self, found: DigestRow, items: Sequence[HarvestItem]) -> IntakeCounts:
         """Errors that no rule has made anything of: one that a second session has too is a signal of both."""
         told = {item.signature for item in items}
-        total = Taken()
+        total = IntakeCounts()
         for item in recurring(found.digest.get("failures")):
             if item.signature in told:
                 continue
@@ -111,32 +111,32 @@ class Intake:
                     total = _sum(total, self._place(signal, signal.key))
         return total
 
-    def add(self, found: Digested, items: Sequence[Item]) -> Taken:
+    def add(self, found: DigestRow, items: Sequence[HarvestItem]) -> IntakeCounts:
         """What somebody else has found in a session that was read before."""
         with self._judging():
             return self._add(found._replace(key=found.key + BY_MODEL), items)
 
-    def _add(self, found: Digested, items: Sequence[Item]) -> Taken:
-        total = Taken(items=len(items))
+    def _add(self, found: DigestRow, items: Sequence[HarvestItem]) -> IntakeCounts:
+        total = IntakeCounts(items=len(items))
         for signal in signals_of(items, lambda item: self.signal(found, item)):
             total = _sum(total, self._place(signal, found.key))
         return total
 
-    def _place(self, signal: Signal, key: str) -> Taken:
+    def _place(self, signal: Signal, key: str) -> IntakeCounts:
         if self._is_taken_back(signal):
-            return Taken(taken_back=1)
-        placed, is_new = place(self._shelf, signal)
+            return IntakeCounts(taken_back=1)
+        placed, is_new = add_signal(self._shelf, signal)
         self._shelf.kept.found_in(placed.id, key)
         if not is_new:
-            return Taken()
+            return IntakeCounts()
         self._unjudged[placed.id] = None
         is_first = len(placed.signals) == 1
-        return Taken(founded=is_first, joined=not is_first, again=placed.state == REJECTED)
+        return IntakeCounts(founded=is_first, joined=not is_first, again=placed.state == REJECTED)
 
-    def signal(self, found: Digested, item: Item) -> Signal:
+    def signal(self, found: DigestRow, item: HarvestItem) -> Signal:
         """What a session says, without its secrets."""
         digest = found.digest
-        item = Item(*(redact_value(said)[0] for said in item))
+        item = HarvestItem(*(redact_value(said)[0] for said in item))
         at_ms = item.at_ms or _whole(digest.get("ended_ms")) or _whole(digest.get("started_ms")) or _touched(found.path)
         dollars = digest.get("dollars")
         session = session_of(found)
@@ -164,7 +164,7 @@ class Intake:
                 if found is not None:
                     self.judge(found)
 
-    def judge(self, candidate: Candidate) -> Candidate:
+    def judge(self, candidate: HarvestCandidate) -> HarvestCandidate:
         """Gate and bar, again, for one that has changed."""
         if candidate.state in (MERGED, REJECTED):
             return candidate
@@ -217,7 +217,7 @@ class Intake:
         return self._repos[folder]
 
 
-def session_of(found: Digested) -> str:
+def session_of(found: DigestRow) -> str:
     """The session as records name it. One whose id no record could have gets another, the same for every copy of it."""
     if is_session(found.session):
         return found.session
@@ -226,14 +226,14 @@ def session_of(found: Digested) -> str:
     return f"{_text(found.digest.get('flavour')) or 'unknown'}:id-{made}"
 
 
-def _pages(found: Iterable[Digested], most: int) -> Iterator[list[Digested]]:
+def _pages(found: Iterable[DigestRow], most: int) -> Iterator[list[DigestRow]]:
     rest = iter(found)
     while page := list(islice(rest, most)):
         yield page
 
 
-def _sum(one: Taken, other: Taken) -> Taken:
-    return Taken(*(mine + its for mine, its in zip(one, other, strict=True)))
+def _sum(one: IntakeCounts, other: IntakeCounts) -> IntakeCounts:
+    return IntakeCounts(*(mine + its for mine, its in zip(one, other, strict=True)))
 
 
 def _touched(path: str) -> int:

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from clan_learnings.sessions.cleaning import excerpt
 from clan_learnings.sessions.command_lines import plain
-from clan_learnings.sessions.edits import Change, changes_of, files_of, is_edit
-from clan_learnings.sessions.events import Event, Kind
+from clan_learnings.sessions.edits import FileChange, changes_of, files_of, is_edit
+from clan_learnings.sessions.transcript_events import Kind, SessionEvent
 
 CORRECTION, FIX, FACT, PITFALL, PATTERN, TOOL_QUIRK, QUESTION = KINDS = (
     "correction",
@@ -19,7 +19,7 @@ CORRECTION, FIX, FACT, PITFALL, PATTERN, TOOL_QUIRK, QUESTION = KINDS = (
 )
 
 
-class Item(NamedTuple):
+class HarvestItem(NamedTuple):
     """What was learned, and why we think so."""
 
     kind: str
@@ -41,14 +41,14 @@ class Item(NamedTuple):
         return self._asdict()
 
 
-def item_from(value: Any) -> Item | None:
+def item_from(value: Any) -> HarvestItem | None:
     """An item that was kept as JSON; None if it is none."""
     if not isinstance(value, dict) or value.get("kind") not in KINDS:
         return None
     types = {"text": str, "line": int, "confidence": float | int}
     if any(not isinstance(value.get(name), kind) for name, kind in types.items()):
         return None
-    return Item(**{name: value[name] for name in Item._fields if name in value})
+    return HarvestItem(**{name: value[name] for name in HarvestItem._fields if name in value})
 
 
 _COMMAND, _TOOL, _SAID, _PIECE = 110, 60, 80, 60
@@ -56,7 +56,7 @@ _PLANS = ("plan",)
 _ELSEWHERE = re.compile(r"^cd [^&;|\n]{1,300}(?:&&|;|\n)\s*")
 
 
-def deed(event: Event | None) -> str:
+def deed(event: SessionEvent | None) -> str:
     """`git push`, an edit of a file, a plan, an answer."""
     if event is None:
         return "what the agent did"
@@ -72,7 +72,7 @@ def deed(event: Event | None) -> str:
     return f"{excerpt(event.tool, _TOOL)}{f' of {excerpt(names, _TOOL)}' if names else ''}"
 
 
-def command(event: Event, chars: int = _COMMAND) -> str:
+def command(event: SessionEvent, chars: int = _COMMAND) -> str:
     """A line for a shell as it is shown, without where it is run."""
     line = event.text.strip()
     if "<<" in line:  # without the text that is given to it
@@ -80,7 +80,7 @@ def command(event: Event, chars: int = _COMMAND) -> str:
     return f"`{excerpt(_ELSEWHERE.sub('', line) or line, chars)}`"
 
 
-def swap(call: Event) -> str:
+def swap(call: SessionEvent) -> str:
     """What an edit put in whose place, if that is short enough to say."""
     for change in changes_of(call):
         piece = difference(change)
@@ -95,7 +95,7 @@ def swap(call: Event) -> str:
     return ""
 
 
-def difference(change: Change) -> tuple[str, str] | None:
+def difference(change: FileChange) -> tuple[str, str] | None:
     """The first lines in which the two differ."""
     old, new = change.old.splitlines(), change.new.splitlines()
     if not old:

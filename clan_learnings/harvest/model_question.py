@@ -14,8 +14,8 @@ from clan_learnings.redaction import redact, redact_value
 from clan_learnings.redaction.private_passages import without_private
 from clan_learnings.sessions.cleaning import homeless
 from clan_learnings.sessions.digest import Digest
-from clan_learnings.sessions.events import Event, Kind, Session
-from clan_learnings.sessions.injected_by_us import theirs
+from clan_learnings.sessions.injected_by_us import without_injected
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent
 from mesh.core.ids import digest as hashed
 
 EXCERPT_CHARS = 60_000
@@ -74,7 +74,7 @@ def _cut(value: object) -> object:
 
 def _excerpt(digest: Digest, session: Session) -> Iterator[str]:
     """Lines of the events around the places a digest knows; without such places the beginning and the end."""
-    shown = [event for event in theirs(session.events)[0] if event.kind not in NEVER_SHOWN]
+    shown = [event for event in without_injected(session.events)[0] if event.kind not in NEVER_SHOWN]
     left, last = EXCERPT_CHARS, -1
     for at in sorted(_chosen(digest, shown)):
         text = _told(shown[at])
@@ -90,7 +90,7 @@ def _excerpt(digest: Digest, session: Session) -> Iterator[str]:
         left -= len(text) + 1
 
 
-def _chosen(digest: Digest, shown: Sequence[Event]) -> set[int]:
+def _chosen(digest: Digest, shown: Sequence[SessionEvent]) -> set[int]:
     first: dict[int, int] = {}
     for at, event in enumerate(shown):
         first.setdefault(event.line, at)
@@ -104,7 +104,7 @@ def _chosen(digest: Digest, shown: Sequence[Event]) -> set[int]:
     }
 
 
-def _told(event: Event) -> str:
+def _told(event: SessionEvent) -> str:
     """One event as one block that begins with its line."""
     text = _shown(event.text)
     match event.kind:

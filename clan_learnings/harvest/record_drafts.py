@@ -7,7 +7,7 @@ that the agent logged it live or that another node harvested the same transcript
 from typing import Any, NamedTuple
 
 from clan_learnings.agents.surroundings import is_session
-from clan_learnings.harvest.candidates import RULES, Candidate, Signal
+from clan_learnings.harvest.candidates import RULES, HarvestCandidate, Signal
 from clan_learnings.records.matching import ComparableCorrection
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import CorrectionQuery, completed, find_pattern, named_pattern
@@ -23,14 +23,14 @@ from clan_learnings.records.record import (
     Note,
 )
 from clan_learnings.redaction.text_cleaner import TextCleaner
-from clan_learnings.search.filters import Within
+from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.likeness import LINK, covering, likeness, near_notes
 from mesh.core.draft import Draft, Increment, NewRecord
 
 _SOURCE = "agent"
 
 
-class Drafted(NamedTuple):
+class RecordDraft(NamedTuple):
     """What is to be written for a signal, or the record that says it already."""
 
     drafts: list[Draft]
@@ -46,38 +46,40 @@ class Heat(NamedTuple):
 
 
 def draft_signal(
-    memory: Memory, candidate: Candidate, signal: Signal, repo: str, pen: TextCleaner, now_ms: int
-) -> Drafted:
+    memory: Memory, candidate: HarvestCandidate, signal: Signal, repo: str, pen: TextCleaner, now_ms: int
+) -> RecordDraft:
     """One signal as a record. `repo`: where it holds."""
     if candidate.family == RULES:
         return _draft_correction(memory, candidate, signal, repo, pen, now_ms)
     text = pen.clean(candidate.text)
     cover = covering(memory, text, repo)
     if cover is not None:
-        return Drafted([], cover.note.tag)
+        return RecordDraft([], cover.note.tag)
     record = {"text": text} | _about(memory, candidate, signal, repo, pen, now_ms)
-    return Drafted([NewRecord(DISCOVERIES, record, signal.at_ms)])
+    return RecordDraft([NewRecord(DISCOVERIES, record, signal.at_ms)])
 
 
 def _draft_correction(
-    memory: Memory, candidate: Candidate, signal: Signal, repo: str, pen: TextCleaner, now_ms: int
-) -> Drafted:
+    memory: Memory, candidate: HarvestCandidate, signal: Signal, repo: str, pen: TextCleaner, now_ms: int
+) -> RecordDraft:
     wrong, right = _words(candidate, signal)
     wrong, right = pen.clean(wrong), pen.clean(right)
     logged = _logged_live(memory, wrong, right, repo, signal.session)
     if logged is not None:
-        return Drafted([], logged.tag, logged.pattern)
+        return RecordDraft([], logged.tag, logged.pattern)
     found = named_pattern(memory, candidate.pattern) if candidate.pattern else find_pattern(memory, wrong, right, repo)
     standing = None if found.founded else memory.patterns.standing(found.slug)
     for note in standing.corrections if standing is not None else ():
         if note.session == signal.session:
-            return Drafted([], note.tag, found.slug)
+            return RecordDraft([], note.tag, found.slug)
     record = {"wrong": wrong, "right": right, "pattern": found.slug, "sureness": round(found.sureness, 3)}
     record |= _about(memory, candidate, signal, repo, pen, now_ms)
-    return Drafted([NewRecord(CORRECTIONS, record, signal.at_ms), Increment(counter(found.slug))], pattern=found.slug)
+    return RecordDraft(
+        [NewRecord(CORRECTIONS, record, signal.at_ms), Increment(counter(found.slug))], pattern=found.slug
+    )
 
 
-def _words(candidate: Candidate, signal: Signal) -> tuple[str, str]:
+def _words(candidate: HarvestCandidate, signal: Signal) -> tuple[str, str]:
     """What was wrong and what is right, as this session said it, unless a person has put it better."""
     if candidate.is_edited:
         return candidate.wrong, candidate.right or candidate.text
@@ -87,7 +89,7 @@ def _words(candidate: Candidate, signal: Signal) -> tuple[str, str]:
 def _logged_live(memory: Memory, wrong: str, right: str, repo: str, session: str) -> Note | None:
     """What the same session has logged about the same thing, in whatever words: that counts, and this does not once more."""
     sought = CorrectionQuery(memory, wrong, right)
-    notes, _ = near_notes(memory, sought.text, sought.words, Within(repo or None, logs=(CORRECTIONS,)))
+    notes, _ = near_notes(memory, sought.text, sought.words, SearchFilters(repo or None, logs=(CORRECTIONS,)))
     mine = ComparableCorrection(wrong, right)
     for note in notes:
         if (
@@ -99,7 +101,7 @@ def _logged_live(memory: Memory, wrong: str, right: str, repo: str, session: str
 
 
 def _about(
-    memory: Memory, candidate: Candidate, signal: Signal, repo: str, pen: TextCleaner, now_ms: int
+    memory: Memory, candidate: HarvestCandidate, signal: Signal, repo: str, pen: TextCleaner, now_ms: int
 ) -> dict[str, Any]:
     item = signal.item
     source = item.source if item.source in SOURCES and not signal.is_by_model else _SOURCE

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clan_learnings.harvest.candidate_store import KeptShelf
+from clan_learnings.harvest.candidate_table import CandidateStore
 from clan_learnings.harvest.candidates import (
     APPROVED,
     FOR_HOT,
@@ -22,13 +22,13 @@ from clan_learnings.harvest.candidates import (
     TOO_HOT,
     UNSHARED,
     WRITER,
-    Candidate,
+    HarvestCandidate,
     Signal,
 )
 from clan_learnings.harvest.clusters import rank
-from clan_learnings.harvest.directives import one_place, placeless
+from clan_learnings.harvest.item_quality import one_place, placeless
 from clan_learnings.harvest.record_drafts import draft_signal, heat
-from clan_learnings.harvest.withdrawn import TakenBack
+from clan_learnings.harvest.withdrawals import WithdrawalMarks
 from clan_learnings.records.memory import Memory
 from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.repository.consent import is_shared, read_shared
@@ -41,7 +41,7 @@ from mesh.store.reading import Reader
 from mesh.store.receipts import Receipt
 
 
-class Written(NamedTuple):
+class WriteCounts(NamedTuple):
     """What became records, what was there already, what was held back."""
 
     records: list[dict[str, Any]]
@@ -49,7 +49,7 @@ class Written(NamedTuple):
     hot: tuple[str, ...] = ()  # patterns that became HOT by it
     held_hot: int = 0  # signals that would have made more of them HOT
     problems: tuple[str, ...] = ()
-    candidates: tuple[Candidate, ...] = ()  # of which something was written
+    candidates: tuple[HarvestCandidate, ...] = ()  # of which something was written
     stopped: WriteRefused | None = None  # why the rest was not written
     left: int = 0  # how many candidates that is
 
@@ -60,7 +60,7 @@ class RecordWriter:
     def __init__(
         self,
         home: str,
-        shelf: KeptShelf,
+        shelf: CandidateStore,
         author: Author,
         *,
         hot_a_run: int,
@@ -69,7 +69,7 @@ class RecordWriter:
     ) -> None:
         self._shelf = shelf
         self._author = author
-        self._taken_back = TakenBack(author)
+        self._taken_back = WithdrawalMarks(author)
         self._environ = environ
         self._now_ms = clock()
         self._globs = read_shared(home)
@@ -80,12 +80,12 @@ class RecordWriter:
         self._hot: list[str] = []
         self._held_hot = 0
         self._problems: list[str] = []
-        self._candidates: list[Candidate] = []
+        self._candidates: list[HarvestCandidate] = []
         self._is_bulk = False
         self._stopped: WriteRefused | None = None
         self._left = 0
 
-    def run(self, progress: Callable[[int], None] = lambda _: None) -> Written:
+    def run(self, progress: Callable[[int], None] = lambda _: None) -> WriteCounts:
         """Everything that may be written now. It leaves half the quota to what is written live."""
         self._is_bulk = True
         due = self.due()
@@ -105,12 +105,12 @@ class RecordWriter:
         waits = (WRITER, FOR_SHARE, UNSHARED) if self._globs else (WRITER,)
         return [key[-1] for key in sorted(map(rank, self._shelf.every(APPROVED, RECORDED, waits=waits)))]
 
-    def written(self) -> Written:
+    def written(self) -> WriteCounts:
         """What this run has done so far."""
         told = tuple(self._hot), self._held_hot, tuple(self._problems), tuple(self._candidates)
-        return Written(self._records, self._known, *told, self._stopped, self._left)
+        return WriteCounts(self._records, self._known, *told, self._stopped, self._left)
 
-    def write(self, candidate: Candidate) -> Candidate:
+    def write(self, candidate: HarvestCandidate) -> HarvestCandidate:
         """One candidate: every signal that may be a record becomes one. Raises WriteRefused where nothing may be written."""
         before = len(self._records)
         back = [signal for signal in candidate.waiting if self._taken_back.holds(signal, candidate)]
@@ -124,7 +124,7 @@ class RecordWriter:
                 self._shelf.put(done, [])
         return done
 
-    def _without(self, candidate: Candidate, back: list[Signal]) -> Candidate:
+    def _without(self, candidate: HarvestCandidate, back: list[Signal]) -> HarvestCandidate:
         """What was erased or retracted is not written again, and its words are not kept."""
         left = tuple(signal for signal in candidate.signals if signal not in back)
         if any(signal.record for signal in left):
@@ -139,7 +139,7 @@ class RecordWriter:
         self._shelf.kept.rewrite()
         return done
 
-    def _rules(self, candidate: Candidate) -> Candidate:
+    def _rules(self, candidate: HarvestCandidate) -> HarvestCandidate:
         """Corrections: one a session, each in its own repository. The oldest first, as they happened."""
         due = [(signal, self._held(candidate, signal)) for signal in candidate.waiting]
         candidate = _with(candidate, *(signal._replace(held=why) for signal, why in due if why))
@@ -148,7 +148,7 @@ class RecordWriter:
             candidate = self._append(candidate, signal, signal.repo)
         return candidate
 
-    def _note(self, candidate: Candidate) -> Candidate:
+    def _note(self, candidate: HarvestCandidate) -> HarvestCandidate:
         """All else is said once, whoever says it again; where several repositories say it, it holds everywhere."""
         said = next((signal.record for signal in candidate.signals if signal.record), "")
         if not said:
@@ -170,7 +170,7 @@ class RecordWriter:
             self._write(marks)
         return _with(candidate, *(signal._replace(record=said, held="") for signal in further))
 
-    def _append(self, candidate: Candidate, signal: Signal, repo: str) -> Candidate:
+    def _append(self, candidate: HarvestCandidate, signal: Signal, repo: str) -> HarvestCandidate:
         pen = TextCleaner()
         with self._author.store.database.savepoint():  # one state: others write and erase meanwhile
             memory = Memory(Reader(self._author.store.database.connection))
@@ -207,11 +207,11 @@ class RecordWriter:
     def _write(self, drafts: Sequence[Draft]) -> Receipt:
         return self._author.append(drafts, is_bulk=self._is_bulk)
 
-    def _to_mend(self, candidate: Candidate, signal: Signal, why: str) -> Candidate:
+    def _to_mend(self, candidate: HarvestCandidate, signal: Signal, why: str) -> HarvestCandidate:
         self._problems.append(f"{candidate.id} could not be written: {why}")
         return _with(candidate._replace(why=why), signal._replace(held=FOR_MEND))
 
-    def _held(self, candidate: Candidate, signal: Signal) -> str:
+    def _held(self, candidate: HarvestCandidate, signal: Signal) -> str:
         """Why it may not leave this node; empty if it may."""
         if self._is_unshared(signal.folder):
             return UNSHARED
@@ -229,7 +229,7 @@ class RecordWriter:
         return self._unshared[folder]
 
 
-def _with(candidate: Candidate, *signals: Signal) -> Candidate:
+def _with(candidate: HarvestCandidate, *signals: Signal) -> HarvestCandidate:
     """The same with these in the place of those of the same sessions."""
     if not signals:
         return candidate
@@ -237,5 +237,5 @@ def _with(candidate: Candidate, *signals: Signal) -> Candidate:
     return candidate._replace(signals=tuple(said.get(each.session, each) for each in candidate.signals))
 
 
-def _recorded(candidate: Candidate, signal: Signal, record: str) -> Candidate:
+def _recorded(candidate: HarvestCandidate, signal: Signal, record: str) -> HarvestCandidate:
     return _with(candidate._replace(state=RECORDED, why="recorded"), signal._replace(record=record, held=""))

@@ -11,12 +11,12 @@ from clan_learnings.harvest.candidates import (
     RECORDED,
     REJECTED,
     RULES,
-    Candidate,
+    HarvestCandidate,
     reading_of,
 )
 from clan_learnings.harvest.clusters import found_by, ranked, with_signal
 from clan_learnings.harvest.harvest import Harvest, told
-from clan_learnings.harvest.record_writer import Written
+from clan_learnings.harvest.record_writer import WriteCounts
 from clan_learnings.records.notebook import REASON_CHARS
 from clan_learnings.records.record import required_text
 from clan_learnings.redaction.text_cleaner import TextCleaner
@@ -26,14 +26,14 @@ from mesh.core.errors import UsageError, WriteRefused
 _EXAMPLE = 'mesh curate --edit ID --text "..."'
 
 
-class Curator:
+class CandidateReview:
     """One person before the candidates of one home."""
 
     def __init__(self, harvest: Harvest) -> None:
         self._harvest = harvest
         self._shelf = harvest.shelf
 
-    def queue(self) -> list[Candidate]:
+    def queue(self) -> list[HarvestCandidate]:
         """What waits for a person: what is below the bar, and what is held back so that it makes nothing HOT, or global, by itself."""
         waiting = self._shelf.every(PROVISIONAL, APPROVED, RECORDED)
         return ranked(
@@ -42,15 +42,15 @@ class Curator:
             if each.state == PROVISIONAL or any(signal.held in BY_HAND for signal in each.waiting)
         )
 
-    def all(self) -> list[Candidate]:
+    def all(self) -> list[HarvestCandidate]:
         """Everything that is kept, the best founded first."""
         return ranked(self._shelf.every())
 
-    def get(self, name: str) -> Candidate:
+    def get(self, name: str) -> HarvestCandidate:
         """A candidate as it is now."""
         return self._shelf.find(name)
 
-    def linked(self, candidate: Candidate) -> list[Candidate]:
+    def linked(self, candidate: HarvestCandidate) -> list[HarvestCandidate]:
         """Those that are about the same, and still stand."""
         found = [self._shelf.get(name) for name in candidate.linked]
         return [each for each in found if each is not None and each.state not in (MERGED, REJECTED)]
@@ -66,7 +66,7 @@ class Curator:
         self._keep(accepted)
         return self._written(accepted)
 
-    def auto(self) -> Written:
+    def auto(self) -> WriteCounts:
         """Write what passes the bar by itself."""
         written = self._harvest.writer().run()
         self._harvest.document(written)
@@ -122,7 +122,7 @@ class Curator:
         self._keep(one._replace(state=MERGED, into=other.id, why=f"merged into {other.id}", signals=()))
         return told(other)
 
-    def _written(self, candidate: Candidate) -> dict[str, Any]:
+    def _written(self, candidate: HarvestCandidate) -> dict[str, Any]:
         writer = self._harvest.writer()
         trouble: list[str] = []
         try:
@@ -134,7 +134,7 @@ class Curator:
         answer = told(candidate) | {"recorded": written.records, "known": written.known, "trouble": trouble}
         return answer | {"documents": self._harvest.document(written)}
 
-    def _unmerged(self, name: str) -> Candidate:
+    def _unmerged(self, name: str) -> HarvestCandidate:
         found = self._shelf.find(name)
         if found.is_wiped:
             raise UsageError(
@@ -144,14 +144,14 @@ class Curator:
             raise UsageError(f"{found.id} was merged into {found.into}", f"decide about that one: {found.into}")
         return found
 
-    def _keep(self, candidate: Candidate) -> Candidate:
+    def _keep(self, candidate: HarvestCandidate) -> HarvestCandidate:
         words = found_by(reading_of(candidate.kind, candidate.text, candidate.wrong, candidate.right))
         with self._shelf.writing():
             self._shelf.put(candidate, words)
         return candidate
 
 
-def _placed(candidate: Candidate, repo: str) -> Candidate:
+def _placed(candidate: HarvestCandidate, repo: str) -> HarvestCandidate:
     """The same, with a repository for what has none."""
     if all(signal.repo for signal in candidate.waiting):
         raise UsageError(

@@ -65,9 +65,9 @@ class Memory(HotPatterns):
     def finder(self) -> Finder:
         """What finds candidates for a search."""
         if self._finder is None:
-            from clan_learnings.search.finder import Keywords  # most who read do not search
+            from clan_learnings.search.finder import KeywordFinder  # most who read do not search
 
-            self._finder = Keywords(self.reader)
+            self._finder = KeywordFinder(self.reader)
         return self._finder
 
     # Patterns

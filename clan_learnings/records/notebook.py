@@ -24,7 +24,7 @@ from clan_learnings.records.record import (
     required_text,
 )
 from clan_learnings.records.shared_settings import is_category
-from clan_learnings.search.filters import Within
+from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.likeness import covering, judge, near_notes, telling_words
 from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.records.memory import Memory
     from clan_learnings.redaction.text_cleaner import TextCleaner
-    from clan_learnings.search.likeness import Cover
+    from clan_learnings.search.likeness import CoveringRecord
     from mesh.core.draft import Draft
 
 _PATTERNS = 20  # patterns compared with it
@@ -70,7 +70,9 @@ class PatternChoice:
         self.founded = founded
 
 
-def draft_discovery(memory: Memory, text: str, about: About, pen: TextCleaner) -> tuple[list[Draft], Cover | None]:
+def draft_discovery(
+    memory: Memory, text: str, about: About, pen: TextCleaner
+) -> tuple[list[Draft], CoveringRecord | None]:
     """A discovery, and the record that covers it already, if there is one."""
     text = pen.sentence(text, *REQUIRED["text"])
     about = completed(memory, about, text, source_of(about), pen)
@@ -146,7 +148,9 @@ def candidates(
     `seen`: names that need not be looked at again.
     """
     found: dict[str, list[Note]] = {}
-    notes, cosines = near_notes(memory, sought.text, sought.words, Within(within or None, logs=(CORRECTIONS, PATTERNS)))
+    notes, cosines = near_notes(
+        memory, sought.text, sought.words, SearchFilters(within or None, logs=(CORRECTIONS, PATTERNS))
+    )
     for note in notes:
         is_near = not repo or note.repo in ("", repo)
         if not memory.in_scope(note, None):

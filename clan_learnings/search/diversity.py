@@ -45,7 +45,7 @@ def _named(word: str) -> str:
     return found
 
 
-class Saying:
+class ResultText:
     """What a record says, read as far as it has to be compared."""
 
     __slots__ = ("_bits", "_reading", "_size", "_words", "note", "pattern", "text")
@@ -76,12 +76,12 @@ class Saying:
             self._reading = _read(wrong, right)
         return self._reading
 
-    def likeness(self, other: Saying) -> float:
+    def likeness(self, other: ResultText) -> float:
         """The share of the words of two records that both have."""
         total = self._size + other._size
         return 2 * (self._bits & other._bits).bit_count() / total if total else 1.0
 
-    def is_same_as(self, other: Saying) -> bool:
+    def is_same_as(self, other: ResultText) -> bool:
         """Whether one of two need not be shown: no number, name or flag that only one has, and no negation between them.
 
         Corrections under one pattern were found to be about one mistake when they were written: there, only numbers, flags
@@ -98,7 +98,7 @@ class Saying:
             return False
         return compare(self.reading, other.reading)[0] >= 0 if related else compare(self.reading, other.reading)[0] > 0
 
-    def _names_more(self, other: Saying) -> set[str]:
+    def _names_more(self, other: ResultText) -> set[str]:
         """What its words name that the other does not have word by word."""
         named = {_named(word) for word in self._words - other._words}
         named.discard("")
@@ -113,7 +113,7 @@ class Saying:
         )
 
 
-def diverse(scores: Sequence[float], sayings: Sequence[Saying], count: int) -> list[int]:
+def diverse(scores: Sequence[float], sayings: Sequence[ResultText], count: int) -> list[int]:
     """The places of those to show, in their order. `scores`: best first."""
     likes = [0.0] * len(scores)  # how like each is to what is shown already
     left = {place: round(LAMBDA * score, _DIGITS) for place, score in enumerate(scores)}  # what each is worth
@@ -131,9 +131,9 @@ def diverse(scores: Sequence[float], sayings: Sequence[Saying], count: int) -> l
     return chosen
 
 
-def grouped(sayings: Iterable[Saying], most: int) -> tuple[list[Saying], list[list[Note]]]:
+def grouped(sayings: Iterable[ResultText], most: int) -> tuple[list[ResultText], list[list[Note]]]:
     """The first so many that say different things, and to each the records that say the same as it."""
-    kept: list[Saying] = []
+    kept: list[ResultText] = []
     others: list[list[Note]] = []
     places: dict[str, int] = {}  # of texts: what many sessions have said in the same words is compared once
     for saying in sayings:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clan_learnings.records.record import Note
 
 
-class Within:
+class SearchFilters:
     """Filters; empty and None mean: any. An index may use them to look at less, what it finds is checked all the same."""
 
     __slots__ = ("agent", "archived", "author", "category", "logs", "repo", "since_ms", "tags", "tier", "until_ms")
@@ -98,7 +98,7 @@ def filters(
     until: str = "",
     tier: str = "",
     archived: bool = False,
-) -> Within:
+) -> SearchFilters:
     """Checked. `own_categories`: those that only this repository has; asked for if one is named that the mesh does not know."""
     if category and category not in memory.settings.categories:
         one_of(category, dict.fromkeys((*memory.settings.categories, *own_categories())), "category")
@@ -108,7 +108,7 @@ def filters(
     wanted = [tag.strip() for tag in tags if tag.strip()]
     if tags and not wanted:
         raise UsageError("there is no tag in the list of tags", "name one, or leave it out")
-    return Within(
+    return SearchFilters(
         repo,
         category=category,
         tags=wanted,

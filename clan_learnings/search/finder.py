@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from clan_learnings.search.filters import Within
+    from clan_learnings.search.filters import SearchFilters
     from mesh.store.reading import Entry, Reader
 
 _AT_ONCE = 30  # records at least
@@ -35,7 +35,7 @@ class Finder:
     def by_words(
         self,
         words: Mapping[str, float],
-        within: Within,
+        within: SearchFilters,
         count: int,
         also: Iterable[bytes] = (),
         without: Collection[str] = (),
@@ -48,7 +48,7 @@ class Finder:
         raise NotImplementedError
 
     def is_crowded(
-        self, words: Mapping[str, float], within: Within, count: int, others: int, also: Iterable[bytes] = ()
+        self, words: Mapping[str, float], within: SearchFilters, count: int, others: int, also: Iterable[bytes] = ()
     ) -> bool:
         """Whether nearly all of the best so many records were written under one pattern: fewer than `others` were not."""
         found = self.by_words(words, within, count, also)
@@ -65,14 +65,14 @@ class Finder:
     def by_meaning(
         self,
         text: str,  # noqa: ARG002 (none to find)
-        within: Within,  # noqa: ARG002
+        within: SearchFilters,  # noqa: ARG002
         count: int,  # noqa: ARG002
         without: Collection[str] = (),  # noqa: ARG002
     ) -> list[tuple[Entry, float]]:
         """The records nearest in meaning, with their cosines, best first; none without vectors."""
         return []
 
-    def expect(self, text: str, within: Within, count: int) -> None:
+    def expect(self, text: str, within: SearchFilters, count: int) -> None:
         """Be told what `by_meaning` will be asked in a moment: whatever takes its time can be begun."""
 
     def cosines(self, text: str, tags: Iterable[bytes]) -> dict[bytes, float]:  # noqa: ARG002 (none to find)
@@ -80,7 +80,7 @@ class Finder:
         return {}
 
 
-class Keywords(Finder):
+class KeywordFinder(Finder):
     """The keyword index of the node's database: always there, always up to date."""
 
     def __init__(self, reader: Reader) -> None:
@@ -91,7 +91,7 @@ class Keywords(Finder):
     def by_words(
         self,
         words: Mapping[str, float],
-        within: Within,
+        within: SearchFilters,
         count: int,
         also: Iterable[bytes] = (),
         without: Collection[str] = (),
@@ -106,7 +106,7 @@ class Keywords(Finder):
     def _weighed(
         self,
         words: Mapping[str, float],
-        within: Within,
+        within: SearchFilters,
         count: int,
         also: Iterable[bytes],
         without: Collection[str],

@@ -17,7 +17,7 @@ from mesh.store.entries import Entry
 from mesh.store.reading import Reader, open_reading, read_errors
 
 
-class Kept(NamedTuple):
+class IndexState(NamedTuple):
     """What an index holds: all records up to a place, as they were in a state of the feeds."""
 
     progress: dict[str, Any]
@@ -27,12 +27,12 @@ class Kept(NamedTuple):
     view: Any = None  # what was committed then, for those who ask
     looked: dict[Mark, Any] = {}  # noqa: RUF012 (what they found out about it goes with it; `seen` gives each its own)
 
-    def seen(self, view: Any) -> "Kept":
+    def seen(self, view: Any) -> "IndexState":
         """The same, to be asked."""
         return self._replace(view=view, looked={})
 
 
-class Live(NamedTuple):
+class LiveRecord(NamedTuple):
     """A record as it is now."""
 
     entry: Entry
@@ -44,14 +44,14 @@ class Live(NamedTuple):
         return Note(self.entry, self.fields)
 
 
-def as_they_are(reader: Reader, entries: Iterable[Entry]) -> list[Live]:
+def live_records(reader: Reader, entries: Iterable[Entry]) -> list[LiveRecord]:
     """Records with their edits."""
     found = list(entries)
     edits = reader.edits(entry.tag for entry in found)
-    return [Live(entry, edits.get(entry.tag, {})) for entry in found]
+    return [LiveRecord(entry, edits.get(entry.tag, {})) for entry in found]
 
 
-class Sink(Protocol):
+class IndexSink(Protocol):
     """An index that is kept up to date. Used by the follower's thread only."""
 
     folder: str
@@ -79,7 +79,7 @@ class Sink(Protocol):
         """What is remembered beside the state, to know the index again."""
         ...
 
-    def put(self, records: Sequence[Live], reader: Reader, breathe: Callable[[], None]) -> None:
+    def put(self, records: Sequence[LiveRecord], reader: Reader, breathe: Callable[[], None]) -> None:
         """Records that are new or another."""
         ...
 
@@ -112,7 +112,7 @@ class Sink(Protocol):
         ...
 
 
-class Off(Exception):
+class IndexOff(Exception):
     """There is to be no such index, or what it needs is not installed: no error either."""
 
 
@@ -130,16 +130,16 @@ _WORK_SECONDS, _PAUSE_SECONDS = 0.002, 0.0005
 log = logging.getLogger("mesh.node")
 
 
-class Stopped(Exception):
+class IndexingStopped(Exception):
     """The way out of the middle of work: no error."""
 
 
-class Follower(Background):
+class IndexThread(Background):
     """Use as a context manager: leaving it ends the thread, in the middle of its work if need be."""
 
-    def __init__(self, home: str, sink: Sink, name: str, *, delay_seconds: float = 0.0) -> None:
+    def __init__(self, home: str, sink: IndexSink, name: str, *, delay_seconds: float = 0.0) -> None:
         """`delay_seconds`: before anything is done, unless somebody wants something else meanwhile."""
-        self.kept: Kept | None = None  # as committed; None: nothing that could be asked
+        self.kept: IndexState | None = None  # as committed; None: nothing that could be asked
         self.says = ""  # what is wrong, if something is
         self._home = home
         self._sink = sink
@@ -147,7 +147,7 @@ class Follower(Background):
         self._delay_seconds = delay_seconds
         self._state = os.path.join(sink.folder, STATE)
         self._inode = 0
-        self._taken: Kept | None = None  # as it will be once committed
+        self._taken: IndexState | None = None  # as it will be once committed
         self._uncommitted = self._failures = 0
         self._is_forgotten = self._is_dirty = self._is_resting = False
         self._committed_at = self._resumed = 0.0
@@ -162,7 +162,7 @@ class Follower(Background):
         """Let others have the interpreter, now and then; and end if it is time to."""
         if time.monotonic() - self._resumed > _WORK_SECONDS:
             if self._stop.is_set():
-                raise Stopped
+                raise IndexingStopped
             time.sleep(_PAUSE_SECONDS)
             self._resumed = time.monotonic()
 
@@ -171,9 +171,9 @@ class Follower(Background):
         while not self._stop.is_set():
             try:
                 self._watch()
-            except Stopped:
+            except IndexingStopped:
                 break
-            except Off:
+            except IndexOff:
                 self.says = ""
                 self._wait(math.inf)
             except BaseException as error:  # noqa: BLE001 (also a panic in a library: what is lost is made again)
@@ -203,7 +203,7 @@ class Follower(Background):
                 while os.stat(path).st_ino == self._inode and not self._sink.has_changed():
                     self._resumed = time.monotonic()
                     if not self._step(reader) and self._stop.wait(_LOOK_SECONDS):
-                        raise Stopped
+                        raise IndexingStopped
             finally:
                 reader.connection.close()
 
@@ -211,7 +211,7 @@ class Follower(Background):
         state = self._read_state()
         self._taken, self._uncommitted, self._is_dirty, self._is_resting = None, 0, False, False
         if self._sink.open(None if state is None else state["about"]) and state is not None:
-            self._taken = Kept(state["progress"], state["place"], (), state["is_whole"])
+            self._taken = IndexState(state["progress"], state["place"], (), state["is_whole"])
             self.kept = self._taken.seen(self._sink.view)
 
     def _step(self, reader: Reader) -> bool:
@@ -224,7 +224,7 @@ class Follower(Background):
             again = self._catch_up(reader)
             assert self._taken is not None
             new = reader.arrived(self._taken.place, self._sink.batch) if len(again) < _BULK else []
-            came = as_they_are(reader, [entry for _, entry in new])
+            came = live_records(reader, [entry for _, entry in new])
         finally:
             run("ROLLBACK")
         for start in range(0, len(again), self._sink.batch):
@@ -240,7 +240,7 @@ class Follower(Background):
         self._save(has_more=has_more)
         return has_more
 
-    def _catch_up(self, reader: Reader) -> list[Live]:
+    def _catch_up(self, reader: Reader) -> list[LiveRecord]:
         """What was taken already and is another now. What has come behind it is still to be taken."""
         followed, touches = Followed(reader), Touches(reader.connection, self.breathe)
         mark = followed.mark()
@@ -251,7 +251,7 @@ class Follower(Background):
         if self._taken is None or found is None or not self._erase(found):
             self.kept = None
             self._sink.begin()
-            self._taken = Kept(touches.progress(), 0, mark, is_whole=False)
+            self._taken = IndexState(touches.progress(), 0, mark, is_whole=False)
             return []
         tags = sorted({*found.records, *found.erased})
         places = followed.places(tags)
@@ -260,7 +260,7 @@ class Follower(Background):
         self._uncommitted += len(gone)
         entries = reader.live(tag for tag, place in places.items() if place <= self._taken.place)
         self._taken = self._taken._replace(progress=touches.progress(), mark=mark)
-        return as_they_are(reader, entries.values())
+        return live_records(reader, entries.values())
 
     def _erase(self, found: Touched) -> bool:
         return not found.erased or self._sink.erase(sorted(found.erased))
@@ -313,7 +313,7 @@ class Follower(Background):
             return None
         return dict(state) if sound else None
 
-    def _write_state(self, kept: Kept) -> None:
+    def _write_state(self, kept: IndexState) -> None:
         state = {"form": _FORM, "inode": self._inode, "about": self._sink.about()} | kept._asdict()
         for name in ("mark", "view", "looked"):
             del state[name]

@@ -12,13 +12,12 @@ from clan_learnings.records.memory import Memory
 from clan_learnings.records.mute_list import read_muted
 from clan_learnings.records.record import LOGS
 from clan_learnings.search.embedders.embedder import available, is_address
-from clan_learnings.search.index_thread import Follower
-from clan_learnings.search.keywords.unindexed import Fresh, look
-from clan_learnings.search.keywords.word_documents import Wording
-from clan_learnings.search.keywords.word_view import IS_INSTALLED, Broken
-from clan_learnings.search.node_finder import Indexed
-from clan_learnings.search.vectors.query_embedding import Space
-from clan_learnings.search.vectors.record_vectors import Meaning
+from clan_learnings.search.index_thread import IndexThread
+from clan_learnings.search.keywords.word_index import WordSink
+from clan_learnings.search.keywords.word_query import WordSnapshot, word_snapshot
+from clan_learnings.search.keywords.word_view import IS_INSTALLED, WordIndexBroken
+from clan_learnings.search.node_finder import NodeFinder
+from clan_learnings.search.vectors.record_vectors import EmbeddingSpace, RecordVectors
 from mesh.store.changes import Followed
 from mesh.store.reading import Reader, open_reading
 
@@ -26,7 +25,7 @@ _WAITING = 4  # connections that are kept
 _USES = 1_000  # of what is known of a state: questions about ever other repositories must not pile up
 
 
-class Seat:
+class PooledReader:
     """A connection, and what is known through it."""
 
     def __init__(self, reader: Reader, inode: int) -> None:
@@ -35,18 +34,18 @@ class Seat:
         self.version = -1
         self.uses = 0
         self.muted: frozenset[str] = frozenset()
-        self.finder: Indexed | None = None
+        self.finder: NodeFinder | None = None
         self.memory: Memory | None = None
 
 
-class Readers:
+class ReaderPool:
     """Of one home. Any thread may borrow."""
 
-    def __init__(self, home: str, finder: Callable[[Reader], Indexed]) -> None:
+    def __init__(self, home: str, finder: Callable[[Reader], NodeFinder]) -> None:
         self._home = home
         self._path = os.path.join(home, "mesh.db")
         self._finder = finder
-        self._waiting: list[Seat] = []
+        self._waiting: list[PooledReader] = []
         self._lock = threading.Lock()
         self._is_closed = False
 
@@ -77,7 +76,7 @@ class Readers:
         for seat in waiting:
             seat.reader.connection.close()
 
-    def _known(self, seat: Seat) -> Memory:
+    def _known(self, seat: PooledReader) -> Memory:
         version = int(seat.reader.connection.execute("PRAGMA data_version").get)  # another after each commit of anybody
         muted = read_muted(self._home)
         seat.uses += 1
@@ -89,7 +88,7 @@ class Readers:
             seat.finder.look_again()
         return seat.memory
 
-    def _take(self) -> Seat:
+    def _take(self) -> PooledReader:
         """One that is open on the file as it is now: a repair puts another in its place."""
         try:
             now = os.stat(self._path).st_ino
@@ -103,7 +102,7 @@ class Readers:
             if seat.inode == now:
                 return seat
             seat.reader.connection.close()
-        return Seat(open_reading(self._home), now)
+        return PooledReader(open_reading(self._home), now)
 
 
 FOLDER = "recall"
@@ -113,19 +112,21 @@ _BEHIND = 1_000_000
 log = logging.getLogger("mesh.node")
 
 
-class Recall:
+class SearchIndexes:
     """The indexes of one home, kept up to date while inside the block. Outside of it, and without tantivy, the database's answers."""
 
     def __init__(self, home: str, environ: Mapping[str, str] | None = None) -> None:
         self._home = home
         folder = os.path.join(home, FOLDER)
-        self._readers = Readers(home, self.finder)
-        self._words: Follower | None = None
+        self._readers = ReaderPool(home, self.finder)
+        self._words: IndexThread | None = None
         if IS_INSTALLED:
-            self._words = Follower(home, Wording(os.path.join(folder, "words")), "words")
-        self._sink = Meaning(home, os.path.join(folder, "vectors"), environ if environ is not None else os.environ)
+            self._words = IndexThread(home, WordSink(os.path.join(folder, "words")), "words")
+        self._sink = RecordVectors(
+            home, os.path.join(folder, "vectors"), environ if environ is not None else os.environ
+        )
         delay = 0.0 if self._sink.is_chosen else _UNHURRIED_SECONDS
-        self._vectors = Follower(home, self._sink, "vectors", delay_seconds=delay)
+        self._vectors = IndexThread(home, self._sink, "vectors", delay_seconds=delay)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -151,22 +152,22 @@ class Recall:
         if self.meaning is not None and is_address(self._sink.choice):
             self.meaning.question(question)
 
-    def finder(self, reader: Reader) -> Indexed:
+    def finder(self, reader: Reader) -> NodeFinder:
         """What finds candidates in one snapshot."""
-        return Indexed(self, reader)
+        return NodeFinder(self, reader)
 
-    def fresh(self, reader: Reader) -> Fresh | None:
+    def fresh(self, reader: Reader) -> WordSnapshot | None:
         """The index of words as a snapshot has it; None while it cannot be used."""
         kept = None if self._words is None else self._words.kept
         if kept is None or kept.view is None:
             return None
         mark = Followed(reader).mark()
         try:
-            found: Fresh | None = kept.looked[mark]
+            found: WordSnapshot | None = kept.looked[mark]
         except KeyError:
             try:
-                found = look(reader, kept)
-            except Broken as error:
+                found = word_snapshot(reader, kept)
+            except WordIndexBroken as error:
                 self.distrust(error)
                 return None
             kept.looked.clear()
@@ -180,7 +181,7 @@ class Recall:
             self._words.forget()
 
     @property
-    def meaning(self) -> Space | None:
+    def meaning(self) -> EmbeddingSpace | None:
         """Vectors, if there are any."""
         space = self._sink.space
         return space if space is not None and len(space.vectors) else None

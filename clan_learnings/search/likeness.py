@@ -12,7 +12,7 @@ from itertools import zip_longest
 from clan_learnings.records.matching import ComparableCorrection, compare, leftovers, overlap
 from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, split_words, tokens
 from clan_learnings.records.record import DISCOVERIES
-from clan_learnings.search.filters import Within
+from clan_learnings.search.filters import SearchFilters
 from mesh.core.identifiers import extra_words
 
 TYPE_CHECKING = False  # see `mesh`
@@ -88,7 +88,7 @@ def _is_plain(reading: ComparableCorrection, text: str) -> bool:
     return token.text.isalpha() and token.kind != STRICT and not token.parts
 
 
-class Cover:
+class CoveringRecord:
     """A record that says the same already, how alike the two are, and why."""
 
     __slots__ = ("note", "score", "why")
@@ -104,11 +104,11 @@ class Cover:
         return -self.score, self.note.stamp, self.note.tag
 
 
-def covering(memory: Memory, text: str, repo: str) -> Cover | None:
+def covering(memory: Memory, text: str, repo: str) -> CoveringRecord | None:
     """A discovery that says the same already, if there is one; of several the most alike, then the oldest."""
     mine = ComparableCorrection("", text)
-    best: Cover | None = None
-    within = Within(repo, logs=(DISCOVERIES,))
+    best: CoveringRecord | None = None
+    within = SearchFilters(repo, logs=(DISCOVERIES,))
     notes, cosines = near_notes(memory, text, telling_words(memory, text), within)
     for note in notes:
         if not within.takes(memory, note):
@@ -118,12 +118,12 @@ def covering(memory: Memory, text: str, repo: str) -> Cover | None:
         other, cosine = ComparableCorrection("", note.text), cosines.get(note.tag)
         score = likeness(mine, other, cosine)
         if score >= MERGE and (best is None or (-score, note.stamp, note.tag) < best.rank):
-            best = Cover(note, score, judge(mine, other, cosine)[1])
+            best = CoveringRecord(note, score, judge(mine, other, cosine)[1])
     return best
 
 
 def near_notes(
-    memory: Memory, text: str, words: Mapping[str, float], within: Within
+    memory: Memory, text: str, words: Mapping[str, float], within: SearchFilters
 ) -> tuple[list[Note], dict[bytes, float]]:
     """The records nearest to a text, by words and by meaning, the nearest first; and the cosines of those that have vectors.
 

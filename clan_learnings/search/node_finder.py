@@ -6,19 +6,17 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 from clan_learnings.records.record import Note
-from clan_learnings.search.filters import Within
-from clan_learnings.search.finder import Finder, Keywords
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.finder import Finder, KeywordFinder
 from clan_learnings.search.keywords.search_table import WordSearch
-from clan_learnings.search.keywords.unindexed import Fresh
-from clan_learnings.search.keywords.word_documents import scope_of
-from clan_learnings.search.keywords.word_query import Sought
-from clan_learnings.search.keywords.word_view import Broken, Scope
-from clan_learnings.search.vectors.query_embedding import Space
-from clan_learnings.search.vectors.record_vectors import repo_number, text_of, version_of
+from clan_learnings.search.keywords.word_index import scope_of
+from clan_learnings.search.keywords.word_query import WordQuery, WordSnapshot
+from clan_learnings.search.keywords.word_view import IndexScope, WordIndexBroken
+from clan_learnings.search.vectors.record_vectors import EmbeddingSpace, repo_number, text_of, version_of
 from mesh.core.ids import signed_prefix as key_of
 from mesh.store.reading import Entry, Reader
 
-_ANY = Within()
+_ANY = SearchFilters()
 _NONE: frozenset[str] = frozenset()
 _AT_ONCE = 10  # records that are read at least
 _FEW = 4_000  # records in scope: all of them are compared
@@ -31,7 +29,7 @@ _WIDER = 4  # times as many are looked at, as long as too few of them are in sco
 class Indexes(Protocol):
     """What a finder asks."""
 
-    def fresh(self, reader: Reader) -> Fresh | None:
+    def fresh(self, reader: Reader) -> WordSnapshot | None:
         """The index of words as this snapshot has it, if it can be used."""
         ...
 
@@ -40,12 +38,12 @@ class Indexes(Protocol):
         ...
 
     @property
-    def meaning(self) -> Space | None:
+    def meaning(self) -> EmbeddingSpace | None:
         """Vectors, if there are any."""
         ...
 
 
-class _Begun(NamedTuple):
+class _PendingQuery(NamedTuple):
     """A question whose vector is being made, and what is found near to it: so many, in these scopes."""
 
     text: str
@@ -54,18 +52,18 @@ class _Begun(NamedTuple):
     found: Future[tuple[Any, list[tuple[bytes, float]] | None]]
 
 
-class Indexed(Finder):
+class NodeFinder(Finder):
     """Finds in one snapshot."""
 
     def __init__(self, indexes: Indexes, reader: Reader) -> None:
         self._reader = reader
         self._indexes = indexes
-        self._keywords = Keywords(reader)
+        self._keywords = KeywordFinder(reader)
         self._versions: dict[bytes, bytes] = {}  # of vectors, as this snapshot wants them
         self._given: dict[bytes, Entry] = {}  # found by words a moment ago
-        self._asked: tuple[Mapping[str, float], Scope] | None = None  # by which words
-        self._sought: dict[frozenset[str], Sought] = {}  # each without some patterns
-        self._begun: _Begun | None = None
+        self._asked: tuple[Mapping[str, float], IndexScope] | None = None  # by which words
+        self._sought: dict[frozenset[str], WordQuery] = {}  # each without some patterns
+        self._begun: _PendingQuery | None = None
         self._near_to: tuple[str, dict[bytes, float]] = ("", {})  # a question, and the cosines of what was found for it
         self.look_again()
 
@@ -83,14 +81,14 @@ class Indexed(Finder):
         self._begun, self._near_to = None, ("", {})
 
     @cached_property
-    def _fresh(self) -> Fresh | None:
+    def _fresh(self) -> WordSnapshot | None:
         """Looked for when it is needed: most who read do not search."""
         return self._indexes.fresh(self._reader)
 
     def by_words(
         self,
         words: Mapping[str, float],
-        within: Within,
+        within: SearchFilters,
         count: int,
         also: Iterable[bytes] = (),
         without: Collection[str] = (),
@@ -101,24 +99,24 @@ class Indexed(Finder):
             return self._keywords.by_words(words, within, count, also, without)
         try:
             return self._weighed(self._seek(fresh, words, within, frozenset(without)), count) if count > 0 else []
-        except Broken as error:
+        except WordIndexBroken as error:
             self._distrust(error)
             return self._keywords.by_words(words, within, count, also, without)
 
     def is_crowded(
-        self, words: Mapping[str, float], within: Within, count: int, others: int, also: Iterable[bytes] = ()
+        self, words: Mapping[str, float], within: SearchFilters, count: int, others: int, also: Iterable[bytes] = ()
     ) -> bool:
         """As in the seam, without reading a record."""
         if self._fresh is not None:
             try:
                 return self._seek(self._fresh, words, within).is_crowded(count, others)
-            except Broken as error:
+            except WordIndexBroken as error:
                 self._distrust(error)
         return self._keywords.is_crowded(words, within, count, others, also)
 
     def _seek(
-        self, fresh: Fresh, words: Mapping[str, float], within: Within, without: frozenset[str] = _NONE
-    ) -> Sought:
+        self, fresh: WordSnapshot, words: Mapping[str, float], within: SearchFilters, without: frozenset[str] = _NONE
+    ) -> WordQuery:
         """The question in the form of the index; the last one, if it is asked again, or asked to leave out some patterns."""
         asked = (words, scope_of(within))
         if self._asked != asked:
@@ -126,16 +124,16 @@ class Indexed(Finder):
             for word, factor in words.items():
                 for stem in self._reader.part(WordSearch).stems(word)[:1]:
                     stems[stem] = max(factor, stems.get(stem, 0.0))
-            self._asked, self._sought = asked, {_NONE: Sought(fresh, stems, asked[1])}
+            self._asked, self._sought = asked, {_NONE: WordQuery(fresh, stems, asked[1])}
         if without not in self._sought:
             self._sought[without] = self._sought[_NONE].passing(without, scope_of(within, without))
         return self._sought[without]
 
-    def _distrust(self, error: Broken) -> None:
+    def _distrust(self, error: WordIndexBroken) -> None:
         self._indexes.distrust(error)
         self.__dict__["_fresh"] = None
 
-    def _weighed(self, sought: Sought, count: int) -> list[tuple[Entry, float]]:
+    def _weighed(self, sought: WordQuery, count: int) -> list[tuple[Entry, float]]:
         weights = sought.best(count)
         given = self._given
         read = weights.keys() - map(key_of, given)
@@ -159,12 +157,12 @@ class Indexed(Finder):
         stems = {word: self._reader.part(WordSearch).stems(word)[:1] for word in words}
         try:
             return corpus.records, {word: corpus.documents(found[0]) if found else 0 for word, found in stems.items()}
-        except Broken as error:
+        except WordIndexBroken as error:
             self._distrust(error)
             return self._keywords.counts(stems)
 
     def by_meaning(
-        self, text: str, within: Within, count: int, without: Collection[str] = ()
+        self, text: str, within: SearchFilters, count: int, without: Collection[str] = ()
     ) -> list[tuple[Entry, float]]:
         """As in the seam."""
         meaning, question = self._meaning, self._vector(text)
@@ -173,20 +171,20 @@ class Indexed(Finder):
         scope = scope_of(within, without)
         try:
             found = self._near(meaning, question, within, scope, count)
-        except Broken as error:
+        except WordIndexBroken as error:
             self._distrust(error)
             found = self._near(meaning, question, within, scope, count)
         self._near_to = (text, {entry.tag: cosine for entry, cosine in found})
         return found
 
-    def expect(self, text: str, within: Within, count: int) -> None:
+    def expect(self, text: str, within: SearchFilters, count: int) -> None:
         """As in the seam."""
         meaning, is_plain = self._meaning, _is_plain(within, scope_of(within))
         if meaning is None:
             return
         scopes, wanted = _scopes(within), count + _SPARE if is_plain else 0
         near = partial(meaning.vectors.nearest, count=wanted, scopes=scopes)
-        self._begun = _Begun(text, scopes, wanted, meaning.begin(text, near))
+        self._begun = _PendingQuery(text, scopes, wanted, meaning.begin(text, near))
 
     def _vector(self, text: str) -> Any:
         """The vector of a question. Without one, this question is answered by words alone, and that is said."""
@@ -202,7 +200,7 @@ class Indexed(Finder):
         return question
 
     def _near(
-        self, meaning: Space, question: Any, within: Within, scope: Scope, count: int
+        self, meaning: EmbeddingSpace, question: Any, within: SearchFilters, scope: IndexScope, count: int
     ) -> list[tuple[Entry, float]]:
         is_plain = _is_plain(within, scope)
         few = None if is_plain else self._few(scope)
@@ -220,7 +218,7 @@ class Indexed(Finder):
             wanted *= _WIDER
 
     def _nearest(
-        self, meaning: Space, question: Any, wanted: int, scopes: frozenset[int] | None
+        self, meaning: EmbeddingSpace, question: Any, wanted: int, scopes: frozenset[int] | None
     ) -> list[tuple[bytes, float]]:
         begun = self._begun
         if begun is not None and (begun.wanted, begun.scopes) == (wanted, scopes):
@@ -229,7 +227,7 @@ class Indexed(Finder):
                 return near
         return meaning.vectors.nearest(question, wanted, scopes)
 
-    def _few(self, scope: Scope) -> list[bytes] | None:
+    def _few(self, scope: IndexScope) -> list[bytes] | None:
         """All records in scope, if they are few; also those that have only just come into it."""
         if self._fresh is None:
             return None
@@ -237,14 +235,16 @@ class Indexed(Finder):
         return None if every is None else [*every, *(item.tag for item in self._fresh.papers if scope.takes(item))]
 
     def _looked_up(
-        self, near: list[tuple[bytes, float]], scope: Scope, count: int, fresh: Fresh
+        self, near: list[tuple[bytes, float]], scope: IndexScope, count: int, fresh: WordSnapshot
     ) -> list[tuple[Entry, float]]:
         """The first of those in scope, by what the index of words knows of them."""
         scoped = fresh.view.among([tag for tag, _ in near], scope) - fresh.hidden
         scoped |= {item.tag for item in fresh.papers if scope.takes(item)}
         return self._first([(tag, cosine) for tag, cosine in near if tag in scoped], count)
 
-    def _first(self, near: list[tuple[bytes, float]], count: int, within: Within = _ANY) -> list[tuple[Entry, float]]:
+    def _first(
+        self, near: list[tuple[bytes, float]], count: int, within: SearchFilters = _ANY
+    ) -> list[tuple[Entry, float]]:
         """So many of those whose vectors are of what they say, and that are in scope as far as log and repository go."""
         found: list[tuple[Entry, float]] = []
         start = 0
@@ -296,12 +296,12 @@ class Indexed(Finder):
         return known | self._meaning.vectors.cosines(question, [tag for tag in others if tag in current])
 
 
-def _is_plain(within: Within, scope: Scope) -> bool:
+def _is_plain(within: SearchFilters, scope: IndexScope) -> bool:
     """Whether nothing but a repository is asked for: vectors know these, and nothing else."""
-    return scope == scope_of(Within(within.repo))
+    return scope == scope_of(SearchFilters(within.repo))
 
 
-def _scopes(within: Within) -> frozenset[int] | None:
+def _scopes(within: SearchFilters) -> frozenset[int] | None:
     """What vectors may be found."""
     return None if within.repo is None else frozenset((repo_number(""), repo_number(within.repo)))
 

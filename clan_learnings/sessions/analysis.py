@@ -8,13 +8,21 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from clan_learnings.sessions.catalogue_rows import FAILED, SKIPPED, TAKEN, Known, Look, Taking, Told
+from clan_learnings.sessions.catalogue_rows import (
+    FAILED,
+    SKIPPED,
+    TAKEN,
+    CapturedFile,
+    CapturedSession,
+    FileLook,
+    KnownFile,
+)
 from clan_learnings.sessions.cleaning import Cleaner
-from clan_learnings.sessions.events import Session
 from clan_learnings.sessions.sampling import project_of
-from clan_learnings.sessions.session_folders import Found
-from clan_learnings.sessions.transcript_file import Reading, Refused, read_file
-from clan_learnings.sessions.worker_processes import Stopped, by_crew, processors
+from clan_learnings.sessions.session_folders import SessionFile
+from clan_learnings.sessions.transcript_events import Session
+from clan_learnings.sessions.transcript_file import FileReading, FileRefused, read_file
+from clan_learnings.sessions.worker_processes import CaptureStopped, by_crew, processors
 
 RULES = 1  # raised when adapters or rules changed so that what failed or was skipped is worth another try
 NO_SESSION = "no session in it"
@@ -33,28 +41,28 @@ class Analysis(NamedTuple):
     """What a transcript amounts to."""
 
     flavour: str
-    sessions: list[Told]
+    sessions: list[CapturedSession]
     skipped: dict[str, int]
 
 
 def real_analysts() -> Analysts:
     """Those of this program. Imported late: hooks and everyday commands come nowhere near."""
-    from clan_learnings.harvest.rules import found_in
-    from clan_learnings.sessions.course import Course
+    from clan_learnings.harvest.rules import items_of_session
     from clan_learnings.sessions.digest import digest_of
+    from clan_learnings.sessions.failures import SessionCourse
     from clan_learnings.sessions.recognition import read_transcript
 
     last: list[Any] = [None, None]  # a session and its course, which both of them need
 
-    def course_of(session: Session) -> Course:
+    def course_of(session: Session) -> SessionCourse:
         if last[0] is not session:
-            last[:] = session, Course.of(session)
+            last[:] = session, SessionCourse.of(session)
         return last[1]  # type: ignore[no-any-return]
 
     return Analysts(
         read_transcript,
         lambda session: digest_of(session, course_of(session)),
-        lambda session: found_in(session, course_of(session)),
+        lambda session: items_of_session(session, course_of(session)),
     )
 
 
@@ -62,7 +70,7 @@ def analyse(body: bytes, path: str, analysts: Analysts, breathe: Callable[[], No
     """Make sessions of a body. Raises whatever the analysts raise."""
     transcript = analysts.read(body, path)
     cleaner = Cleaner()
-    told: dict[str, Told] = {}
+    told: dict[str, CapturedSession] = {}
     for session in transcript.sessions:
         breathe()
         if not session.events:
@@ -76,7 +84,7 @@ def analyse(body: bytes, path: str, analysts: Analysts, breathe: Callable[[], No
     return Analysis(transcript.flavour, list(told.values()), transcript.skipped)
 
 
-def _told(key: str, session: Session, analysts: Analysts, cleaner: Cleaner) -> Told:
+def _told(key: str, session: Session, analysts: Analysts, cleaner: Cleaner) -> CapturedSession:
     session = session._replace(folder=_real(session.folder))
     digest = cleaner.value(analysts.digest(session).as_json())
     items = [cleaner.value(item.as_json()) for item in analysts.items(session)]
@@ -92,7 +100,7 @@ def _told(key: str, session: Session, analysts: Analysts, cleaner: Cleaner) -> T
         "ended_ms": session.ended_ms,
         "is_subagent": session.is_subagent,
     }
-    return Told(key, _safe(session.name), len(session.events), facts, digest, items)
+    return CapturedSession(key, _safe(session.name), len(session.events), facts, digest, items)
 
 
 def _key(session: Session, path: str) -> str:
@@ -121,30 +129,34 @@ _analysts: list[Analysts] = []  # of a process of the crew
 
 
 def prepared(
-    found: Found, known: Known | None, kept: bytes | None, analysts: Analysts, breathe: Callable[[], None]
-) -> Taking | str:
+    found: SessionFile, known: KnownFile | None, kept: bytes | None, analysts: Analysts, breathe: Callable[[], None]
+) -> CapturedFile | str:
     """What is to be kept; or, if the file cannot be read, why not. `known`, `kept`: how it was read before, and its body."""
     try:
         reading = read_file(found.path, known, kept, breathe)
-    except Refused as refused:
-        look = Look(*found[1:5])
-        return Taking(found.path, look, 0, 0, b"", SKIPPED, str(refused), "", RULES, None, 1, False, True, [], known)
+    except FileRefused as refused:
+        look = FileLook(*found[1:5])
+        return CapturedFile(
+            found.path, look, 0, 0, b"", SKIPPED, str(refused), "", RULES, None, 1, False, True, [], known
+        )
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     return _analysed(found.path, reading, known, analysts, breathe)
 
 
-def analysed_again(path: str, known: Known, body: bytes, analysts: Analysts, breathe: Callable[[], None]) -> Taking:
+def analysed_again(
+    path: str, known: KnownFile, body: bytes, analysts: Analysts, breathe: Callable[[], None]
+) -> CapturedFile:
     """The same of a body that is kept already."""
-    reading = Reading(known.look, known.cursor, known.lines, known.hash, body, b"", 1, True, 0)
+    reading = FileReading(known.look, known.cursor, known.lines, known.hash, body, b"", 1, True, 0)
     taking = _analysed(path, reading, known, analysts, breathe)
     return taking._replace(segment=None, cursor=known.cursor, lines=known.lines)
 
 
 def _analysed(
-    path: str, reading: Reading, known: Known | None, analysts: Analysts, breathe: Callable[[], None]
-) -> Taking:
-    taking = Taking(
+    path: str, reading: FileReading, known: KnownFile | None, analysts: Analysts, breathe: Callable[[], None]
+) -> CapturedFile:
+    taking = CapturedFile(
         path,
         reading.look,
         reading.cursor,
@@ -163,7 +175,7 @@ def _analysed(
     )
     try:
         analysis = analyse(reading.body, path, analysts, breathe)
-    except Stopped:
+    except CaptureStopped:
         raise
     except Exception as error:  # noqa: BLE001 (bytes of strangers, and rules that others write)
         # Of the error only its sort: its words may be those of the transcript.
@@ -177,7 +189,7 @@ def _analysed(
     return taking._replace(flavour=analysis.flavour, sessions=analysis.sessions)
 
 
-def prepared_by_crew(files: Iterable[Found]) -> Iterator[tuple[Found, Taking | str]]:
+def prepared_by_crew(files: Iterable[SessionFile]) -> Iterator[tuple[SessionFile, CapturedFile | str]]:
     """Prepare files that were never read, by several processes, in their order."""
     files = list(files)
     yield from zip(files, by_crew(_prepared_anew, files, min(processors(), _CREW), _CHUNK, _begin), strict=True)
@@ -187,5 +199,5 @@ def _begin() -> None:
     _analysts.append(real_analysts())
 
 
-def _prepared_anew(found: Found) -> Taking | str:
+def _prepared_anew(found: SessionFile) -> CapturedFile | str:
     return prepared(found, None, None, _analysts[0], lambda: None)

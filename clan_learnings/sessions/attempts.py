@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from clan_learnings.sessions.command_lines import Command, commands_in, last_of
 from clan_learnings.sessions.error_signature import telling_line
-from clan_learnings.sessions.events import Event, Kind
 from clan_learnings.sessions.failed_output import is_misuse, says_only_that
+from clan_learnings.sessions.transcript_events import Kind, SessionEvent
 
 
-class State(StrEnum):
+class AttemptState(StrEnum):
     """How an attempt ended."""
 
     WORKED = "worked"
@@ -33,9 +33,9 @@ class Attempt(NamedTuple):
 
     at: int  # of the call among the events
     ended: int  # of the result among them; of the call, if there is none
-    call: Event
-    result: Event | None
-    state: State
+    call: SessionEvent
+    result: SessionEvent | None
+    state: AttemptState
 
     @property
     def line(self) -> int:
@@ -173,7 +173,7 @@ _DIFF = re.compile(r"(?:^|\n)(?:diff |--- |@@ )")
 _LEAST_TO_SAY = 3  # letters; below it an output says nothing
 
 
-def attempts_in(events: list[Event]) -> list[Attempt]:
+def attempts_in(events: list[SessionEvent]) -> list[Attempt]:
     """All calls in order, with their results."""
     results: dict[str, int] = {}
     nameless: list[int] = []
@@ -198,20 +198,20 @@ def attempts_in(events: list[Event]) -> list[Attempt]:
     return found
 
 
-def state_of(call: Event, result: Event | None) -> State:
+def state_of(call: SessionEvent, result: SessionEvent | None) -> AttemptState:
     """How a call ended."""
     if result is None:
-        return State.UNKNOWN
+        return AttemptState.UNKNOWN
     if result.kind is Kind.REFUSAL:
-        return State.REFUSED
+        return AttemptState.REFUSED
     if result.is_collateral:
-        return State.COLLATERAL
+        return AttemptState.COLLATERAL
     text = _shown(result.text)
     if result.failed:
         return _of_failed(call, result, text)
     if call.text and (result.failed is False or text) and _is_visible(call, text):
-        return State.HIDDEN
-    return State.WORKED if result.failed is False or (result.failed is None and text) else State.UNKNOWN
+        return AttemptState.HIDDEN
+    return AttemptState.WORKED if result.failed is False or (result.failed is None and text) else AttemptState.UNKNOWN
 
 
 def is_by_shell(text: str) -> bool:
@@ -227,34 +227,34 @@ def only_looks(line: str) -> bool:
     )
 
 
-def _of_failed(call: Event, result: Event, text: str) -> State:
+def _of_failed(call: SessionEvent, result: SessionEvent, text: str) -> AttemptState:
     if not call.text:
-        return State.GUESSED if _ABSENT.search(telling_line(text)) else State.FAILED
+        return AttemptState.GUESSED if _ABSENT.search(telling_line(text)) else AttemptState.FAILED
     if _BY_SHELL.search(text):
         unmatched = _UNMATCHED.search(text)
         is_guess = unmatched is not None and _is_of(last_of(call.text), _LOOKING)
-        return State.GUESSED if is_guess else State.FAILED
+        return AttemptState.GUESSED if is_guess else AttemptState.FAILED
     last = last_of(call.text)
     commands = commands_in(call.text)
     if all(_is_of(command, _LOOKING) or _is_of(command, _ASKING) for command in commands) and _ABSENT.search(text):
-        return State.GUESSED
+        return AttemptState.GUESSED
     if _is_of(last, _ASKING):
         is_misused = len(text) < _HEAD and (_MISUSED.search(text) or is_misuse(text)) and not _DIFF.search(text)
-        return State.FAILED if is_misused else State.ANSWERED
+        return AttemptState.FAILED if is_misused else AttemptState.ANSWERED
     if _is_of(last, _LOOKING) and text.count("\n") > _SOME_LINES and not _MISUSED.search(text[:_HEAD]):
-        return State.ANSWERED  # most of it was there
+        return AttemptState.ANSWERED  # most of it was there
     if (
         result.exit_code == 1
         and _says_little(text)
         and any(_is_of(command, _ASKING) or _is_of(command, _LOOKING) for command in commands)
     ):
-        return State.ANSWERED
+        return AttemptState.ANSWERED
     if _is_of(last, _LOOKING) and _ABSENT.search(text):
-        return State.GUESSED
-    return State.FAILED
+        return AttemptState.GUESSED
+    return AttemptState.FAILED
 
 
-def _is_visible(call: Event, text: str) -> bool:
+def _is_visible(call: SessionEvent, text: str) -> bool:
     if says_only_that(text, frozenset(command.program for command in commands_in(call.text))):
         return True
     if _BY_SHELL.search(text[:_HEAD]):

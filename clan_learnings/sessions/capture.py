@@ -10,13 +10,22 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from clan_learnings.sessions.analysis import CREW_BYTES, RULES, Analysts, analysed_again, prepared, prepared_by_crew
-from clan_learnings.sessions.catalogue_rows import COPY, FAILED, FORGOTTEN, MOVED_ON, SKIPPED, TAKEN, Look, Taking
+from clan_learnings.sessions.catalogue_rows import (
+    COPY,
+    FAILED,
+    FORGOTTEN,
+    MOVED_ON,
+    SKIPPED,
+    TAKEN,
+    CapturedFile,
+    FileLook,
+)
 from clan_learnings.sessions.catalogue_table import Catalogue
-from clan_learnings.sessions.session_folders import Found
-from clan_learnings.sessions.worker_processes import Stopped
+from clan_learnings.sessions.session_folders import SessionFile
+from clan_learnings.sessions.worker_processes import CaptureStopped
 
 
-class Report:
+class CaptureReport:
     """Counts of one run."""
 
     def __init__(self) -> None:
@@ -89,27 +98,27 @@ class Capture:
 
         `has_crew`: other processes, with the real analysts, may help where there is much to do.
         """
-        self.report = Report()
+        self.report = CaptureReport()
         self.report.is_dry = dry_run
         self._catalogue = catalogue
         self._analysts = analysts
         self._breathe = breathe
         self._has_crew = has_crew
         self._is_dry = dry_run or catalogue is None
-        self._batch: list[Taking] = []
+        self._batch: list[CapturedFile] = []
         self._batch_bytes = 0
         self._batch_due = 0.0
 
-    def run(self, files: Iterable[Found], progress: Callable[[], None] = _go_on) -> Report:
+    def run(self, files: Iterable[SessionFile], progress: Callable[[], None] = _go_on) -> CaptureReport:
         """Take in what is new. Stops, with what was done so far kept, when `breathe` says so."""
         looks = self._catalogue.looks() if self._catalogue is not None else {}
-        unread: list[Found] = []
+        unread: list[SessionFile] = []
         try:
             for found in files:
                 self._breathe()
                 self.report.discovered += 1
                 before = looks.get(found.path)
-                if before is not None and _is_done(*before, Look(*found[1:5])):
+                if before is not None and _is_done(*before, FileLook(*found[1:5])):
                     self.report.unchanged += 1
                 elif before is None and self._has_crew and found.size <= CREW_BYTES:
                     unread.append(found)
@@ -120,7 +129,7 @@ class Capture:
             for found, taking in prepared_by_crew(unread) if len(unread) >= _WORTH_A_CREW else map(self._alone, unread):
                 self._note(found, taking)
                 progress()
-        except Stopped:
+        except CaptureStopped:
             self.report.is_cut = True
         self._flush()
         return self.report
@@ -142,7 +151,7 @@ class Capture:
         self._flush()
         return len(stale)
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: SessionFile) -> None:
         catalogue = self._catalogue
         known = catalogue.known(found.path) if catalogue is not None else None
         kept = None
@@ -153,10 +162,10 @@ class Capture:
                 kept = None
         self._note(found, prepared(found, known, kept, self._analysts, self._breathe))
 
-    def _alone(self, found: Found) -> tuple[Found, Taking | str]:
+    def _alone(self, found: SessionFile) -> tuple[SessionFile, CapturedFile | str]:
         return found, prepared(found, None, None, self._analysts, self._breathe)
 
-    def _note(self, found: Found, taking: Taking | str) -> None:
+    def _note(self, found: SessionFile, taking: CapturedFile | str) -> None:
         if isinstance(taking, str):
             self._note_failure(found.path, taking)
             return
@@ -164,7 +173,7 @@ class Capture:
             self.report.bytes += taking.look.size
         self._keep(taking)
 
-    def _keep(self, taking: Taking) -> None:
+    def _keep(self, taking: CapturedFile) -> None:
         self._batch.append(taking)
         self._batch_bytes += len(taking.segment or b"")
         now = time.monotonic()
@@ -184,7 +193,7 @@ class Capture:
         for taking, state in zip(batch, states, strict=True):
             self._count(taking, state)
 
-    def _count(self, taking: Taking, state: str) -> None:
+    def _count(self, taking: CapturedFile, state: str) -> None:
         report = self.report
         if state == TAKEN:
             report.ingested += 1
@@ -212,12 +221,12 @@ class Capture:
             self.report.failures.append((path, why))
 
 
-def _is_done(before: Look, state: str, rules: int, look: Look) -> bool:
+def _is_done(before: FileLook, state: str, rules: int, look: FileLook) -> bool:
     """Whether a file is as it was. What older rules have judged is judged once more."""
     return before == look and (rules == RULES or state == FORGOTTEN)
 
 
-def _inside(taking: Taking) -> dict[str, int]:
+def _inside(taking: CapturedFile) -> dict[str, int]:
     """What was not understood in a file. Sessions of one file tell the same of it."""
     found: dict[str, int] = {}
     for session in taking.sessions:

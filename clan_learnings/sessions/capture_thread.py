@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from clan_learnings.agents.hook_events import FIRED
 from clan_learnings.records.spool import FOLDER, POINTERS, POINTERS_BYTES
-from clan_learnings.sessions.capture_settings import CaptureSettings, read_settings
+from clan_learnings.sessions.capture_settings import CaptureSettings, keep_within, read_settings
 from clan_learnings.sessions.catalogue_table import Catalogue
-from clan_learnings.sessions.retention import keep_within
-from clan_learnings.sessions.session_folders import Found, discover, look_at
-from clan_learnings.sessions.worker_processes import Stopped
+from clan_learnings.sessions.session_folders import SessionFile, discover, look_at
+from clan_learnings.sessions.worker_processes import CaptureStopped
 from mesh.core.errors import HomeBusy, MeshError
 from mesh.store.background_thread import Background
 from mesh.store.home import Home
@@ -137,7 +136,7 @@ _WORK_SECONDS, _REST_SECONDS = 0.003, 0.003
 log = logging.getLogger("mesh.node")
 
 
-class Capturing(Background):
+class CaptureThread(Background):
     """Use as a context manager: leaving it ends the thread."""
 
     def __init__(
@@ -159,7 +158,7 @@ class Capturing(Background):
         while not self._stop.wait(self._look_seconds):
             try:
                 self.look()
-            except Stopped:
+            except CaptureStopped:
                 return
             except Exception as error:  # noqa: BLE001 (a full disk or a damaged file can make anything fail)
                 self._complain(error)
@@ -187,7 +186,7 @@ class Capturing(Background):
             self._scheduled = time.monotonic() + SCHEDULE_SECONDS
             self._run(self._missed(settings, now_ms), settings)
 
-    def _missed(self, settings: CaptureSettings, now_ms: int) -> Iterable[Found]:
+    def _missed(self, settings: CaptureSettings, now_ms: int) -> Iterable[SessionFile]:
         """Sessions of the last days of agents that have our hooks: a hook may not have come to its end."""
         since_ms = max(now_ms - _LATELY_MS, settings.since_ms)
         try:
@@ -200,13 +199,13 @@ class Capturing(Background):
                 if found.mtime_ns < (now_ms - _QUIET_SECONDS * 1000) * 1_000_000 and self._fits(found):
                     yield found
 
-    def _fits(self, found: Found) -> bool:
+    def _fits(self, found: SessionFile) -> bool:
         if found.size <= FILE_BYTES:
             return True
         self._say(f"{found.path} is larger than {FILE_BYTES} bytes; next: mesh capture {found.path}")
         return False
 
-    def _run(self, files: Iterable[Found], settings: CaptureSettings) -> None:
+    def _run(self, files: Iterable[SessionFile], settings: CaptureSettings) -> None:
         from clan_learnings.sessions.analysis import real_analysts
         from clan_learnings.sessions.capture import Capture
 
@@ -216,7 +215,7 @@ class Capturing(Background):
             capture = Capture(catalogue, (self._analysts or real_analysts)(), self._breathe)
             report = capture.run(files)
             if report.is_cut:
-                raise Stopped
+                raise CaptureStopped
             keep_within(catalogue, settings.budget)
         if report.ingested:
             log.info("captured %d transcripts, %d sessions", report.ingested, report.sessions)
@@ -243,7 +242,7 @@ class Capturing(Background):
     def _breathe(self) -> None:
         if time.monotonic() - self._resumed > _WORK_SECONDS:
             if self._stop.is_set():
-                raise Stopped
+                raise CaptureStopped
             time.sleep(_REST_SECONDS)
             self._resumed = time.monotonic()
 
@@ -259,7 +258,7 @@ class Capturing(Background):
             log.warning("capturing: %s", text)
 
 
-def _is_ready(pointer: Pointer, found: Found, now_ms: int) -> bool:
+def _is_ready(pointer: Pointer, found: SessionFile, now_ms: int) -> bool:
     """Whether a session has ended, or rests, or has waited long enough to be looked at in between."""
     quiet_ms = now_ms - found.mtime_ns // 1_000_000
     waited_ms = now_ms - pointer.at_ms

@@ -6,7 +6,7 @@ TAKEN, COPY, SKIPPED, FAILED, FORGOTTEN = "taken", "copy", "skipped", "failed", 
 MOVED_ON = "moved on"  # another process was at the same file meanwhile: nothing was done
 
 
-class Look(NamedTuple):
+class FileLook(NamedTuple):
     """A file as it looks from outside. Equal looks: nothing has happened to it."""
 
     device: int
@@ -15,11 +15,11 @@ class Look(NamedTuple):
     mtime_ns: int
 
 
-class Known(NamedTuple):
+class KnownFile(NamedTuple):
     """A file as it was last read."""
 
     file: int
-    look: Look
+    look: FileLook
     cursor: int  # bytes that were read, in whole lines: what follows is read next time
     lines: int  # of those
     hash: bytes  # of those
@@ -30,7 +30,7 @@ class Known(NamedTuple):
     segments: int  # of its body on disk
 
 
-class Told(NamedTuple):
+class CapturedSession(NamedTuple):
     """A session as one file tells it."""
 
     key: str  # of this transcript: equal in every copy of it
@@ -41,11 +41,11 @@ class Told(NamedTuple):
     items: list[dict[str, Any]]
 
 
-class Taking(NamedTuple):
+class CapturedFile(NamedTuple):
     """What was read of a file, ready to be kept."""
 
     path: str
-    look: Look
+    look: FileLook
     cursor: int
     lines: int
     hash: bytes
@@ -57,11 +57,11 @@ class Taking(NamedTuple):
     first_line: int  # of the segment; 1: it is the whole, and takes the place of all before it
     is_analysed: bool
     is_continued: bool  # what was kept of the file before is the beginning of what it is now
-    sessions: list[Told]
-    known: Known | None  # what the reader went by
+    sessions: list[CapturedSession]
+    known: KnownFile | None  # what the reader went by
 
 
-class Digested(NamedTuple):
+class DigestRow(NamedTuple):
     """A session's digest, and what was found in it."""
 
     number: int  # only grows: a session that grew gets a new one
@@ -72,7 +72,7 @@ class Digested(NamedTuple):
     path: str
 
 
-class Kept(NamedTuple):
+class KeptBody(NamedTuple):
     """The raw body of one file, all segments together."""
 
     file: int
@@ -81,7 +81,7 @@ class Kept(NamedTuple):
     at_ms: int  # when the session was last written
 
 
-class Counts(NamedTuple):
+class CatalogueCounts(NamedTuple):
     """How full the catalogue is."""
 
     files: dict[str, int]  # by state

@@ -11,23 +11,22 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Self
 
-from clan_learnings.sessions.bodies import FOLDER as BODIES
-from clan_learnings.sessions.bodies import Bodies
+from clan_learnings.sessions.catalogue_files import FOLDER as BODIES
+from clan_learnings.sessions.catalogue_files import Bodies, NeverCapture
 from clan_learnings.sessions.catalogue_rows import (
     COPY,
     FAILED,
     FORGOTTEN,
     MOVED_ON,
     TAKEN,
-    Counts,
-    Digested,
-    Kept,
-    Known,
-    Look,
-    Taking,
-    Told,
+    CapturedFile,
+    CapturedSession,
+    CatalogueCounts,
+    DigestRow,
+    FileLook,
+    KeptBody,
+    KnownFile,
 )
-from clan_learnings.sessions.never_capture import Forgotten
 from mesh.store.local_database import LocalDatabase
 
 MIGRATIONS = (
@@ -68,7 +67,7 @@ _KNOWN = (
 )
 
 
-def is_there(home: str) -> bool:
+def has_catalogue(home: str) -> bool:
     """Whether anything was ever captured in a home."""
     return os.path.exists(os.path.join(home, FOLDER, FILE))
 
@@ -82,7 +81,7 @@ class Catalogue:
         self._run = self._database.run
         self._bodies = Bodies(os.path.join(folder, BODIES))
         os.makedirs(os.path.join(folder, BODIES), mode=0o700, exist_ok=True)
-        self._forgotten = Forgotten(home)
+        self._forgotten = NeverCapture(home)
         self._forgotten.add(row[0] for row in self._run("SELECT what FROM forgotten"))  # of before there was a list
 
     def close(self) -> None:
@@ -97,15 +96,15 @@ class Catalogue:
 
     # Files
 
-    def known(self, path: str) -> Known | None:
+    def known(self, path: str) -> KnownFile | None:
         """A file as it was last read; None if it never was."""
         row = self._run(f"{_KNOWN} WHERE path=?", (os.fsencode(path),)).fetchone()
         return _known(row) if row is not None else None
 
-    def looks(self) -> dict[str, tuple[Look, str, int]]:
+    def looks(self) -> dict[str, tuple[FileLook, str, int]]:
         """Every file that was read: how it looked, what became of it, by which version of the rules."""
         rows = self._run("SELECT path, device, inode, size, mtime_ns, state, rules FROM files")
-        return {os.fsdecode(row[0]): (Look(*row[1:5]), row[5], row[6]) for row in rows}
+        return {os.fsdecode(row[0]): (FileLook(*row[1:5]), row[5], row[6]) for row in rows}
 
     def stale(self, rules: int) -> list[str]:
         """Files whose body is kept and was analysed by older rules, or could not be."""
@@ -115,7 +114,7 @@ class Catalogue:
         )
         return [os.fsdecode(row[0]) for row in rows]
 
-    def take(self, takings: Sequence[Taking]) -> list[str]:
+    def take(self, takings: Sequence[CapturedFile]) -> list[str]:
         """Keep what was read: bodies on disk first, then all rows in one transaction. Says what became of each file."""
         now_ms = int(time.time() * 1000)
         void: list[str] = []
@@ -126,7 +125,7 @@ class Catalogue:
         self._bodies.remove(void)
         return outcomes
 
-    def _take(self, taking: Taking, now_ms: int, places: list[str], void: list[str]) -> str:
+    def _take(self, taking: CapturedFile, now_ms: int, places: list[str], void: list[str]) -> str:
         if self.known(taking.path) != taking.known:
             return MOVED_ON
         file = self._file(taking, now_ms)
@@ -171,7 +170,7 @@ class Catalogue:
     def _note_copy(self, file: int, key: str, weight: int) -> None:
         self._run("INSERT OR REPLACE INTO copies VALUES(?,?,?)", (file, key, weight))
 
-    def _hand_over(self, file: int, session: Told) -> bool:
+    def _hand_over(self, file: int, session: CapturedSession) -> bool:
         """A file was cut: if a copy has more of its session, that stands for it from now on, and is read anew for its body."""
         found = self._run(
             "SELECT file, weight FROM copies WHERE key=? AND file<>? AND weight>? ORDER BY weight DESC, file LIMIT 1",
@@ -185,7 +184,7 @@ class Catalogue:
         self._note_copy(file, session.key, session.weight)
         return True
 
-    def _file(self, taking: Taking, now_ms: int) -> int:
+    def _file(self, taking: CapturedFile, now_ms: int) -> int:
         """The row of a file, written anew under the number it has."""
         columns = (*taking.look, taking.cursor, taking.lines, taking.hash, taking.state, taking.why, taking.flavour)
         row = self._run(
@@ -199,7 +198,7 @@ class Catalogue:
         self._run("DELETE FROM scanned WHERE path=?", (os.fsencode(taking.path),))
         return int(row[0])
 
-    def _replace_sessions(self, file: int, own: list[Told], now_ms: int) -> None:
+    def _replace_sessions(self, file: int, own: list[CapturedSession], now_ms: int) -> None:
         """A file's sessions are those it tells now. What has not changed keeps its number: nobody needs to read it again."""
         before = {row[0]: row[1:] for row in self._run("SELECT key, digest, items FROM sessions WHERE file=?", (file,))}
         self._run("DELETE FROM copies WHERE file=? AND key IN (SELECT value FROM json_each(?))", (file, _keys(own)))
@@ -235,7 +234,7 @@ class Catalogue:
 
     # Digests
 
-    def digests(self, after: int = 0) -> Iterator[Digested]:
+    def digests(self, after: int = 0) -> Iterator[DigestRow]:
         """Every session's digest with a number above `after`, in the order of numbers."""
         while True:
             rows = self._run(
@@ -244,7 +243,7 @@ class Catalogue:
                 (after, _PAGE),
             ).fetchall()
             for number, name, digest, items, key, path in rows:
-                yield Digested(number, name, json.loads(digest), json.loads(items), key, os.fsdecode(path))
+                yield DigestRow(number, name, json.loads(digest), json.loads(items), key, os.fsdecode(path))
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
@@ -266,10 +265,10 @@ class Catalogue:
             lines[first_line - 1 :] = self._bodies.read(place).split(b"\n")
         return b"\n".join(lines) if rows else None
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[KeptBody]:
         """Every body, for who decides what stays."""
         rows = self._run("SELECT file, sum(packed), min(analysed), max(at_ms) FROM bodies GROUP BY file")
-        return [Kept(file, packed, bool(analysed), at_ms) for file, packed, analysed, at_ms in rows]
+        return [KeptBody(file, packed, bool(analysed), at_ms) for file, packed, analysed, at_ms in rows]
 
     def drop(self, files: Collection[int], *, lost: bool = False) -> int:
         """Drop bodies; `lost`: also such as were never analysed, which is written down. Returns how many files had one."""
@@ -348,7 +347,7 @@ class Catalogue:
                     found[name] = None
         return list(whole or begun)
 
-    def _is_forgotten(self, session: Told) -> bool:
+    def _is_forgotten(self, session: CapturedSession) -> bool:
         return any(
             self._has_forgotten(b"s:" + text.encode("utf-8", "surrogatepass")) for text in (session.key, session.name)
         )
@@ -358,24 +357,24 @@ class Catalogue:
 
     # What sampling remembers
 
-    def facts(self) -> dict[str, tuple[Look, list[dict[str, Any]]]]:
+    def facts(self) -> dict[str, tuple[FileLook, list[dict[str, Any]]]]:
         """What is known of the sessions of every captured file that still stands for them; and of copies: nothing."""
-        found: dict[str, tuple[Look, list[dict[str, Any]]]] = {}
+        found: dict[str, tuple[FileLook, list[dict[str, Any]]]] = {}
         for path, *row in self._run(
             "SELECT path, device, inode, size, mtime_ns, facts FROM files LEFT JOIN sessions USING(file) "
             "WHERE state IN ('taken', 'copy', 'forgotten') ORDER BY path, key"
         ):
-            _, sessions = found.setdefault(os.fsdecode(path), (Look(*row[:4]), []))
+            _, sessions = found.setdefault(os.fsdecode(path), (FileLook(*row[:4]), []))
             if row[4] is not None:
                 sessions.append(json.loads(row[4]))
         return found
 
-    def scanned(self, rules: int) -> dict[str, tuple[Look, list[dict[str, Any]]]]:
+    def scanned(self, rules: int) -> dict[str, tuple[FileLook, list[dict[str, Any]]]]:
         """What sampling found in files that were not captured."""
         rows = self._run("SELECT path, device, inode, size, mtime_ns, facts FROM scanned WHERE rules=?", (rules,))
-        return {os.fsdecode(row[0]): (Look(*row[1:5]), json.loads(row[5])) for row in rows}
+        return {os.fsdecode(row[0]): (FileLook(*row[1:5]), json.loads(row[5])) for row in rows}
 
-    def remember(self, scans: Sequence[tuple[str, Look, list[dict[str, Any]]]], rules: int) -> None:
+    def remember(self, scans: Sequence[tuple[str, FileLook, list[dict[str, Any]]]], rules: int) -> None:
         """Keep what sampling found, for the next time."""
         with self._database.writing():
             self._database.connection.executemany(
@@ -385,14 +384,14 @@ class Catalogue:
 
     # In all
 
-    def counts(self) -> Counts:
+    def counts(self) -> CatalogueCounts:
         """How full it is."""
         run = self._run
         files: dict[str, int] = dict(run("SELECT state, count(*) FROM files GROUP BY state").fetchall())
         bodies, size, unanalysed = run(
             "SELECT count(*), ifnull(sum(packed), 0), sum(analysed=0) FROM bodies"
         ).fetchone()
-        return Counts(
+        return CatalogueCounts(
             files,
             run("SELECT count(*) FROM sessions").get,
             bodies,
@@ -406,11 +405,11 @@ class Catalogue:
 _EACH = "SELECT value FROM json_each(?)"
 
 
-def _known(row: tuple[Any, ...]) -> Known:
-    return Known(row[0], Look(*row[1:5]), *row[5:])
+def _known(row: tuple[Any, ...]) -> KnownFile:
+    return KnownFile(row[0], FileLook(*row[1:5]), *row[5:])
 
 
-def _keys(sessions: Sequence[Told]) -> str:
+def _keys(sessions: Sequence[CapturedSession]) -> str:
     return _json([session.key for session in sessions])
 
 

@@ -3,12 +3,12 @@
 import re
 from enum import StrEnum
 
-from clan_learnings.sessions.attempts import Attempt, State, is_by_shell
+from clan_learnings.sessions.attempts import Attempt, AttemptState, is_by_shell
 from clan_learnings.sessions.command_lines import Command, commands_in, keys_in, last_of, plain
 from clan_learnings.sessions.error_signature import telling_line
 
 
-class Way(StrEnum):
+class FixKind(StrEnum):
     """How it was mended."""
 
     NOT = ""  # nobody did, as far as can be seen
@@ -171,25 +171,25 @@ def _folder(line: str) -> str:
     return found[1].strip() if found else ""
 
 
-def way_of(line: str, other: str, output: str, *, is_shells: bool) -> tuple[Way, float]:
+def way_of(line: str, other: str, output: str, *, is_shells: bool) -> tuple[FixKind, float]:
     """How another line does what one failed to do, and how many words they must share for that to be believed."""
     one, last = last_of(line), last_of(other)
     if one is None or last is None or plain(line) == plain(other) or _asks_more_help(one, last):
-        return Way.NOT, 1.0
+        return FixKind.NOT, 1.0
     mine, its = {command.program for command in commands_in(line)}, {command.program for command in commands_in(other)}
     said = telling_line(output)
     is_unknown = bool(_NO_PROGRAM.search(said)) and not mine & its
     if is_unknown and (_is_for_the_same(line, other) or _is_wrapped(line, other, _missing(said))):
-        return Way.INSTEAD, 0.0
+        return FixKind.INSTEAD, 0.0
     if not mine & its and (_is_unknown(line, output) or _has_same_words(line, other)):
-        return Way.INSTEAD, _SUBSTITUTE
+        return FixKind.INSTEAD, _SUBSTITUTE
     if is_shells:
-        return (Way.OTHERWISE, ALIKE_BY_SHELL) if mine & its else (Way.NOT, 1.0)
+        return (FixKind.OTHERWISE, ALIKE_BY_SHELL) if mine & its else (FixKind.NOT, 1.0)
     if one.sort in {command.sort for command in commands_in(other)}:
-        return Way.OTHERWISE, _ALIKE
+        return FixKind.OTHERWISE, _ALIKE
     if one.program == last.program and _NO_SUBCOMMAND.search(telling_line(output)):
-        return Way.OTHERWISE, _SAME_PROGRAM
-    return (Way.INSTEAD, _SUBSTITUTE) if _is_unknown(line, output) else (Way.NOT, 1.0)
+        return FixKind.OTHERWISE, _SAME_PROGRAM
+    return (FixKind.INSTEAD, _SUBSTITUTE) if _is_unknown(line, output) else (FixKind.NOT, 1.0)
 
 
 def _is_unknown(line: str, output: str) -> bool:
@@ -225,7 +225,7 @@ def _is_for_the_same(line: str, other: str) -> bool:
 
 def is_past(failed: Attempt, attempt: Attempt) -> bool:
     """Whether a line got further than one that knew no such program: it failed too, but for another reason."""
-    if not _NO_PROGRAM.search(failed.output[:_CHARS]) or attempt.state is not State.FAILED:
+    if not _NO_PROGRAM.search(failed.output[:_CHARS]) or attempt.state is not AttemptState.FAILED:
         return False
     return not _NO_PROGRAM.search(attempt.output[:_CHARS])
 

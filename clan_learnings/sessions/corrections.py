@@ -9,12 +9,20 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from clan_learnings.sessions.edits import files_of, is_edit
-from clan_learnings.sessions.events import Event, Kind, Session
 from clan_learnings.sessions.injected_by_us import words_of
-from clan_learnings.sessions.objections import Words, concedes, contradicts, heard, is_long, shows_failure, spoken
+from clan_learnings.sessions.objections import (
+    ObjectionSigns,
+    concedes,
+    contradicts,
+    is_long,
+    objection_signs,
+    shows_failure,
+    spoken,
+)
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent
 
 
-class Manner(StrEnum):
+class CorrectionKind(StrEnum):
     """How a person objected."""
 
     REFUSED = "refused"
@@ -27,10 +35,10 @@ class Correction(NamedTuple):
 
     line: int
     words: str
-    manner: Manner
+    manner: CorrectionKind
     sureness: float  # that it is one
-    done: Event | None  # what the model was doing: a call, or what it said
-    fix: Event | None  # the first call afterwards that acts on it
+    done: SessionEvent | None  # what the model was doing: a call, or what it said
+    fix: SessionEvent | None  # the first call afterwards that acts on it
     at_ms: int | None = None
 
 
@@ -55,7 +63,7 @@ _FEW, _MANY = 3, 60  # words of a remark about what was just made
 _BACK = 60  # events
 
 
-def corrections_in(events: list[Event], session: Session) -> list[Correction]:
+def corrections_in(events: list[SessionEvent], session: Session) -> list[Correction]:
     """All of them, in order."""
     if session.is_subagent:
         return []
@@ -72,12 +80,12 @@ def corrections_in(events: list[Event], session: Session) -> list[Correction]:
     return found
 
 
-def _refused(events: list[Event], at: int) -> Correction | None:
+def _refused(events: list[SessionEvent], at: int) -> Correction | None:
     refusal = events[at]
     words = refusal.text.strip()
     if not words or _CLARIFIES.match(words) or _is_about_questions(refusal.tool):
         return None
-    sound = heard(words)
+    sound = objection_signs(words)
     if sound.asks and _PLAIN_QUESTION.match(words) and not sound.against + sound.complaint:
         return None
     if sound.asks and _IS_IT.match(words) and not sound.against:
@@ -87,10 +95,10 @@ def _refused(events: list[Event], at: int) -> Correction | None:
     call = next(
         (event for event in reversed(events[:at]) if event.kind is Kind.CALL and event.call == refusal.call), None
     )
-    return Correction(refusal.line, words, Manner.REFUSED, 0.9, call, _acted(events, at), refusal.at_ms)
+    return Correction(refusal.line, words, CorrectionKind.REFUSED, 0.9, call, _acted(events, at), refusal.at_ms)
 
 
-def _prompted(events: list[Event], at: int) -> Correction | None:
+def _prompted(events: list[SessionEvent], at: int) -> Correction | None:
     prompt = events[at]
     before = _turn_before(events, at)
     if not any(event.kind in (Kind.REPLY, Kind.CALL) for event in before):
@@ -98,7 +106,7 @@ def _prompted(events: list[Event], at: int) -> Correction | None:
     text = prompt.text.strip()
     if _PLAN.match(text) or _COMMAND.match(text):
         return None
-    sound, is_stopped = heard(text), _is_stopped(before)
+    sound, is_stopped = objection_signs(text), _is_stopped(before)
     if sound.is_farewell or sound.size == 0:
         return None
     done = _doing(before)
@@ -110,10 +118,12 @@ def _prompted(events: list[Event], at: int) -> Correction | None:
     if sound.is_agreement and not sound.against + sound.complaint and not _is_conceded(events, at):
         return None
     sureness = 0.6 if weight == _LEAST else 0.8 if sound.against and weight >= 2 * _LEAST else 0.7
-    return Correction(prompt.line, text, Manner.OBJECTED, sureness, done, _acted(events, at), prompt.at_ms)
+    return Correction(prompt.line, text, CorrectionKind.OBJECTED, sureness, done, _acted(events, at), prompt.at_ms)
 
 
-def _stopped(events: list[Event], at: int, sound: Words, done: Event | None) -> Correction | None:
+def _stopped(
+    events: list[SessionEvent], at: int, sound: ObjectionSigns, done: SessionEvent | None
+) -> Correction | None:
     """The first words after an interruption: against what was stopped, unless they are about something else."""
     prompt = events[at]
     weight = sound.against + sound.complaint + sound.weak
@@ -130,18 +140,18 @@ def _stopped(events: list[Event], at: int, sound: Words, done: Event | None) -> 
         return None
     sureness = 0.8 if weight >= _LEAST else 0.7
     return Correction(
-        prompt.line, prompt.text.strip(), Manner.STOPPED, sureness, done, _acted(events, at), prompt.at_ms
+        prompt.line, prompt.text.strip(), CorrectionKind.STOPPED, sureness, done, _acted(events, at), prompt.at_ms
     )
 
 
-def _is_much_later(events: list[Event], at: int) -> bool:
+def _is_much_later(events: list[SessionEvent], at: int) -> bool:
     """Whether somebody came back to it another time: what is said then need not be about what was stopped."""
     before = next((event.at_ms for event in reversed(events[max(0, at - _BACK) : at]) if event.at_ms is not None), None)
     now = events[at].at_ms
     return before is not None and now is not None and now - before > _LATER_MS
 
 
-def _weighed(events: list[Event], at: int, sound: Words, before: list[Event]) -> int:
+def _weighed(events: list[SessionEvent], at: int, sound: ObjectionSigns, before: list[SessionEvent]) -> int:
     """How much speaks for an objection, the turn before and the answer considered."""
     said = spoken(events[at].text).lower()
     last = next((event for event in reversed(before) if event.kind is Kind.REPLY), None)
@@ -167,7 +177,7 @@ def _weighed(events: list[Event], at: int, sound: Words, before: list[Event]) ->
     return weight - 2 * is_long(sound)
 
 
-def _is_shown_failing(events: list[Event], at: int) -> bool:
+def _is_shown_failing(events: list[SessionEvent], at: int) -> bool:
     """Whether a person shows that a check fails with a file that was just changed."""
     text = events[at].text
     if not shows_failure(text):
@@ -183,7 +193,7 @@ def _is_answer(said: str, question: str) -> bool:
     return bool(_NO.match(said)) or (bool(_ANSWERS.match(said)) and not _OFFERS.search(question))
 
 
-def _turn_before(events: list[Event], at: int, turns: int = 1) -> list[Event]:
+def _turn_before(events: list[SessionEvent], at: int, turns: int = 1) -> list[SessionEvent]:
     """What happened since the prompt before, or one more before that, at most the last `_BACK` events of each."""
     start = at
     while start > 0 and at - start < turns * _BACK:
@@ -195,7 +205,7 @@ def _turn_before(events: list[Event], at: int, turns: int = 1) -> list[Event]:
     return events[start:at]
 
 
-def _is_stopped(before: list[Event]) -> bool:
+def _is_stopped(before: list[SessionEvent]) -> bool:
     """Whether the turn ended by an interruption, or by a refusal without words."""
     for event in reversed(before):
         if event.kind in (Kind.INTERRUPT, Kind.REFUSAL):
@@ -205,19 +215,21 @@ def _is_stopped(before: list[Event]) -> bool:
     return False
 
 
-def _doing(before: list[Event]) -> Event | None:
+def _doing(before: list[SessionEvent]) -> SessionEvent | None:
     """What a person objects to: the call that was stopped, else the last edit, else what was said."""
-    last: Event | None = next((event for event in reversed(before) if event.kind in (Kind.CALL, Kind.REPLY)), None)
+    last: SessionEvent | None = next(
+        (event for event in reversed(before) if event.kind in (Kind.CALL, Kind.REPLY)), None
+    )
     if last is not None and last.kind is Kind.CALL:
         return last
-    edit: Event | None = next((event for event in reversed(before) if is_edit(event)), None)
+    edit: SessionEvent | None = next((event for event in reversed(before) if is_edit(event)), None)
     return edit or last
 
 
-def _acted(events: list[Event], at: int) -> Event | None:
+def _acted(events: list[SessionEvent], at: int) -> SessionEvent | None:
     """The first edit before the next prompt, else the first call, else the answer."""
-    first: Event | None = None
-    answer: Event | None = None
+    first: SessionEvent | None = None
+    answer: SessionEvent | None = None
     for event in events[at + 1 :]:
         if event.kind is Kind.PROMPT:
             break
@@ -230,13 +242,13 @@ def _acted(events: list[Event], at: int) -> Event | None:
     return first or answer
 
 
-def _is_conceded(events: list[Event], at: int) -> bool:
+def _is_conceded(events: list[SessionEvent], at: int) -> bool:
     """Whether the answer to a prompt begins by admitting something."""
     answer = _answer(events, at)
     return answer is not None and concedes(answer.text)
 
 
-def _answer(events: list[Event], at: int) -> Event | None:
+def _answer(events: list[SessionEvent], at: int) -> SessionEvent | None:
     for event in events[at + 1 : at + 12]:
         if event.kind is Kind.REPLY:
             return event
@@ -254,7 +266,7 @@ def _is_retyped(one: str, other: str) -> bool:
     return bool(left and right) and len(left & right) >= _RETYPED * len(left | right)
 
 
-def _is_related(text: str, events: list[Event], at: int) -> bool:
+def _is_related(text: str, events: list[SessionEvent], at: int) -> bool:
     """Whether a prompt shares a word with what was stopped and what had been asked."""
     words = {word[:_STEM] for word in words_of(text[:2000])}
     turn = _turn_before(events, at)
@@ -268,5 +280,5 @@ def _is_related(text: str, events: list[Event], at: int) -> bool:
     return len(shared) >= (1 if len(words) <= _SHORT else 2)
 
 
-def _argument_text(event: Event) -> str:
+def _argument_text(event: SessionEvent) -> str:
     return " ".join(value[:2000] for value in event.arguments.values() if isinstance(value, str))

@@ -6,16 +6,15 @@ from typing import Any, NamedTuple
 
 from clan_learnings.repository.consent import file_of
 from clan_learnings.repository.remote_name import identity_of
-from clan_learnings.sessions.attempts import State
+from clan_learnings.sessions.attempts import AttemptState
 from clan_learnings.sessions.cleaning import excerpt
-from clan_learnings.sessions.command_fixes import Way
+from clan_learnings.sessions.command_fixes import FixKind
 from clan_learnings.sessions.corrections import corrections_in
-from clan_learnings.sessions.course import Course
 from clan_learnings.sessions.edits import files_of, is_edit
 from clan_learnings.sessions.error_signature import signature_of
-from clan_learnings.sessions.events import Kind, Session
-from clan_learnings.sessions.failures import Mended
+from clan_learnings.sessions.failures import MendedFailure, SessionCourse
 from clan_learnings.sessions.session_outcome import outcome_of
+from clan_learnings.sessions.transcript_events import Kind, Session
 
 _TASK, _WORDS, _COMMAND, _ERROR, _PATH = 300, 300, 200, 200, 200  # characters that are kept
 _FILES, _FAILURES, _CORRECTIONS, _ERRORS = 200, 100, 100, 100
@@ -62,9 +61,9 @@ class Digest(NamedTuple):
         return self._asdict() | {"failures": [failure._asdict() for failure in self.failures]}
 
 
-def digest_of(session: Session, course: Course | None = None) -> Digest:
+def digest_of(session: Session, course: SessionCourse | None = None) -> Digest:
     """Of one session. `course`: if it is known already."""
-    course = course or Course.of(session)
+    course = course or SessionCourse.of(session)
     outcome = outcome_of(course)
     prompt = next((event for event in course.events if event.kind is Kind.PROMPT and not event.is_sidechain), None)
     return Digest(
@@ -122,19 +121,19 @@ def _repo_of_folder(folder: str, _trusted_at: int) -> str:
         return ""
 
 
-def _files(course: Course) -> list[str]:
+def _files(course: SessionCourse) -> list[str]:
     changed = (
         name
         for attempt in course.attempts
-        if attempt.state in (State.WORKED, State.UNKNOWN) and is_edit(attempt.call)
+        if attempt.state in (AttemptState.WORKED, AttemptState.UNKNOWN) and is_edit(attempt.call)
         for name in files_of(attempt.call)
     )
     return list(dict.fromkeys(excerpt(name, _PATH) for name in changed))[:_FILES]
 
 
-def _failure(mended: Mended) -> Failure:
+def _failure(mended: MendedFailure) -> Failure:
     call = mended.attempt.call
-    helped = mended.fix if mended.way not in (Way.NOT, Way.AGAIN) else None
+    helped = mended.fix if mended.way not in (FixKind.NOT, FixKind.AGAIN) else None
     return Failure(
         line=mended.attempt.line,
         command=excerpt(call.text or call.tool, _COMMAND),
@@ -153,9 +152,9 @@ def _fix(call: Any) -> str:
     return excerpt(f"{call.tool} {names}".strip(), _COMMAND)
 
 
-def _errors(course: Course) -> dict[str, int]:
+def _errors(course: SessionCourse) -> dict[str, int]:
     counts: dict[str, int] = {}
     for attempt in course.attempts:
-        if attempt.state in (State.FAILED, State.HIDDEN) and (signature := signature_of(attempt.output)):
+        if attempt.state in (AttemptState.FAILED, AttemptState.HIDDEN) and (signature := signature_of(attempt.output)):
             counts[signature] = counts.get(signature, 0) + 1
     return dict(sorted(counts.items(), key=lambda item: -item[1])[:_ERRORS])

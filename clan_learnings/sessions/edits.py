@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from clan_learnings.sessions.events import Event, Kind
+from clan_learnings.sessions.transcript_events import Kind, SessionEvent
 
 _TOOL = re.compile(r"edit|write|patch|replace|create_?file|insert|update_?file|delete_?file|apply", re.IGNORECASE)
 _NO_TOOL = re.compile(r"todo|stdin|plan|memory|issue|comment|document|task", re.IGNORECASE)
@@ -32,14 +32,14 @@ _BY_SHELL = re.compile(
 _WRITTEN = re.compile(r"(?:\bcat\s*>{1,2}\s*|\btee\s+(?:-a\s+)?)([\w./~@+-]{1,200})")
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A piece of a file that a call replaced. `old` is empty where a whole file was written."""
 
     old: str
     new: str
 
 
-def is_edit(call: Event) -> bool:
+def is_edit(call: SessionEvent) -> bool:
     """Whether a call is there to change files."""
     if call.kind is not Kind.CALL:
         return False
@@ -54,7 +54,7 @@ def is_edit(call: Event) -> bool:
     return bool(changes_of(call)) or "delete" in call.tool.lower()  # an editor may also only show
 
 
-def files_of(call: Event) -> list[str]:
+def files_of(call: SessionEvent) -> list[str]:
     """The files that a call is to change, in order, each once."""
     if call.text:
         found = _PATCH.findall(call.text[:_CHARS]) + _WRITTEN.findall(call.text[:_CHARS])
@@ -65,18 +65,18 @@ def files_of(call: Event) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in files))
 
 
-def changes_of(call: Event) -> list[Change]:
+def changes_of(call: SessionEvent) -> list[FileChange]:
     """What a call puts in whose place."""
     found = list(_pairs(call.arguments))
     for text in [*_patches(call.arguments), *([call.text[:_CHARS]] if _BEGIN in call.text else [])]:
         lines = text.splitlines()
         old = "\n".join(line[1:] for line in lines if line.startswith("-") and not line.startswith("---"))
         new = "\n".join(line[1:] for line in lines if line.startswith("+") and not line.startswith("+++"))
-        found.append(Change(old, new))
+        found.append(FileChange(old, new))
     return found
 
 
-def _pairs(arguments: Mapping[str, Any]) -> Iterator[Change]:
+def _pairs(arguments: Mapping[str, Any]) -> Iterator[FileChange]:
     nested = arguments.get("edits")
     for given in [arguments, *(nested[:50] if isinstance(nested, list) else [])]:
         if not isinstance(given, dict):
@@ -84,7 +84,7 @@ def _pairs(arguments: Mapping[str, Any]) -> Iterator[Change]:
         old = next((text for key in _OLD_KEYS if isinstance(text := given.get(key), str)), "")
         new = next((text for key in _NEW_KEYS if isinstance(text := given.get(key), str)), "")
         if old or new:
-            yield Change(old[:_CHARS], new[:_CHARS])
+            yield FileChange(old[:_CHARS], new[:_CHARS])
 
 
 def _patches(arguments: Mapping[str, Any]) -> list[str]:

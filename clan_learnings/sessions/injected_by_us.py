@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from clan_learnings.context.injected_mark import NAME, is_ours, without_ours
 from clan_learnings.sessions.command_lines import commands_in
-from clan_learnings.sessions.events import Event, Kind
+from clan_learnings.sessions.transcript_events import Kind, SessionEvent
 
 _PROGRAM = "mesh"
 _FILES = frozenset(("memory.md", "patterns.md", "corrections.md", "discoveries.jsonl", "patterns.jsonl"))
@@ -33,7 +33,7 @@ _COMMON = frozenset(
 )
 
 
-class Ours(NamedTuple):
+class InjectedText(NamedTuple):
     """What the session was shown by us so far, sentence by sentence, as sets of words."""
 
     sentences: list[frozenset[str]]
@@ -81,10 +81,10 @@ class Ours(NamedTuple):
         return "".join(kept)
 
 
-def theirs(events: Iterable[Event]) -> tuple[list[Event], Ours]:
+def without_injected(events: Iterable[SessionEvent]) -> tuple[list[SessionEvent], InjectedText]:
     """The events without ours, and what was ours."""
-    ours = Ours([], {}, {})
-    kept: list[Event] = []
+    ours = InjectedText([], {}, {})
+    kept: list[SessionEvent] = []
     own_calls: set[str] = set()
     for event in events:
         if event.kind is Kind.CALL and _is_own_call(event):
@@ -102,7 +102,7 @@ def words_of(sentence: str) -> frozenset[str]:
     return frozenset(_WORD.findall(sentence.lower())) - _COMMON
 
 
-def _cleaned(event: Event, ours: Ours) -> Event:
+def _cleaned(event: SessionEvent, ours: InjectedText) -> SessionEvent:
     text = event.text
     if NAME in text and is_ours(text):
         left = without_ours(text)
@@ -115,7 +115,7 @@ def _cleaned(event: Event, ours: Ours) -> Event:
     return event if text is event.text else event._replace(text=text)
 
 
-def _is_own_call(call: Event) -> bool:
+def _is_own_call(call: SessionEvent) -> bool:
     if NAME in call.tool or NAME.replace("-", "_") in call.tool:
         return True
     if call.text:

@@ -115,7 +115,7 @@ _WORD = re.compile(r"[^\W_]{2,}")
 _LONG = 120  # words; who writes more describes a task
 
 
-class Words(NamedTuple):
+class ObjectionSigns(NamedTuple):
     """What a prompt sounds like."""
 
     against: int  # weight of what objects by itself
@@ -130,7 +130,7 @@ class Words(NamedTuple):
     size: int  # in words
 
 
-def heard(text: str) -> Words:
+def objection_signs(text: str) -> ObjectionSigns:
     """What a person's words sound like. What is quoted or pasted does not count."""
     said = spoken(text)
     spoken_only = _LITERAL.sub(" _ ", said)
@@ -142,7 +142,7 @@ def heard(text: str) -> Words:
     ]
     has_doubt = bool(_DOUBTS.match(spoken_only))
     is_early = has_doubt or any(at < _EARLY for at in against)  # then the rest is the reason, and no new wish
-    return Words(
+    return ObjectionSigns(
         against=2 * min(len(against), 2),
         complaint=2 * min(len(complaints) + has_doubt, 2),
         weak=min(len({found.lower() for found in _WEAK.findall(spoken_only)}), 3),
@@ -181,6 +181,6 @@ def shows_failure(text: str) -> bool:
     return text.strip().count("\n") >= _SHOWN - 1 and bool(_FAILED.search(text[: 20 * _CHARS]))
 
 
-def is_long(words: Words) -> bool:
+def is_long(words: ObjectionSigns) -> bool:
     """Whether it is a description of work, rather than an objection."""
     return words.size > _LONG

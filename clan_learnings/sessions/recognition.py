@@ -19,15 +19,15 @@ from clan_learnings.redaction.private_passages import (
     without_private_values,
 )
 from clan_learnings.sessions import flavours
-from clan_learnings.sessions.events import Session
-from clan_learnings.sessions.transcript_source import Source, TooLarge
+from clan_learnings.sessions.transcript_events import Session
+from clan_learnings.sessions.transcript_source import TooLarge, TranscriptSource
 
 _STEM = 100
 _BEGINNING = 4096
 EMPTY, UNKNOWN, TOO_LARGE = "nothing in it", "no flavour knows it", "too large"
 
 
-class Transcript(NamedTuple):
+class TranscriptContent(NamedTuple):
     """What a file amounts to."""
 
     flavour: str  # empty if nobody knows it
@@ -35,16 +35,16 @@ class Transcript(NamedTuple):
     skipped: dict[str, int]  # what was not understood: why, how often
 
 
-def read_transcript(data: bytes, path: str = "", first_line: int = 1) -> Transcript:
+def read_transcript(data: bytes, path: str = "", first_line: int = 1) -> TranscriptContent:
     """The sessions of a transcript. Never raises because of what is in it."""
     try:
-        source = Source(data, path, first_line)
+        source = TranscriptSource(data, path, first_line)
         if may_be_private(source.data):  # here, where one still sees which blocks are of one message
-            source = Source(without_private_lines(source.data), path, first_line)
+            source = TranscriptSource(without_private_lines(source.data), path, first_line)
     except TooLarge:
-        return Transcript("", [], {TOO_LARGE: 1})
+        return TranscriptContent("", [], {TOO_LARGE: 1})
     if source.is_blank:
-        return Transcript("", [], {EMPTY: 1})
+        return TranscriptContent("", [], {EMPTY: 1})
     for flavour in all_flavours():
         try:
             is_its_own = flavour.recognises(source)
@@ -53,9 +53,9 @@ def read_transcript(data: bytes, path: str = "", first_line: int = 1) -> Transcr
             continue
         if is_its_own:
             sessions = _read(flavour, source)
-            return Transcript(sessions[0].flavour if sessions else flavour.NAME, sessions, source.skipped)
+            return TranscriptContent(sessions[0].flavour if sessions else flavour.NAME, sessions, source.skipped)
     source.skip(UNKNOWN)
-    return Transcript("", [], source.skipped)
+    return TranscriptContent("", [], source.skipped)
 
 
 @cache
@@ -67,7 +67,7 @@ def all_flavours() -> list[Any]:
     return sorted(found, key=lambda module: (getattr(module, "ORDER", 0), module.__name__))
 
 
-def _read(flavour: Any, source: Source) -> list[Session]:
+def _read(flavour: Any, source: TranscriptSource) -> list[Session]:
     sessions: list[Session] = []
     try:
         sessions.extend(_public(session, source) for session in flavour.read(source))
@@ -78,7 +78,7 @@ def _read(flavour: Any, source: Source) -> list[Session]:
     return sessions
 
 
-def _public(session: Session, source: Source) -> Session:
+def _public(session: Session, source: TranscriptSource) -> Session:
     if not session.id:
         session = session._replace(id=_name_of(source))
     if source.mentions(b"\\ud", b"\\uD"):  # maybe half a character, which nobody could write down
@@ -88,7 +88,7 @@ def _public(session: Session, source: Source) -> Session:
     return session._replace(title=without_private(_encodable(session.title)))  # maybe from a file beside it
 
 
-def _name_of(source: Source) -> str:
+def _name_of(source: TranscriptSource) -> str:
     """What to call a session that does not say its id: the file's name, or its beginning."""
     stem = os.path.basename(source.path).partition(".")[0]
     return re.sub(r"[^\w.-]+", "-", stem)[:_STEM] or hashlib.sha256(source.data[:_BEGINNING]).hexdigest()[:32]

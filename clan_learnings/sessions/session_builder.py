@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from clan_learnings.sessions.json_values import list_of, text_of
-from clan_learnings.sessions.typed_text import typed
+from clan_learnings.sessions.prompt_text import typed
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
 
 _SHELLS = ("bash", "shell", "terminal", "exec", "command", "cmd", "console", "run")  # in names of tools
 _COMMAND_KEYS = ("command", "cmd", "script")
@@ -19,7 +19,7 @@ _SAID = (Kind.REPLY, Kind.CALL)
 _DOLLARS = 1_000_000  # no session costs more
 
 
-class Draft:
+class SessionBuilder:
     """One session in the making."""
 
     def __init__(self, flavour: str, session: str = "") -> None:
@@ -35,7 +35,7 @@ class Draft:
         self.title = ""
         self.started_ms: int | None = None
         self.ended_ms: int | None = None
-        self.events: list[Event] = []
+        self.events: list[SessionEvent] = []
         self._tools: dict[str, str] = {}  # by call, as it is named here
         self._names: dict[str, str] = {}  # of calls, by what the transcript names them; the newest, if it does so twice
         self._commands: dict[str, str] = {}
@@ -47,24 +47,24 @@ class Draft:
     def prompt(self, line: int, text: str, at_ms: int | None = None) -> None:
         """In the person's place: what a person typed, or, if nothing of it was typed, injected text."""
         if words := typed(text):
-            self._add(Event(line, Kind.PROMPT, words, at_ms))
+            self._add(SessionEvent(line, Kind.PROMPT, words, at_ms))
         else:
             self.note(line, Kind.INJECTED, text, at_ms)
 
     def note(self, line: int, kind: Kind, text: str, at_ms: int | None = None) -> None:
         """An event that is only text: injected, a summary, a fault, an interruption."""
         if text or kind in (Kind.INTERRUPT, Kind.FAULT):
-            self._add(Event(line, kind, text, at_ms))
+            self._add(SessionEvent(line, kind, text, at_ms))
 
     def reply(self, line: int, text: str, message: str, at_ms: int | None = None) -> None:
         """What the model said to the person."""
         if text.strip():
-            self._add(Event(line, Kind.REPLY, text, at_ms, message=message))
+            self._add(SessionEvent(line, Kind.REPLY, text, at_ms, message=message))
 
     def thought(self, line: int, text: str, message: str, at_ms: int | None = None) -> None:
         """What the model said to itself."""
         if text.strip():
-            self._add(Event(line, Kind.THOUGHT, text, at_ms, message=message))
+            self._add(SessionEvent(line, Kind.THOUGHT, text, at_ms, message=message))
 
     def call(
         self,
@@ -85,7 +85,7 @@ class Draft:
         self._tools[own] = tool
         command = text or command_of(tool, arguments)
         self._commands[own] = command
-        self._add(Event(line, Kind.CALL, command, at_ms, own, tool, arguments, message=message))
+        self._add(SessionEvent(line, Kind.CALL, command, at_ms, own, tool, arguments, message=message))
         return own
 
     def result(
@@ -105,7 +105,7 @@ class Draft:
         if exit_code is not None and failed is not True:
             failed = exit_code != 0
         self._add(
-            Event(
+            SessionEvent(
                 line,
                 Kind.RESULT,
                 text,
@@ -121,7 +121,7 @@ class Draft:
     def refusal(self, line: int, name: str, reason: str, at_ms: int | None = None) -> None:
         """A person did not let a tool be used."""
         own = self._names.get(name, name)
-        self._add(Event(line, Kind.REFUSAL, reason, at_ms, own, self._tools.get(own, "")))
+        self._add(SessionEvent(line, Kind.REFUSAL, reason, at_ms, own, self._tools.get(own, "")))
 
     def command_of_call(self, name: str) -> str:
         """What the shell was to run in a call, by the name that the transcript gave the call; empty if it was no shell."""
@@ -165,7 +165,7 @@ class Draft:
             skipped=dict(skipped),
         )
 
-    def _add(self, event: Event) -> None:
+    def _add(self, event: SessionEvent) -> None:
         self.saw(event.at_ms)
         self.events.append(event)
 

@@ -16,7 +16,7 @@ _DEPTH = 8
 _ENTRIES = 2_000_000  # looked at in one place: more is no folder of sessions
 
 
-class Place(NamedTuple):
+class SessionFolder(NamedTuple):
     """A folder of an agent's, and what its sessions are called below it."""
 
     agent: str  # as in `flavour:id` of records
@@ -25,7 +25,7 @@ class Place(NamedTuple):
     within: str = ""  # a pattern that the path below the folder must fit; empty: any
 
 
-class Found(NamedTuple):
+class SessionFile(NamedTuple):
     """A file that may be a transcript, and how it looks."""
 
     path: str
@@ -36,7 +36,7 @@ class Found(NamedTuple):
     agent: str = ""  # whose place it was found in
 
 
-def places(environ: Mapping[str, str]) -> list[Place]:
+def places(environ: Mapping[str, str]) -> list[SessionFolder]:
     """The places of all agents, whether or not they are there."""
     home = environ.get("HOME") or os.path.expanduser("~")
     data = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
@@ -50,23 +50,23 @@ def places(environ: Mapping[str, str]) -> list[Place]:
     pi = environ.get("PI_CODING_AGENT_DIR") or os.path.join(home, ".pi", "agent")
     lines = ("*.jsonl", "*.jsonl.zst")
     return [
-        Place("claude-code", os.path.join(claude, "projects"), ("*.jsonl",)),
-        Place("claude-code", os.path.join(config, "claude", "projects"), ("*.jsonl",)),
-        Place("codex", os.path.join(codex, "sessions"), lines),
-        Place("codex", os.path.join(codex, "archived_sessions"), lines),
-        Place("gemini", os.path.join(gemini, "tmp"), ("*.json", "*.jsonl"), "*/chats/*"),
-        Place("grok", os.path.join(grok, "sessions"), ("updates.jsonl", "chat_history.jsonl")),
-        Place("hermes", os.path.join(hermes, "sessions"), ("*.jsonl", "session_*.json")),
-        Place("openclaw", os.path.join(openclaw, "agents"), ("*.jsonl",), "*/sessions/*"),
-        Place("pi", os.path.join(pi, "sessions"), ("*.jsonl",)),
-        Place("opencode", os.path.join(data, "opencode", "storage", "session"), ("*.json",)),
+        SessionFolder("claude-code", os.path.join(claude, "projects"), ("*.jsonl",)),
+        SessionFolder("claude-code", os.path.join(config, "claude", "projects"), ("*.jsonl",)),
+        SessionFolder("codex", os.path.join(codex, "sessions"), lines),
+        SessionFolder("codex", os.path.join(codex, "archived_sessions"), lines),
+        SessionFolder("gemini", os.path.join(gemini, "tmp"), ("*.json", "*.jsonl"), "*/chats/*"),
+        SessionFolder("grok", os.path.join(grok, "sessions"), ("updates.jsonl", "chat_history.jsonl")),
+        SessionFolder("hermes", os.path.join(hermes, "sessions"), ("*.jsonl", "session_*.json")),
+        SessionFolder("openclaw", os.path.join(openclaw, "agents"), ("*.jsonl",), "*/sessions/*"),
+        SessionFolder("pi", os.path.join(pi, "sessions"), ("*.jsonl",)),
+        SessionFolder("opencode", os.path.join(data, "opencode", "storage", "session"), ("*.json",)),
     ]
 
 
 AGENTS = tuple(dict.fromkeys(place.agent for place in places({"HOME": "/"})))
 
 
-def sessions_in(place: Place) -> Iterator[Found]:
+def sessions_in(place: SessionFolder) -> Iterator[SessionFile]:
     """The files of a place that are called like sessions, in the order of their names."""
     root = os.path.realpath(place.folder)
     for found in files_below(root, is_own_only=True):
@@ -77,7 +77,7 @@ def sessions_in(place: Place) -> Iterator[Found]:
             yield found._replace(agent=place.agent)
 
 
-def files_below(root: str, *, is_own_only: bool) -> Iterator[Found]:
+def files_below(root: str, *, is_own_only: bool) -> Iterator[SessionFile]:
     """Every regular file below a folder, without following links."""
     entries = 0
     folders = [(root, 0)]
@@ -102,11 +102,11 @@ def files_below(root: str, *, is_own_only: bool) -> Iterator[Found]:
             except OSError:
                 continue
             if stat.S_ISREG(seen.st_mode) and (not is_own_only or seen.st_uid == os.getuid()):
-                yield Found(entry.path, seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
+                yield SessionFile(entry.path, seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
         folders += reversed(deeper)
 
 
-def look_at(path: str, *, is_own_only: bool) -> Found | None:
+def look_at(path: str, *, is_own_only: bool) -> SessionFile | None:
     """One file; None if it is none that may be read."""
     try:
         seen = os.lstat(path)
@@ -114,10 +114,10 @@ def look_at(path: str, *, is_own_only: bool) -> Found | None:
         return None
     if not stat.S_ISREG(seen.st_mode) or (is_own_only and seen.st_uid != os.getuid()):
         return None
-    return Found(path, seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
+    return SessionFile(path, seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
 
 
-def discover(paths: Sequence[str], agent: str, since_ms: int, environ: Mapping[str, str]) -> Iterator[Found]:
+def discover(paths: Sequence[str], agent: str, since_ms: int, environ: Mapping[str, str]) -> Iterator[SessionFile]:
     """Files to look at, each once. A path that was given may be anybody's; what is found by itself is our own only."""
     seen: set[tuple[int, int]] = set()
     for found in _given(paths) if paths else _kept(agent, environ):
@@ -142,7 +142,7 @@ def refuse_missing(paths: Sequence[str]) -> None:
             raise UsageError(f"{path} is neither a file nor a folder", "name a transcript, or a folder of them")
 
 
-def _given(paths: Sequence[str]) -> Iterator[Found]:
+def _given(paths: Sequence[str]) -> Iterator[SessionFile]:
     for path in paths:
         real = os.path.realpath(path)
         if os.path.isdir(real):
@@ -153,7 +153,7 @@ def _given(paths: Sequence[str]) -> Iterator[Found]:
                 yield found
 
 
-def _kept(agent: str, environ: Mapping[str, str]) -> Iterator[Found]:
+def _kept(agent: str, environ: Mapping[str, str]) -> Iterator[SessionFile]:
     for place in places(environ):
         if not agent or place.agent == agent:
             yield from sessions_in(place)

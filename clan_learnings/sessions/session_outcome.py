@@ -4,19 +4,19 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from clan_learnings.sessions.attempts import Attempt, State
+from clan_learnings.sessions.attempts import Attempt, AttemptState
 from clan_learnings.sessions.cleaning import excerpt
 from clan_learnings.sessions.command_fixes import READING
 from clan_learnings.sessions.command_lines import commands_in, plain
-from clan_learnings.sessions.course import Course
 from clan_learnings.sessions.edits import files_of, is_edit
-from clan_learnings.sessions.events import Event, Kind
-from clan_learnings.sessions.objections import heard
+from clan_learnings.sessions.failures import SessionCourse
+from clan_learnings.sessions.objections import objection_signs
+from clan_learnings.sessions.transcript_events import Kind, SessionEvent
 
 SUCCESS, FAILURE, UNKNOWN = "success", "failure", "unknown"
 
 
-class Outcome(NamedTuple):
+class SessionOutcome(NamedTuple):
     """How it ended, and how that was seen."""
 
     result: str
@@ -49,10 +49,14 @@ def claims_success(reply: str) -> bool:
     return bool(_CLAIM.search(reply[:600]))
 
 
-def unwritten_claim(course: Course) -> tuple[Attempt, Event] | None:
+def unwritten_claim(course: SessionCourse) -> tuple[Attempt, SessionEvent] | None:
     """A write that did not happen, and the answer that says it did: nothing was written in its place."""
     edits = [attempt for attempt in course.attempts if is_edit(attempt.call)]
-    done = [attempt for attempt in edits if attempt.state in (State.WORKED, State.UNKNOWN, State.HIDDEN)]
+    done = [
+        attempt
+        for attempt in edits
+        if attempt.state in (AttemptState.WORKED, AttemptState.UNKNOWN, AttemptState.HIDDEN)
+    ]
     written = {name for attempt in done for name in files_of(attempt.call)}
     claims = [
         (at, event) for at, event in enumerate(course.events) if event.kind is Kind.REPLY and claims_success(event.text)
@@ -60,7 +64,7 @@ def unwritten_claim(course: Course) -> tuple[Attempt, Event] | None:
     prompts = [at for at, event in enumerate(course.events) if event.kind is Kind.PROMPT]
     by_shell = max((attempt.at for attempt in done if attempt.call.text), default=-1)  # which may have written anything
     for attempt in edits:
-        if attempt.state not in (State.FAILED, State.GUESSED, State.REFUSED) or attempt.call.text:
+        if attempt.state not in (AttemptState.FAILED, AttemptState.GUESSED, AttemptState.REFUSED) or attempt.call.text:
             continue
         target = set(files_of(attempt.call))
         if target & written or by_shell > attempt.at:
@@ -71,39 +75,41 @@ def unwritten_claim(course: Course) -> tuple[Attempt, Event] | None:
     return None
 
 
-def outcome_of(course: Course) -> Outcome:
+def outcome_of(course: SessionCourse) -> SessionOutcome:
     """How a session ended."""
     if not course.attempts and not any(event.kind is Kind.REPLY for event in course.events):
-        return Outcome(UNKNOWN, "nothing was done")
+        return SessionOutcome(UNKNOWN, "nothing was done")
     false = unwritten_claim(course)
     if false is not None:
-        return Outcome(FAILURE, "a write did not happen, yet the answer claims it", false[0].line)
+        return SessionOutcome(FAILURE, "a write did not happen, yet the answer claims it", false[0].line)
     edits = [
         attempt
         for attempt in course.attempts
-        if is_edit(attempt.call) and attempt.state in (State.WORKED, State.UNKNOWN)
+        if is_edit(attempt.call) and attempt.state in (AttemptState.WORKED, AttemptState.UNKNOWN)
     ]
     last_edit = edits[-1].at if edits else -1
     thanks = _thanked(course.events)
     if thanks is not None:
-        return Outcome(SUCCESS, "the person was content", thanks.line)
+        return SessionOutcome(SUCCESS, "the person was content", thanks.line)
     decisive = [
         attempt
         for attempt in course.attempts
-        if _is_check(attempt) and attempt.state in (State.WORKED, State.FAILED, State.HIDDEN)
+        if _is_check(attempt) and attempt.state in (AttemptState.WORKED, AttemptState.FAILED, AttemptState.HIDDEN)
     ]
     if decisive and (decisive[-1].at > last_edit or _is_harmless_after(decisive[-1], edits)):
         last = decisive[-1]
-        result = SUCCESS if last.state is State.WORKED else FAILURE
+        result = SUCCESS if last.state is AttemptState.WORKED else FAILURE
         verb = "passed" if result is SUCCESS else "failed"
-        return Outcome(result, f"{excerpt(plain(last.call.text) or last.call.tool, _WHY)} {verb} last", last.line)
+        return SessionOutcome(
+            result, f"{excerpt(plain(last.call.text) or last.call.tool, _WHY)} {verb} last", last.line
+        )
     return _by_edits(course, edits)
 
 
-def _by_edits(course: Course, edits: list[Attempt]) -> Outcome:
+def _by_edits(course: SessionCourse, edits: list[Attempt]) -> SessionOutcome:
     last = course.events[-1] if course.events else None
     if last is not None and last.kind in (Kind.INTERRUPT, Kind.REFUSAL):
-        return Outcome(UNKNOWN, "it was stopped", last.line)
+        return SessionOutcome(UNKNOWN, "it was stopped", last.line)
     reply = next(
         (event for event in reversed(course.events) if event.kind is Kind.REPLY and not event.is_sidechain), None
     )
@@ -111,11 +117,11 @@ def _by_edits(course: Course, edits: list[Attempt]) -> Outcome:
         ran = [
             attempt
             for attempt in course.attempts
-            if attempt.call.text and attempt.state is State.WORKED and not _only_reads(attempt)
+            if attempt.call.text and attempt.state is AttemptState.WORKED and not _only_reads(attempt)
         ]
         if ran and reply is not None and claims_success(reply.text):
-            return Outcome(SUCCESS, "the last command worked, and the answer says that it is done", ran[-1].line)
-        return Outcome(UNKNOWN, "nothing was changed")
+            return SessionOutcome(SUCCESS, "the last command worked, and the answer says that it is done", ran[-1].line)
+        return SessionOutcome(UNKNOWN, "nothing was changed")
     final = edits[-1]
     if any(_CODE.search(name) for edit in edits[-3:] for name in files_of(edit.call)):
         ran = [
@@ -123,29 +129,29 @@ def _by_edits(course: Course, edits: list[Attempt]) -> Outcome:
             for attempt in course.attempts
             if attempt.at > final.at
             and attempt.call.text
-            and attempt.state is State.WORKED
+            and attempt.state is AttemptState.WORKED
             and not _only_reads(attempt)
         ]
         if not ran:
-            return Outcome(UNKNOWN, "code was changed, and never run", final.line)
-        return Outcome(SUCCESS, "the changed code was run", ran[-1].line)
-    return Outcome(SUCCESS, "files were changed as asked", final.line)
+            return SessionOutcome(UNKNOWN, "code was changed, and never run", final.line)
+        return SessionOutcome(SUCCESS, "the changed code was run", ran[-1].line)
+    return SessionOutcome(SUCCESS, "files were changed as asked", final.line)
 
 
-def _thanked(events: list[Event]) -> Event | None:
+def _thanked(events: list[SessionEvent]) -> SessionEvent | None:
     """The last prompt, if it is praise and nothing but that."""
     prompt = next((event for event in reversed(events) if event.kind is Kind.PROMPT and not event.is_sidechain), None)
     first = next((event for event in events if event.kind is Kind.PROMPT), None)
     if prompt is None or prompt is first:
         return None
-    sound = heard(prompt.text)
+    sound = objection_signs(prompt.text)
     is_short = sound.size <= 8 and not sound.is_question and not sound.against
     return prompt if is_short and _PRAISE.search(prompt.text[:200]) else None
 
 
 def _claim_after(
-    claims: list[tuple[int, Event]], prompts: list[int], attempt: Attempt, target: set[str]
-) -> Event | None:
+    claims: list[tuple[int, SessionEvent]], prompts: list[int], attempt: Attempt, target: set[str]
+) -> SessionEvent | None:
     """The first claim after an attempt, and before the next prompt, that names what it was to write."""
     names = {name.replace("\\", "/").rsplit("/", 1)[-1].lower() for name in target}
     later = bisect_right(prompts, attempt.at)
@@ -172,4 +178,6 @@ def _only_reads(attempt: Attempt) -> bool:
 def _is_harmless_after(check: Attempt, edits: list[Attempt]) -> bool:
     """Whether only words were changed after the last check: they need none."""
     later = [edit for edit in edits if edit.at > check.at]
-    return check.state is State.WORKED and not any(_CODE.search(name) for edit in later for name in files_of(edit.call))
+    return check.state is AttemptState.WORKED and not any(
+        _CODE.search(name) for edit in later for name in files_of(edit.call)
+    )

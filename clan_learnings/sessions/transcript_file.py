@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Any, BinaryIO, NamedTuple
 
-from clan_learnings.sessions.catalogue_rows import Known, Look
+from clan_learnings.sessions.catalogue_rows import FileLook, KnownFile
 from clan_learnings.sessions.cleaning import Cleaner
 from clan_learnings.sessions.flavours.opencode import assembled
 from clan_learnings.sessions.transcript_source import ZSTD
@@ -21,14 +21,14 @@ _BLOCK_BYTES = 512 * 1024
 _MIB = 1024 * 1024
 
 
-class Refused(Exception):
+class FileRefused(Exception):
     """A file that is not read, and why."""
 
 
-class Reading(NamedTuple):
+class FileReading(NamedTuple):
     """What a file holds."""
 
-    look: Look
+    look: FileLook
     cursor: int  # bytes in whole lines
     lines: int
     hash: bytes
@@ -39,18 +39,18 @@ class Reading(NamedTuple):
     shortened: int  # strings too long to be kept whole
 
 
-def read_file(path: str, known: Known | None, kept: bytes | None, breathe: Callable[[], None]) -> Reading:
+def read_file(path: str, known: KnownFile | None, kept: bytes | None, breathe: Callable[[], None]) -> FileReading:
     """Read a file. `known`, `kept`: how it was read before, and its body. Raises Refused, or OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         seen = os.fstat(descriptor)
         if not stat.S_ISREG(seen.st_mode):
-            raise Refused("not a regular file")
-        look = Look(seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
+            raise FileRefused("not a regular file")
+        look = FileLook(seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
         if not look.size:
-            raise Refused("nothing in it")
+            raise FileRefused("nothing in it")
         if look.size > FILE_BYTES:
-            raise Refused(f"larger than {FILE_BYTES // _MIB} MB")
+            raise FileRefused(f"larger than {FILE_BYTES // _MIB} MB")
         if file.read(4) == ZSTD:
             return _read_packed(file, look, breathe)
         whole = assembled(path)
@@ -60,7 +60,9 @@ def read_file(path: str, known: Known | None, kept: bytes | None, breathe: Calla
         return _read(file, look, known, kept, breathe)
 
 
-def _read(file: BinaryIO, look: Look, known: Known | None, kept: bytes | None, breathe: Callable[[], None]) -> Reading:
+def _read(
+    file: BinaryIO, look: FileLook, known: KnownFile | None, kept: bytes | None, breathe: Callable[[], None]
+) -> FileReading:
     hasher, start, lines, before = blake2b(digest_size=32), 0, 0, b""
     is_same = False
     if known is not None and 0 < known.cursor <= look.size:
@@ -89,19 +91,19 @@ def _read(file: BinaryIO, look: Look, known: Known | None, kept: bytes | None, b
     del cleaned
     is_continued = is_same or (known is not None and known.look == look)
     body = before + segment if before else segment
-    return Reading(look, cursor, lines, hasher.digest(), body, segment, first_line, is_continued, cleaner.shortened)
+    return FileReading(look, cursor, lines, hasher.digest(), body, segment, first_line, is_continued, cleaner.shortened)
 
 
-def _read_whole(data: bytes, look: Look, breathe: Callable[[], None]) -> Reading:
+def _read_whole(data: bytes, look: FileLook, breathe: Callable[[], None]) -> FileReading:
     """A session that lies in many files, put together. It is made anew each time."""
     cleaner = Cleaner(breathe)
     body = cleaner.clean(data)
     _refuse_more(len(body))
     digest = blake2b(data, digest_size=32).digest()
-    return Reading(look, look.size, body.count(b"\n"), digest, body, body, 1, False, cleaner.shortened)
+    return FileReading(look, look.size, body.count(b"\n"), digest, body, body, 1, False, cleaner.shortened)
 
 
-def _read_packed(file: BinaryIO, look: Look, breathe: Callable[[], None]) -> Reading:
+def _read_packed(file: BinaryIO, look: FileLook, breathe: Callable[[], None]) -> FileReading:
     """A file that an agent has packed. Such a one never grows."""
     import zstandard
 
@@ -114,7 +116,7 @@ def _read_packed(file: BinaryIO, look: Look, breathe: Callable[[], None]) -> Rea
             for block in _line_blocks(stream, FILE_BYTES + 1):
                 raw += len(block)
                 if raw > FILE_BYTES:
-                    raise Refused(f"larger than {FILE_BYTES // _MIB} MB, unpacked")
+                    raise FileRefused(f"larger than {FILE_BYTES // _MIB} MB, unpacked")
                 lines += block.count(b"\n")
                 cleaned.append(cleaner.clean(block))
                 size += len(cleaned[-1])
@@ -122,18 +124,18 @@ def _read_packed(file: BinaryIO, look: Look, breathe: Callable[[], None]) -> Rea
                 breathe()
         except zstandard.ZstdError as error:  # cut off, or damaged: what came before it counts
             if not cleaned:
-                raise Refused("packed, and damaged") from error
+                raise FileRefused("packed, and damaged") from error
     body = b"".join(cleaned)
     file.seek(0)
     hasher = blake2b(digest_size=32)
     for block in _pieces(file, look.size):
         hasher.update(block)
-    return Reading(look, look.size, lines, hasher.digest(), body, body, 1, False, cleaner.shortened)
+    return FileReading(look, look.size, lines, hasher.digest(), body, body, 1, False, cleaner.shortened)
 
 
 def _refuse_more(size: int) -> None:
     if size > KEPT_BYTES:
-        raise Refused(f"more than {KEPT_BYTES // _MIB} MB of text in it")
+        raise FileRefused(f"more than {KEPT_BYTES // _MIB} MB of text in it")
 
 
 def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
@@ -159,7 +161,7 @@ def _line_blocks(stream: Any, limit: int) -> Iterator[bytes]:
             rest.append(block)
             held += len(block)
             if held > LINE_BYTES:
-                raise Refused(f"a line of more than {LINE_BYTES // _MIB} MB in it")
+                raise FileRefused(f"a line of more than {LINE_BYTES // _MIB} MB in it")
             continue
         yield b"".join([*rest, block[:end]])
         rest = [block[end:]] if end < len(block) else []

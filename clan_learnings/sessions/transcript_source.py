@@ -40,7 +40,7 @@ class Record(NamedTuple):
     value: dict[str, Any]
 
 
-class Source:
+class TranscriptSource:
     """The bytes of one transcript. `path` is for finding files beside it, never for guessing what it is."""
 
     def __init__(self, data: bytes, path: str = "", first_line: int = 1) -> None:
@@ -89,7 +89,7 @@ class Source:
         return found if 2 * len({record.line for record in found}) >= lines else []
 
     @cached_property
-    def _document(self) -> "Part | None":
+    def _document(self) -> "DocumentPart | None":
         if len(self.data) > DOCUMENT_BYTES or self._begins_with_a_record:
             return None
         start = _after_space(self.text, 0)
@@ -97,9 +97,9 @@ class Source:
             value, end = _decode(self.text, start)
         except (ValueError, RecursionError):
             return None
-        return Part(self, start, value) if _after_space(self.text, end) == len(self.text) else None
+        return DocumentPart(self, start, value) if _after_space(self.text, end) == len(self.text) else None
 
-    def document(self) -> "Part | None":
+    def document(self) -> "DocumentPart | None":
         """The whole text as one value; None if it is not exactly one."""
         return self._document if self.data.startswith((b"{", b"["), self._start) else None
 
@@ -162,10 +162,10 @@ class Source:
         return ends
 
 
-class Part:
+class DocumentPart:
     """A value inside a document, and where it stands."""
 
-    def __init__(self, source: Source, offset: int, value: Any) -> None:
+    def __init__(self, source: TranscriptSource, offset: int, value: Any) -> None:
         self.value = value
         self._source = source
         self._offset = offset
@@ -175,7 +175,7 @@ class Part:
         """Where it begins."""
         return self._source.line_at(self._offset)
 
-    def member(self, name: str) -> "Part | None":
+    def member(self, name: str) -> "DocumentPart | None":
         """What an object has under a name; None if there is nothing, or this is no object."""
         if not isinstance(self.value, dict) or name not in self.value:
             return None
@@ -185,19 +185,19 @@ class Part:
             at = _after_space(text, _after_space(text, at) + 1)
             value, end = _decode(text, at)
             if key == name:
-                found = Part(self._source, at, value)  # the last counts, as everywhere
+                found = DocumentPart(self._source, at, value)  # the last counts, as everywhere
             at = _after_space(text, end)
             at += text[at] == ","
         return found
 
-    def elements(self) -> "Iterator[Part]":
+    def elements(self) -> "Iterator[DocumentPart]":
         """What a list holds; nothing if this is no list."""
         if not isinstance(self.value, list):
             return
         at, text = self._offset + 1, self._source.text
         while text[at := _after_space(text, at)] != "]":
             value, end = _decode(text, at)
-            yield Part(self._source, at, value)
+            yield DocumentPart(self._source, at, value)
             at = _after_space(text, end)
             at += text[at] == ","
 

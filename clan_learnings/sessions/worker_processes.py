@@ -52,5 +52,5 @@ def _worked(work: Callable[[_Thing], _Made], thing: _Thing) -> _Made:
     return work(thing)
 
 
-class Stopped(Exception):
+class CaptureStopped(Exception):
     """The way out of the middle of a run: no error."""

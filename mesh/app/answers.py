@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clan_learnings.records.notebook import PatternChoice
     from clan_learnings.records.patterns import Pattern
     from clan_learnings.records.record import Note
-    from clan_learnings.search.search import Hit
+    from clan_learnings.search.record_search import SearchHit
     from mesh.store.author import Author
     from mesh.store.receipts import Receipt
 
@@ -51,7 +51,7 @@ def shown(memory: Memory, note: Note) -> dict[str, Any]:
     }
 
 
-def found(memory: Memory, hit: Hit) -> dict[str, Any]:
+def found(memory: Memory, hit: SearchHit) -> dict[str, Any]:
     """A record that was found, and why."""
     return shown(memory, hit.note) | {
         "score": hit.score,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import About, Note
     from clan_learnings.redaction.text_cleaner import TextCleaner
-    from clan_learnings.search.indexes import Recall
+    from clan_learnings.search.indexes import SearchIndexes
     from mesh.core.draft import Draft
     from mesh.core.errors import HomeError
     from mesh.core.request import Request
@@ -47,7 +47,7 @@ class Desk:
         *,
         agent: str = "",
         session: str = "",
-        recall: Recall | None = None,
+        recall: SearchIndexes | None = None,
         retry_seconds: int = 0,
         bound: str | None = None,
         notes_openings: bool = True,
@@ -309,7 +309,7 @@ class Desk:
 
     def index(self) -> dict[str, Any]:
         """How the search indexes stand."""
-        from clan_learnings.search.index_status import index_state
+        from clan_learnings.search.index_files import index_state
 
         with memory_of(self.home) as memory:
             return index_state(self.home, memory.reader, self._recall)
@@ -446,7 +446,7 @@ class Desk:
         raise AssertionError("the last try has answered or raised")
 
     @block
-    def _reading(self, author: Author, recall: Recall | None = None) -> Iterator[Memory]:
+    def _reading(self, author: Author, recall: SearchIndexes | None = None) -> Iterator[Memory]:
         """What is known, as one state: others write and erase meanwhile. To be left before anything is written."""
         from clan_learnings.records.memory import Memory
         from clan_learnings.records.mute_list import read_muted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from clan_learnings.search.filters import filters
-from clan_learnings.search.search import search
+from clan_learnings.search.record_search import search
 from mesh.app.answers import found
 from mesh.core.errors import UsageError
 from mesh.pages.page_search import pages_about
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clan_learnings.records.memory import Memory
-    from clan_learnings.search.search import Hit
+    from clan_learnings.search.record_search import SearchHit
 
 _MOST = 100
 _PAGES = 3
@@ -63,7 +63,7 @@ def searched(
     }
 
 
-def _has_meaning(memory: Memory, hits: list[Hit]) -> bool:
+def _has_meaning(memory: Memory, hits: list[SearchHit]) -> bool:
     """Whether meaning had a say: of a question that could not be embedded no record has any."""
     return memory.finder.has_meaning and (not hits or any("meaning" in hit.parts for hit in hits))
 

@@ -3,8 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from clan_learnings.harvest.candidate_store import KeptShelf
-from clan_learnings.harvest.candidate_table import Candidates, are_there
+from clan_learnings.harvest.candidate_table import CandidateStore, CandidateTable, has_candidates
 from clan_learnings.harvest.candidates import APPROVED, FOR_SHARE, RECORDED
 from clan_learnings.repository.consent import is_shared, read_shared
 
@@ -13,10 +12,10 @@ def waiting_for_share(home: str) -> dict[str, Any]:
     """Candidates by the repository they wait in, and how many of them may go."""
     repos: Counter[str] = Counter()
     free = 0
-    if are_there(home):
+    if has_candidates(home):
         globs = read_shared(home)
-        with Candidates(home) as kept:
-            for candidate in KeptShelf(kept).every(APPROVED, RECORDED):
+        with CandidateTable(home) as kept:
+            for candidate in CandidateStore(kept).every(APPROVED, RECORDED):
                 held = {signal.repo for signal in candidate.waiting if signal.held == FOR_SHARE}
                 repos.update(repo for repo in held if not is_shared(repo, globs))
                 free += any(is_shared(repo, globs) for repo in held)

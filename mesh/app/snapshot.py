@@ -14,12 +14,12 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clan_learnings.search.indexes import Recall
+    from clan_learnings.search.indexes import SearchIndexes
 
 
 @block
 def memory_of(
-    home: str, *, private: bool = False, recall: Recall | None = None, bound: str | None = None
+    home: str, *, private: bool = False, recall: SearchIndexes | None = None, bound: str | None = None
 ) -> Iterator[Memory]:
     """The shared records of a home, or the private ones. `recall`: a running sidecar's own indexes of the shared ones.
 

@@ -4,11 +4,10 @@ import argparse
 import os
 import time
 
-from clan_learnings.sessions.capture import Capture, Report
-from clan_learnings.sessions.capture_settings import CaptureSettings, read_settings, write_settings
-from clan_learnings.sessions.catalogue_table import PREFIX_CHARS, Catalogue, is_there
+from clan_learnings.sessions.capture import Capture, CaptureReport
+from clan_learnings.sessions.capture_settings import CaptureSettings, keep_within, read_settings, write_settings
+from clan_learnings.sessions.catalogue_table import PREFIX_CHARS, Catalogue, has_catalogue
 from clan_learnings.sessions.recognition import all_flavours
-from clan_learnings.sessions.retention import keep_within
 from clan_learnings.sessions.session_folders import AGENTS, discover, refuse_missing, refuse_unknown
 from mesh.cli.arguments import parser
 from mesh.cli.erase import finish_soon, tell_unfinished
@@ -81,7 +80,7 @@ def _capture(home: str, given: argparse.Namespace) -> int:
     return EXIT_FAILED if report.failed or report.lost else EXIT_OK
 
 
-def _print(report: Report, seconds: float) -> None:
+def _print(report: CaptureReport, seconds: float) -> None:
     put(f"discovered  {number_of(report.discovered, 'file')}")
     grown = f", {report.continued:,} of them had grown" if report.continued else ""
     would = "would be " if report.is_dry else ""
@@ -134,7 +133,7 @@ def _set(home: str, given: argparse.Namespace) -> int:
 def _status(home: str, *, as_json: bool) -> int:
     settings = read_settings(home)
     counts = None
-    if is_there(home):
+    if has_catalogue(home):
         with Catalogue(home) as catalogue:
             counts = catalogue.counts()
     if as_json:

@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from clan_learnings.harvest.review import Curator
+    from clan_learnings.harvest.review import CandidateReview
 
 SHAPE = Shape(
     "curate",
@@ -61,11 +61,11 @@ def _curate(given: Given) -> int:
         raise Wrong("--all goes with --list")
     if not action and (not sys.stdin.isatty() or given.as_json):
         raise Wrong("without a terminal: --list, --accept ID, --reject ID, --edit ID, --merge ID INTO or --auto")
-    from clan_learnings.harvest.harvest import harvesting
-    from clan_learnings.harvest.review import Curator
+    from clan_learnings.harvest.harvest import open_harvest
+    from clan_learnings.harvest.review import CandidateReview
 
-    with harvesting(given.home) as harvest:
-        curator = Curator(harvest)
+    with open_harvest(given.home) as harvest:
+        curator = CandidateReview(harvest)
         if not action:
             from mesh.cli.curate_screens import review
 
@@ -77,7 +77,7 @@ def _curate(given: Given) -> int:
         return _decide(given, curator, action)
 
 
-def _list(given: Given, curator: Curator, *, everything: bool) -> int:
+def _list(given: Given, curator: CandidateReview, *, everything: bool) -> int:
     from clan_learnings.harvest.harvest import told
     from mesh.cli.detect import lines_of
 
@@ -103,7 +103,7 @@ def _why(told: dict[str, Any]) -> str:
     return said if not told["waits_for"] else f"{said}; the rest waits: {plain(told['why'])}"
 
 
-def _auto(given: Given, curator: Curator) -> int:
+def _auto(given: Given, curator: CandidateReview) -> int:
 
     written = curator.auto()
     if given.as_json:
@@ -122,7 +122,7 @@ def _auto(given: Given, curator: Curator) -> int:
     return EXIT_OK
 
 
-def _decide(given: Given, curator: Curator, action: str) -> int:
+def _decide(given: Given, curator: CandidateReview, action: str) -> int:
     name = given.text(action)
     match action:
         case "accept":

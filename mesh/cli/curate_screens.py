@@ -12,8 +12,8 @@ import tty
 from select import select
 from typing import Self
 
-from clan_learnings.harvest.candidates import Candidate
-from clan_learnings.harvest.review import Curator
+from clan_learnings.harvest.candidates import HarvestCandidate
+from clan_learnings.harvest.review import CandidateReview
 from mesh.cli.curate import decided
 from mesh.cli.main import EXIT_OK
 from mesh.cli.output import clear_screen, plain, put, tell, tell_taken_out
@@ -28,7 +28,7 @@ _ESCAPE = "\x1b"
 _SEQUENCE_SECONDS = 0.05  # in which the rest of a key arrives
 
 
-def review(curator: Curator) -> int:
+def review(curator: CandidateReview) -> int:
     """All that waits, one after the other, until it is over or the person has enough."""
     queue = curator.queue()
     counts: dict[str, int] = {}
@@ -49,7 +49,7 @@ def review(curator: Curator) -> int:
 _PAST = {"accept": "accepted", "edit": "edited", "reject": "rejected", "merge": "merged", "skip": "skipped"}
 
 
-def _decide(curator: Curator, keyboard: "_Keyboard", candidate: Candidate, place: str) -> str:
+def _decide(curator: CandidateReview, keyboard: "_Keyboard", candidate: HarvestCandidate, place: str) -> str:
     """One screen, until something was decided about it."""
     said = ""
     while True:
@@ -82,7 +82,9 @@ def _decide(curator: Curator, keyboard: "_Keyboard", candidate: Candidate, place
             said = plain(f"{error}; next: {error.next_step}")
 
 
-def _edited(curator: Curator, keyboard: "_Keyboard", candidate: Candidate) -> tuple[Candidate, str]:
+def _edited(
+    curator: CandidateReview, keyboard: "_Keyboard", candidate: HarvestCandidate
+) -> tuple[HarvestCandidate, str]:
     """Other words; the same screen once more, to accept them."""
     text = keyboard.line("new sentence (empty: as it is): ")
     wrong = keyboard.line("what is wrong (empty: as it is): ") if candidate.wrong else ""
@@ -94,13 +96,13 @@ def _edited(curator: Curator, keyboard: "_Keyboard", candidate: Candidate) -> tu
     return curator.get(candidate.id), f"changed{lost}; now accept it, or leave it for later"
 
 
-def _chosen(answer: str, linked: list[Candidate]) -> str:
+def _chosen(answer: str, linked: list[HarvestCandidate]) -> str:
     if answer.isdigit() and 0 < int(answer) <= len(linked):
         return linked[int(answer) - 1].id
     return answer
 
 
-def screen(candidate: Candidate, linked: list[Candidate], place: str, width: int) -> list[str]:
+def screen(candidate: HarvestCandidate, linked: list[HarvestCandidate], place: str, width: int) -> list[str]:
     """What is known of a candidate, as lines of at most this width."""
     lines = [
         f"{place}   {candidate.id}   {candidate.kind}, {candidate.category}, confidence {candidate.confidence:g}",

@@ -32,13 +32,13 @@ def main(argv: list[str]) -> int:
 def _detect(given: Given) -> int:
     from clan_learnings.harvest.candidates import MERGED
     from clan_learnings.harvest.clusters import ranked
-    from clan_learnings.harvest.harvest import harvesting, told
+    from clan_learnings.harvest.harvest import open_harvest, told
     from clan_learnings.sessions.catalogue_table import Catalogue
 
     least = given.number("min_frequency", 2, 1, _MOST) or 1
     most = given.number("limit", _MOST if given.as_json else 20, 1, _MOST)
     progress = Progress("sessions read")
-    with harvesting(given.home) as harvest:
+    with open_harvest(given.home) as harvest:
         with Catalogue(harvest.home) as catalogue:
             taken = harvest.intake.run(catalogue, progress)
         progress.done()

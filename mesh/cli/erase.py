@@ -6,7 +6,7 @@ import os
 import time
 
 from clan_learnings.documents.drafts import documents_beside
-from clan_learnings.harvest.withdrawn import forget_erased
+from clan_learnings.harvest.withdrawals import forget_erased
 from clan_learnings.records.matching import slug_of
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.patterns import KEY

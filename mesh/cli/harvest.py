@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from clan_learnings.harvest.model_extraction import Asked
-from clan_learnings.sessions.capture import Capture, Report
-from clan_learnings.sessions.capture_settings import read_settings
+from clan_learnings.harvest.model_extraction import ModelExtraction
+from clan_learnings.sessions.capture import Capture, CaptureReport
+from clan_learnings.sessions.capture_settings import keep_within, read_settings
 from clan_learnings.sessions.catalogue_table import Catalogue
-from clan_learnings.sessions.retention import keep_within
 from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
 from mesh.cli.arguments import any_text, parser
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_WAITING
@@ -60,13 +59,15 @@ def _refuse_seconds(given: argparse.Namespace) -> None:
         raise UsageError(f"--extractor-seconds takes a number from 1 to {_MOST_SECONDS:,}", f"like this: {example}")
 
 
-def _asked(given: argparse.Namespace, paths: list[str], said: Callable[[int], None] = lambda _: None) -> Asked | None:
+def _asked(
+    given: argparse.Namespace, paths: list[str], said: Callable[[int], None] = lambda _: None
+) -> ModelExtraction | None:
     """The model that is asked too, if one is."""
-    return None if given.extractor is None else Asked(given.extractor, paths, said, given.extractor_seconds)
+    return None if given.extractor is None else ModelExtraction(given.extractor, paths, said, given.extractor_seconds)
 
 
 def _try(given: argparse.Namespace, since_ms: int) -> int:
-    from clan_learnings.harvest.trial import trial
+    from clan_learnings.harvest.harvest import trial
 
     progress = Progress("files read")
     asked = _asked(given, [])
@@ -89,9 +90,9 @@ def _try(given: argparse.Namespace, since_ms: int) -> int:
 
 
 def _harvest(given: argparse.Namespace, since_ms: int) -> int:
-    from clan_learnings.harvest.harvest import harvesting
+    from clan_learnings.harvest.harvest import open_harvest
 
-    with harvesting(given.home) as harvest:
+    with open_harvest(given.home) as harvest:
         files = list(discover(given.paths, given.agent, since_ms, os.environ))
         report = _captured(harvest.home, files)
         reading, asking, writing = Progress("sessions judged"), Progress("answers"), Progress("candidates written")
@@ -109,7 +110,7 @@ def _harvest(given: argparse.Namespace, since_ms: int) -> int:
     return EXIT_WAITING if told["stopped"] else EXIT_OK
 
 
-def _captured(home: str, files: list[Any]) -> Report:
+def _captured(home: str, files: list[Any]) -> CaptureReport:
     from clan_learnings.sessions.analysis import real_analysts
 
     bar = Bar("transcripts", len(files))
@@ -123,7 +124,7 @@ def _captured(home: str, files: list[Any]) -> Report:
     return report
 
 
-def _print(report: Report, told: dict[str, Any]) -> None:
+def _print(report: CaptureReport, told: dict[str, Any]) -> None:
     put(f"captured   {report.ingested:,} of {number_of(report.discovered, 'file')}; {report.unchanged:,} known before")
     put(f"read       {number_of(told['sessions'], 'session')}, {number_of(told['items'], 'item')}")
     again = f", {told['rejected_again']} of them to what was rejected" if told["rejected_again"] else ""

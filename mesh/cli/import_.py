@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import BinaryIO
 
-from clan_learnings.search.vectors.erased_vectors import wipe_erased
+from clan_learnings.search.index_files import wipe_erased
 from mesh.cli.arguments import parser
 from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain

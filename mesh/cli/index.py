@@ -85,7 +85,7 @@ def _sidecar(status: dict[str, Any] | None) -> list[str]:
 
 
 def _use(given: Given) -> int:
-    from clan_learnings.search.index_status import choose
+    from clan_learnings.search.index_files import choose
     from mesh.store.home import open_home
 
     done = choose(open_home(given.home).path, given.words[1:])
@@ -99,7 +99,7 @@ def _use(given: Given) -> int:
 
 
 def _rebuild(given: Given) -> int:
-    from clan_learnings.search.index_status import drop_indexes
+    from clan_learnings.search.index_files import drop_indexes
     from clan_learnings.search.keywords.word_table import reindex
     from mesh.cli.output import Progress
     from mesh.store.home import open_home

@@ -52,8 +52,7 @@ def main(argv: list[str]) -> int:
 
 
 def _sample(given: argparse.Namespace) -> int:
-    from clan_learnings.sessions.sampling import best, score_all
-    from clan_learnings.sessions.scanning import scan
+    from clan_learnings.sessions.sampling import best, scan, score_all
     from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
 
     began = time.monotonic()

@@ -17,7 +17,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from clan_learnings.repository.remote_name import named_repo
-from clan_learnings.search.indexes import Recall
+from clan_learnings.search.indexes import SearchIndexes
 from mesh import __version__
 from mesh.app.desk import Desk
 from mesh.core.errors import MeshError, UsageError
@@ -156,7 +156,7 @@ def _owner_only() -> Iterator[None]:
 _TEXT_CHARS = 16_000
 
 
-def record_routes(home: str, recall: Recall | None = None) -> dict[str, Answer]:
+def record_routes(home: str, recall: SearchIndexes | None = None) -> dict[str, Answer]:
     """Method and path to the function that answers. Who asks, and where it is, must be said: our own surroundings mean nothing."""
     desk = Desk(home, {}, "/", recall=recall)
     asked: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {
@@ -241,7 +241,7 @@ class AskedNode(Protocol):
     """The node, as far as the API asks it."""
 
     home: Home
-    recall: Recall
+    recall: SearchIndexes
     addresses: tuple[str, ...]
 
     @property

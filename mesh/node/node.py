@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 
 from clan_learnings.records.access_counts_thread import AccessCounting
-from clan_learnings.search.indexes import Recall
-from clan_learnings.sessions.capture_thread import Capturing
+from clan_learnings.search.indexes import SearchIndexes
+from clan_learnings.sessions.capture_thread import CaptureThread
 from mesh import __version__
 from mesh.app.status import peers_report
 from mesh.core.errors import DiskFull, HomeBusy, UsageError
@@ -81,7 +81,7 @@ class Node:
 
     def __init__(self, home: Home, settings: Settings, stop: asyncio.Event) -> None:
         self.home = home
-        self.recall = Recall(home.path)
+        self.recall = SearchIndexes(home.path)
         self.addresses: tuple[str, ...] = ()
         self._settings = settings
         self._stop = stop
@@ -147,7 +147,7 @@ class Node:
             hurry = threading.Event()
             stack.enter_context(Renderer(self.home, hurry))
             stack.enter_context(UnfinishedErases(self.home.path, hurry))
-            stack.enter_context(Capturing(self.home))
+            stack.enter_context(CaptureThread(self.home))
             stack.enter_context(Keeper(partial(open_study, self.home)))
             name = display_name(self.home.name, self.home.node)
             log.info("up node=%s root=%s listen=%s", name, self.engine.root.hex()[:16], ",".join(self.addresses) or "-")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
 
-from clan_learnings.search.keywords.word_index_table import scrub
+from clan_learnings.search.keywords.fts_table import scrub
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.operation import PAGE, PAGES_LOG, Add, Ignored, Page, Set, fold_key, parse
 from mesh.core.tuples import NamedTuple

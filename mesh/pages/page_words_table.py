@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clan_learnings.search.keywords.word_index_table import FTS, Index, number_in
+from clan_learnings.search.keywords.fts_table import FTS, FtsIndex, number_in
 from clan_learnings.search.keywords.word_weights_table import DIGITS, part, rarity
 
 TYPE_CHECKING = False  # see `mesh`
@@ -41,7 +41,7 @@ INSERT INTO page_words(rowid, text) SELECT number, text FROM page_texts JOIN pag
 def best_pages(connection: apsw.Connection, words: Mapping[str, float], count: int) -> list[tuple[bytes, str, float]]:
     """The texts that weigh most, best first, each with the name of its body. BM25 among pages alone: there are few, and long ones."""
     run: Run = connection.execute
-    index = Index(connection, "page_words", "page_word_counts")
+    index = FtsIndex(connection, "page_words", "page_word_counts")
     pages, mentions = index.size()
     usual = mentions / max(pages, 1) or 1
     gains: dict[str, float] = {}

@@ -7,7 +7,7 @@ import pytest
 
 from clan_learnings.agents.installer import Installation as Installed
 from clan_learnings.records.spool import SpoolState as Spool
-from clan_learnings.sessions.catalogue_rows import Counts
+from clan_learnings.sessions.catalogue_rows import CatalogueCounts
 from mesh.app.checks.knowledge_checks import (
     examine_agents,
     examine_capture,
@@ -191,7 +191,7 @@ def test_a_spool_that_needs_a_person_is_found(desk: Desk, fields: dict[str, int]
 
 def test_captured_sessions_that_were_lost_or_wait_are_told() -> None:
     """Each by its number; a catalogue in order says nothing."""
-    fine = Counts({"taken": 3}, 3, 3, 1000, 0, 0, 0)
+    fine = CatalogueCounts({"taken": 3}, 3, 3, 1000, 0, 0, 0)
     assert list(examine_capture(fine)) == []
     found = list(examine_capture(fine._replace(lost=2, unanalysed=1)))
     assert [item.sort for item in found] == ["captured sessions lost", "captured, not analysed"]

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from clan_learnings.records.memory import Memory
-from clan_learnings.search.finder import Keywords
+from clan_learnings.search.finder import KeywordFinder
 from mesh.app.search import searched
 from mesh.core.errors import UsageError
 from mesh.node.openapi import document
 from mesh.store.reading import Reader
 from tests.clan_learnings.records.notebooks import REPO, Notebook
-from tests.clan_learnings.search.test_search import Meanings
+from tests.clan_learnings.search.test_record_search import Meanings
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def asked(
 ) -> dict[str, Any]:
     """An answer. `given`: the cosines of records that have one; None without vectors."""
     reader = Reader(book.author.store.database.connection)
-    memory = Memory(reader, finder=Keywords(reader) if given is None else Meanings(reader, given))
+    memory = Memory(reader, finder=KeywordFinder(reader) if given is None else Meanings(reader, given))
     return searched(memory, query, REPO, lambda: (), limit=limit, min_relevance=0.0, **filters)
 
 

@@ -171,9 +171,9 @@ def test_merging_at_the_terminal(home: Path) -> None:
 
 def names_held(home: Path, but: str) -> list[str]:
     """Ids of the others, read while another process curates: from the database itself, without the lock."""
-    from clan_learnings.harvest.candidate_table import Candidates
+    from clan_learnings.harvest.candidate_table import CandidateTable
 
-    with Candidates(str(home)) as kept:
+    with CandidateTable(str(home)) as kept:
         return [body["id"] for body in kept.every() if but not in body["right"]]
 
 

@@ -16,9 +16,9 @@ from clan_learnings.records.pattern_conflicts import PatternConflicts
 from clan_learnings.records.pattern_merging import draft_merges
 from clan_learnings.records.recent_records import recent, recent_patterns
 from clan_learnings.records.tiers import Census
-from clan_learnings.search.filters import Within
+from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.likeness import covering
-from clan_learnings.search.search import search
+from clan_learnings.search.record_search import search
 from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
 from mesh.core.operation import Add, Body, Set
 from mesh.store.reading import Reader
@@ -127,7 +127,7 @@ def read_everything(store: Store) -> None:
     quick = {item.slug: (item.sessions, item.nodes, item.repos, item.repo) for item in memory.hot(None)}
     assert quick == slow
     for query in ("npm install", '" OR * NEAR(', "\0", "x" * 9000, "", "é"):
-        assert len(search(memory, query, Within(REPO), 7)) <= 7
+        assert len(search(memory, query, SearchFilters(REPO), 7)) <= 7
     covering(memory, "the seed script needs REDIS_URL", REPO)
     PatternConflicts(memory)
     draft_merges(memory, PEER.public)
@@ -330,11 +330,11 @@ def test_what_was_edited_into_a_repository_is_there_in_every_list(tmp_path: Path
             [note.tag for note in memory.warm(REPO)],
             sorted(note.tag for note in memory.bank(REPO, 9)),
             sorted(note.tag for note in recent(memory, REPO, 9)),
-            sorted(hit.note.tag for hit in search(memory, "REDIS_URL", Within(REPO), 9)),
+            sorted(hit.note.tag for hit in search(memory, "REDIS_URL", SearchFilters(REPO), 9)),
         ]
         assert found == [tags[:1], sorted(tags[1:]), sorted(tags), sorted(tags)]
         assert (memory.warm(sound["repo"]), recent(memory, sound["repo"], 9)) == ([], [])
-        assert search(memory, "REDIS_URL", Within(sound["repo"]), 9) == []
+        assert search(memory, "REDIS_URL", SearchFilters(sound["repo"]), 9) == []
 
 
 # Thousands

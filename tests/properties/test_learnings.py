@@ -24,8 +24,8 @@ from clan_learnings.records.recent_records import recent
 from clan_learnings.records.record import About
 from clan_learnings.records.witnesses import seal_of
 from clan_learnings.redaction.text_cleaner import TextCleaner
-from clan_learnings.search.filters import Within
-from clan_learnings.search.search import search
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.record_search import search
 from mesh.core.draft import Assignment, Draft, NewRecord, Removal
 from mesh.core.ids import tag_of, text_id
 from mesh.core.operation import Add, Count, Remove, Set, parse
@@ -252,7 +252,7 @@ def said(store: Store) -> dict[Any, Any]:
         answers["recent", repo] = [note.tag for note in recent(memory, repo, 1000)]
         answers["few", repo] = [note.tag for note in recent(memory, repo, 3)]
         for query in ("npm install", "pnpm 2"):
-            hits = search(memory, query, Within(repo), 100)
+            hits = search(memory, query, SearchFilters(repo), 100)
             answers["search", repo, query] = [(hit.note.tag, hit.score, hit.why) for hit in hits]
     notes = [memory.note(tag) for tag in live_notes(memory)]
     answers["tiers"] = {note.tag: memory.tier_of(note) for note in notes if note is not None}

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from clan_learnings.harvest.candidate_table import Candidates
+from clan_learnings.harvest.candidate_table import CandidateTable
 from mesh.core.draft import NewRecord
 from mesh.core.statement import Erase, sign
 from mesh.store.erase_debts import finish, unfinished
@@ -65,7 +65,7 @@ def test_records_are_owed_until_the_reader_lets_go(home: Home, *, private: bool)
 def test_a_candidate_is_owed_until_the_reader_lets_go(home: Home) -> None:
     """Whoever opens its database next pays, too."""
     name = os.path.join("capture", "candidates.db")
-    with Candidates(home.path) as kept:
+    with CandidateTable(home.path) as kept:
         with kept.writing():
             kept.put({"id": "one", "text": SECRET}, "rule", "noticed", "")
         with reading(home, name):
@@ -74,7 +74,7 @@ def test_a_candidate_is_owed_until_the_reader_lets_go(home: Home) -> None:
             assert not kept.rewrite()
             assert unfinished(home.path) == finish(home.path) == [name]
             assert remains(home)
-    Candidates(home.path).close()
+    CandidateTable(home.path).close()
     assert unfinished(home.path) == []
     assert remains(home) == []
 

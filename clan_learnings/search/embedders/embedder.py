@@ -28,7 +28,7 @@ WITH_EXTRA = "pip install 'clan-mesh[semantic]'"
 _LOCAL = ("numpy", "onnxruntime", "tokenizers")  # what a model on this machine needs
 
 
-class Refused(RemoteError):
+class EmbeddingRefused(RemoteError):
     """These texts cannot be embedded; others, or shorter ones, perhaps."""
 
 
@@ -53,10 +53,10 @@ def open_embedder(choice: str, cache: str, environ: Mapping[str, str]) -> Embedd
     choice = choice.strip()
     describe(choice)
     if is_address(choice):
-        from clan_learnings.search.embedders.remote import KEY, Remote
+        from clan_learnings.search.embedders.embedding_server import KEY, EmbeddingServer
 
         address, model = split_address(choice)
-        return Remote(address, model, environ.get(KEY, ""))
+        return EmbeddingServer(address, model, environ.get(KEY, ""))
     if choice in (AUTO, MINILM):
         from clan_learnings.search.embedders.local_model import open_minilm
 

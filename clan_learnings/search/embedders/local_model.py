@@ -204,12 +204,12 @@ def open_minilm(cache: str) -> LocalModel:
 def _build() -> bytes:
     from hashlib import file_digest
 
-    from clan_learnings.search.embedders.onnx_graph import Shape, build_graph
-    from clan_learnings.search.embedders.safetensors_file import Weights
+    from clan_learnings.search.embedders.onnx_graph import ModelShape, build_graph
+    from clan_learnings.search.embedders.safetensors_file import TensorFile
 
     with open(_file("model.safetensors"), "rb") as file:
         _check(file_digest(file, "sha256").hexdigest(), WEIGHTS_SHA256, "model.safetensors")
-        return build_graph(Weights(file), Shape.parse(_CONFIG), PIECES)
+        return build_graph(TensorFile(file), ModelShape.parse(_CONFIG), PIECES)
 
 
 def _file(name: str) -> str:

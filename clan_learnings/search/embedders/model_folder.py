@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import tokenizers
 
     from clan_learnings.search.embedders.local_model import LocalModel
-    from clan_learnings.search.embedders.onnx_graph import Shape
+    from clan_learnings.search.embedders.onnx_graph import ModelShape
 
 GRAPHS = ("model.onnx", os.path.join("onnx", "model.onnx"))
 WEIGHTS = "model.safetensors"
@@ -57,25 +57,25 @@ def open_folder(folder: str, cache: str) -> LocalModel:
         raise Malformed(f"the model in {folder} is not usable: {error}", error.next_step or _CHOOSE) from error
 
 
-def _shape(folder: str, tokenizer: tokenizers.Tokenizer, *, takes_first: bool) -> Shape:
+def _shape(folder: str, tokenizer: tokenizers.Tokenizer, *, takes_first: bool) -> ModelShape:
     """The sizes of a model to be built: its table of words has to have every piece of its tokenizer."""
-    from clan_learnings.search.embedders.onnx_graph import Shape
+    from clan_learnings.search.embedders.onnx_graph import ModelShape
 
-    shape = Shape.parse(_settings(folder, "config.json"), takes_first=takes_first)
+    shape = ModelShape.parse(_settings(folder, "config.json"), takes_first=takes_first)
     if max(tokenizer.get_vocab().values(), default=0) >= shape.words:
         raise Malformed("tokenizer.json has more words than the model")
     return shape
 
 
-def _built(folder: str, cache: str, mark: str, pieces: int, shape: Shape) -> tuple[str, Any]:
+def _built(folder: str, cache: str, mark: str, pieces: int, shape: ModelShape) -> tuple[str, Any]:
     """A session of the graph that is built from weights, and its name."""
     from clan_learnings.search.embedders.local_model import open_session
     from clan_learnings.search.embedders.onnx_graph import BUILD, build_graph, cached
-    from clan_learnings.search.embedders.safetensors_file import Weights
+    from clan_learnings.search.embedders.safetensors_file import TensorFile
 
     def build() -> bytes:
         with open(os.path.join(folder, WEIGHTS), "rb") as file:
-            return build_graph(Weights(file), shape, pieces)
+            return build_graph(TensorFile(file), shape, pieces)
 
     sizes = hashlib.sha256(repr(shape).encode()).hexdigest()[:8]
     name = f"folder-{mark}-{sizes}-int8-{BUILD}"

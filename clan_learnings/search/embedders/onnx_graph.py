@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from clan_learnings.search.embedders.embedder import Rows
-    from clan_learnings.search.embedders.safetensors_file import Weights
+    from clan_learnings.search.embedders.safetensors_file import TensorFile
 
 
 IR_VERSION = 8  # of 2021: every onnxruntime that runs on a supported Python reads it
@@ -119,7 +119,7 @@ _ZERO = 128  # what stands for it. With a sign, two products could overflow 16 b
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ModelShape:
     """What a model's config.json says of its size."""
 
     width: int
@@ -133,7 +133,7 @@ class Shape:
     takes_first: bool = False  # the vector is the first piece's, not the mean of all
 
     @classmethod
-    def parse(cls, config: object, *, takes_first: bool = False) -> Shape:
+    def parse(cls, config: object, *, takes_first: bool = False) -> ModelShape:
         """From config.json; `Malformed` if it is no BERT that the graph below computes."""
         if not isinstance(config, dict) or config.get("model_type") != "bert":
             raise Malformed("only a model of the type bert can be built from its weights")
@@ -164,7 +164,7 @@ class Shape:
         )
 
 
-def build_graph(weights: Weights, shape: Shape, pieces: int) -> bytes:
+def build_graph(weights: TensorFile, shape: ModelShape, pieces: int) -> bytes:
     """The graph as a file of ONNX; `pieces`: the longest text it takes."""
     builder = _Builder(weights, shape)
     row = builder.embedded(min(pieces, shape.positions))
@@ -176,7 +176,7 @@ def build_graph(weights: Weights, shape: Shape, pieces: int) -> bytes:
 class _Builder:
     """Puts one graph together. `x` is always the name of a result of shape (1, pieces, width)."""
 
-    def __init__(self, weights: Weights, shape: Shape) -> None:
+    def __init__(self, weights: TensorFile, shape: ModelShape) -> None:
         self.graph = Graph()
         self._weights = weights
         self._shape = shape

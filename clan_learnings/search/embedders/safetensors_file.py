@@ -18,7 +18,7 @@ HEADER_BYTES = 10_000_000
 _KINDS = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
-class Weights:
+class TensorFile:
     """The tensors of an open file, each read when it is asked for: so that only one at a time takes memory."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -21,7 +21,7 @@ class Corpus:
         return log(1 + max(self.records - found + 0.5, 0.5) / (found + 0.5))
 
 
-class Weighing:
+class Bm25Query:
     """One question: what each of its words counts."""
 
     def __init__(self, words: Mapping[str, float], corpus: Corpus) -> None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from clan_learnings.search.keywords.word_weights_table import Weights
+    from clan_learnings.search.keywords.word_weights_table import WordWeights
     from mesh.store.entries import Entry
 
 
@@ -17,7 +17,7 @@ class WordSearch:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
-        self._weighed: Weights | None = None
+        self._weighed: WordWeights | None = None
 
     def weighed(
         self,
@@ -38,9 +38,9 @@ class WordSearch:
         `also`: records that are searched too, whatever repo they were written for. `newest`: only so many that came last.
         `without`: patterns under which none of them was written.
         """
-        from clan_learnings.search.keywords.word_weights_table import Scope
+        from clan_learnings.search.keywords.word_weights_table import SearchScope
 
-        scope = Scope(self.connection.execute, repos, logs, also, author, since_ms, until_ms, without)
+        scope = SearchScope(self.connection.execute, repos, logs, also, author, since_ms, until_ms, without)
         return self._weights().best(words, count, scope, newest) if count > 0 else []
 
     def documents(self, term: str, most: int | None = None) -> int:
@@ -69,11 +69,9 @@ class WordSearch:
         """A word to ask for, if only its form in the index is known."""
         return self._weights().written(stem)
 
-    def _weights(self) -> Weights:
+    def _weights(self) -> WordWeights:
         if self._weighed is None:
-            from clan_learnings.search.keywords.word_weights_table import (
-                Weights,  # who does not search does not load it
-            )
+            from clan_learnings.search.keywords.word_weights_table import WordWeights
 
-            self._weighed = Weights(self.connection)
+            self._weighed = WordWeights(self.connection)
         return self._weighed

@@ -1,24 +1,82 @@
 """One question to the index of words, as one snapshot has it: which records weigh most. Kept while somebody asks for more of the same."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import cache, partial
+from typing import NamedTuple
 
 from clan_learnings.search.finder import are_crowded
-from clan_learnings.search.keywords.bm25 import Weighing, joined
-from clan_learnings.search.keywords.unindexed import Fresh
-from clan_learnings.search.keywords.word_view import PATTERN, STAMP, Ranking, Scope, pattern_number, reading
+from clan_learnings.search.index_thread import IndexState, live_records
+from clan_learnings.search.keywords.bm25 import Bm25Query, Corpus, joined
+from clan_learnings.search.keywords.word_index import word_document
+from clan_learnings.search.keywords.word_view import (
+    PATTERN,
+    STAMP,
+    IndexScope,
+    Ranking,
+    WordDocument,
+    WordView,
+    pattern_number,
+    reading,
+)
 from mesh.core.ids import signed_prefix as key_of
+from mesh.store.changes import Followed, Touches
+from mesh.store.reading import Reader
+
+MOST = 200  # with more, the database's own index is the quicker one
 
 
-class _Weighed:
+class WordSnapshot(NamedTuple):
+    """An index, and what to make of it."""
+
+    view: WordView
+    hidden: frozenset[bytes]  # records that are not as the index has them
+    papers: list[WordDocument]  # those of them that are live, as they are
+    corpus: Corpus
+
+
+def word_snapshot(reader: Reader, kept: IndexState) -> WordSnapshot | None:
+    """How a snapshot differs from what was kept; None if by too much, or if that cannot be said."""
+    followed = Followed(reader)
+    view: WordView = kept.view
+    if not kept.is_whole or followed.left(kept.place, MOST + 1) > MOST:
+        return None
+    touched: set[bytes] = set()
+    if followed.mark() != kept.mark:
+        found = Touches(reader.connection).since(kept.progress)
+        if found is None or len(found.records) > MOST or len(found.erased) > MOST:
+            return None
+        touched = {*found.records, *found.erased}
+    lives = reader.live(touched)
+    lives |= {entry.tag: entry for _, entry in reader.arrived(kept.place, MOST)}
+    papers = [word_document(live, reader) for live in live_records(reader, lives.values())]
+    hidden = frozenset(touched | lives.keys())
+    return WordSnapshot(view, hidden, papers, _corpus(view, hidden, papers))
+
+
+def _corpus(view: WordView, hidden: frozenset[bytes], papers: list[WordDocument]) -> Corpus:
+    before = [text.split() for text in view.texts(hidden)]
+    records = view.records - len(before) + len(papers)
+    words = view.words - sum(map(len, before)) + sum(len(item.words) for item in papers)
+    if not hidden:
+        return Corpus(records, words, view.documents)
+    change: Counter[str] = Counter()
+    for text in before:
+        change.subtract(set(text))
+    for item in papers:
+        change.update(set(item.words))
+    return Corpus(records, words, lambda word: view.documents(word) + change[word])
+
+
+class _QuestionWeights:
     """The words of a question, and of each record that was looked at for it, in whatever scope."""
 
-    def __init__(self, fresh: Fresh, stems: Mapping[str, float]) -> None:
+    def __init__(self, fresh: WordSnapshot, stems: Mapping[str, float]) -> None:
         self.fresh = fresh
         self.stems = stems
         self.texts = {key_of(item.tag): joined(item.words) for item in fresh.papers}
         # Corrections of one pattern are often the same to the word.
-        self._weigh = cache(Weighing(stems, fresh.corpus).weigh)
+        self._weigh = cache(Bm25Query(stems, fresh.corpus).weigh)
 
     def weights(self, ranking: Ranking, new: Collection[int]) -> dict[int, float]:
         """Of all that a ranking gave, and of some that it cannot know; without those that weigh nothing."""
@@ -29,24 +87,28 @@ class _Weighed:
         return {key: weight for key in keys if (weight := self._weigh(texts[key])) > 0}
 
 
-class Sought:
+class WordQuery:
     """Tantivy finds, we weigh (ADR 0042). Records go by their keys. Whatever is asked may be told that the index is `Broken`."""
 
     def __init__(
-        self, fresh: Fresh, stems: Mapping[str, float], scope: Scope, known: tuple[_Weighed, Ranking] | None = None
+        self,
+        fresh: WordSnapshot,
+        stems: Mapping[str, float],
+        scope: IndexScope,
+        known: tuple[_QuestionWeights, Ranking] | None = None,
     ) -> None:
         """`stems`: what each counts. `known`: what is shared with another scope."""
-        self._weighed, self._ranking = known or (_Weighed(fresh, stems), fresh.view.ranked(stems, scope))
+        self._weighed, self._ranking = known or (_QuestionWeights(fresh, stems), fresh.view.ranked(stems, scope))
         self._hidden = fresh.hidden
         self._new = {key_of(item.tag): item for item in fresh.papers if scope.takes(item)}
         self._best: dict[int, dict[int, float]] = {}
 
-    def passing(self, patterns: Collection[str], scope: Scope) -> "Sought":
+    def passing(self, patterns: Collection[str], scope: IndexScope) -> "WordQuery":
         """The same question without what was written under some patterns, which `scope` leaves out: most of what is to be found was found."""
         fresh, stems = self._weighed.fresh, self._weighed.stems
         numbers = {pattern_number(pattern) for pattern in patterns}
         ranking = self._ranking.passing(numbers, partial(fresh.view.query, stems, scope))
-        return Sought(fresh, stems, scope, (self._weighed, ranking))
+        return WordQuery(fresh, stems, scope, (self._weighed, ranking))
 
     def text(self, key: int) -> str | None:
         """The words of a record, if it was looked at."""

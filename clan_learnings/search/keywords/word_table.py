@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import apsw
 
-from clan_learnings.search.index_status import FOLDER, VECTORS, WORDS
-from clan_learnings.search.keywords.word_index_table import FTS, SEGMENTS, TOKENIZER, Index, scrub
+from clan_learnings.search.index_files import FOLDER, VECTORS, WORDS
+from clan_learnings.search.keywords.fts_table import FTS, SEGMENTS, TOKENIZER, FtsIndex, scrub
 from mesh.core.identifiers import extra_words
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES
@@ -62,7 +62,7 @@ CREATE TABLE unindexed(op INTEGER PRIMARY KEY, mark INTEGER NOT NULL);
 _INSERT = "INSERT INTO words(rowid, text) VALUES(?,?)"
 
 
-class Words(View):
+class WordTableView(View):
     """Reads and writes within whatever transaction the connection is in."""
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -199,7 +199,7 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
 def _of_other_words(connection: apsw.Connection) -> int | None:
     """Some records, and some of those that were edited, are looked up by their words: all would take as long as a new index."""
     run: Run = connection.execute
-    index = Index(connection, "words", "word_counts")
+    index = FtsIndex(connection, "words", "word_counts")
     every = max(1, run("SELECT count(*) FROM words_docsize").get // _LOOKED_UP)
     rows = run("SELECT DISTINCT target FROM main.registers WHERE target>=x'' LIMIT ?", (_LOOKED_UP,))
     edited = [signed_prefix(target) for (target,) in rows]
@@ -224,7 +224,7 @@ class _Search(Subject):
     steps: Mapping[int, Step] = {1: _FIRST_WORDS, 3: _WORD_COUNTS, 5: _with_edits}
 
     def view(self, connection: apsw.Connection, schema: str) -> View | None:
-        return Words(connection) if schema == "main" else None
+        return WordTableView(connection) if schema == "main" else None
 
     def problems(self, connection: apsw.Connection) -> Iterator[str]:
         yield from _problems(connection)
@@ -238,7 +238,7 @@ class _Search(Subject):
         rmtree(os.path.join(folder, FOLDER, WORDS), ignore_errors=True)
 
     def wiped(self, folder: str, tags: set[bytes]) -> None:
-        from clan_learnings.search.vectors.erased_vectors import wipe_vectors
+        from clan_learnings.search.index_files import wipe_vectors
 
         wipe_vectors(os.path.join(folder, FOLDER, VECTORS), tags)
 

@@ -33,7 +33,7 @@ _CACHED = 4096
 _AROUND_BYTES = 1 << 16  # as much of a file is mapped when a byte of it is looked at
 
 
-class Paper(NamedTuple):
+class WordDocument(NamedTuple):
     """What is kept of a record. `is_aside`: not for people; its words are counted, and nobody finds it."""
 
     tag: bytes
@@ -54,7 +54,7 @@ def pattern_number(pattern: str) -> int:
     return key_of(digest(pattern.encode("utf-8", "replace"))) if pattern else 0
 
 
-class Scope(NamedTuple):
+class IndexScope(NamedTuple):
     """What may be found: of each group a record has at least one facet, and none of `without`; and stamps, the last excluded."""
 
     groups: Sequence[Sequence[str]] = ()
@@ -62,7 +62,7 @@ class Scope(NamedTuple):
     since: int | None = None
     until: int | None = None
 
-    def takes(self, paper: Paper) -> bool:
+    def takes(self, paper: WordDocument) -> bool:
         """Whether a record may be found."""
         facets = set(paper.facets)
         return (
@@ -74,7 +74,7 @@ class Scope(NamedTuple):
         )
 
 
-class Broken(Exception):
+class WordIndexBroken(Exception):
     """Tantivy cannot read its files any more."""
 
 
@@ -85,14 +85,14 @@ def reading() -> Iterator[None]:
         yield
     except BaseException as error:
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":  # of Rust, and no `Exception`
-            raise Broken(str(error)) from error
+            raise WordIndexBroken(str(error)) from error
         raise
 
 
-class View:
+class WordView:
     """What was committed at one time: never changes. Whoever asks may be told that it is `Broken`."""
 
-    def __init__(self, index: Any, same: "View | None" = None) -> None:
+    def __init__(self, index: Any, same: "WordView | None" = None) -> None:
         """`same`: another view of the same state."""
         index.reload()
         self._schema = index.schema
@@ -132,17 +132,17 @@ class View:
             found = self._searcher.search(self._among(tags), len(tags), count=False)
             return [self.text_at(address) for _, address in found.hits]
 
-    def ranked(self, words: Mapping[str, float], scope: Scope) -> "Ranking":
+    def ranked(self, words: Mapping[str, float], scope: IndexScope) -> "Ranking":
         """The records that have some of the words, the best first."""
         return Ranking(self._searcher, partial(self.query, words, scope))
 
-    def every(self, scope: Scope, most: int) -> list[bytes] | None:
+    def every(self, scope: IndexScope, most: int) -> list[bytes] | None:
         """All records in scope; None if there are more."""
         with reading():
             hits = self._searcher.search(self._within(scope), most + 1, count=False).hits
             return None if len(hits) > most else self._tags([address for _, address in hits])
 
-    def among(self, tags: Collection[bytes], scope: Scope) -> set[bytes]:
+    def among(self, tags: Collection[bytes], scope: IndexScope) -> set[bytes]:
         """Those of some records that are in scope."""
         if not tags:
             return set()
@@ -165,7 +165,7 @@ class View:
         text: str = (document[WORDS] or document[ASIDE])[0]
         return text
 
-    def query(self, words: Mapping[str, float], scope: Scope) -> Any:
+    def query(self, words: Mapping[str, float], scope: IndexScope) -> Any:
         """Finds what has some of the words, in tantivy's form."""
         wanted = [
             (Occur.Should, term if factor == 1.0 else Query.boost_query(term, factor))
@@ -178,12 +178,12 @@ class View:
             wanted = [(Occur.Must, Query.boolean_query(wanted))]
         return Query.boolean_query([*wanted, *filters])
 
-    def _within(self, scope: Scope) -> Any:
+    def _within(self, scope: IndexScope) -> Any:
         """What may be found, as a query that weighs nothing."""
         every = (Occur.Must, Query.const_score_query(Query.all_query(), 0.0))
         return Query.boolean_query([every, *self._filters(scope)])
 
-    def _filters(self, scope: Scope) -> list[tuple[Any, Any]]:
+    def _filters(self, scope: IndexScope) -> list[tuple[Any, Any]]:
         """Leaving out few is cheaper than asking for many."""
         parts = [
             Query.boolean_query([(Occur.Should, self._term("facet", facet)) for facet in group])

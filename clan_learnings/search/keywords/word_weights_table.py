@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from math import log
 
-from clan_learnings.search.keywords.word_index_table import Index, number_in
+from clan_learnings.search.keywords.fts_table import FtsIndex, number_in
 from clan_learnings.search.keywords.word_table import searchable, texts
 from mesh.core.ids import digest, tag_of
 from mesh.core.limits import HLC_MAX, SALT_BYTES
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from clan_learnings.search.keywords.word_index_table import Index
+    from clan_learnings.search.keywords.fts_table import FtsIndex
     from mesh.store.database import Run
 
 
 _WRITING = 2  # SQLITE_TXN_WRITE
 
 
-class Noted:
+class UnindexedRecords:
     """The note of one database as a second, small index."""
 
-    def __init__(self, connection: apsw.Connection, index: Index) -> None:
+    def __init__(self, connection: apsw.Connection, index: FtsIndex) -> None:
         self.having: dict[str, set[int]] = {}  # by stem
         self.lengths: dict[int, int] = {}
         self._connection = connection
@@ -88,7 +88,7 @@ _K1, _B = 1.2, 0.75  # as in FTS5
 DIGITS = 6  # of a weight: beyond them, mathematics libraries differ
 
 
-class Scope:
+class SearchScope:
     """What of the elements may be found, as a condition; empty: everything."""
 
     __slots__ = ("args", "where")
@@ -132,7 +132,7 @@ def _numbers(run: Run, column: str, names: Iterable[str]) -> list[str]:
     return [str(number) for (number,) in rows]
 
 
-class Word:
+class QuestionWord:
     """A word of a question: as it was written, what it counts, and in how many records it stands."""
 
     __slots__ = ("gain", "is_listed", "records", "written")
@@ -144,13 +144,13 @@ class Word:
         self.is_listed = False  # whether the records that have it were gone through
 
 
-class Weights:
+class WordWeights:
     """Weighs the records of one database, within whatever transaction its connection is in."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._run: Run = connection.execute
-        self._index = Index(connection, "words", "word_counts")
-        self._noted = Noted(connection, self._index)
+        self._index = FtsIndex(connection, "words", "word_counts")
+        self._noted = UnindexedRecords(connection, self._index)
         self._counted: dict[str, int] = {}
 
     def records(self) -> int:
@@ -183,7 +183,7 @@ class Weights:
         return sorted({*noted, *self._index.terms(start, count)})[:count]
 
     def best(
-        self, words: Mapping[str, float], count: int, scope: Scope, newest: int | None = None
+        self, words: Mapping[str, float], count: int, scope: SearchScope, newest: int | None = None
     ) -> list[tuple[Entry, float]]:
         """The best records and their weights, best first; of equal weights the newer one, of equal stamps the lesser tag."""
         self._bring_up()
@@ -202,14 +202,14 @@ class Weights:
             found.sort(key=lambda item: (-item[1], -item[0].at, item[0].tag))
         return found[:count]
 
-    def _wanted(self, words: Mapping[str, float], held: int) -> dict[str, Word]:
+    def _wanted(self, words: Mapping[str, float], held: int) -> dict[str, QuestionWord]:
         """By stem, the rarest first; those that no record has are left out."""
-        wanted: dict[str, Word] = {}
+        wanted: dict[str, QuestionWord] = {}
         for text, counts in words.items():
             for stem, written in self._index.spelled(text):
                 known = wanted.get(stem)
                 if known is None or known.gain < counts:
-                    wanted[stem] = Word(written, counts)
+                    wanted[stem] = QuestionWord(written, counts)
         for stem, word in wanted.items():
             word.records = self._documents(stem)
             word.gain *= rarity(held, word.records)
@@ -217,7 +217,7 @@ class Weights:
         return {stem: wanted[stem] for _, stem in rarest[:WORDS]}
 
     def _chosen(
-        self, wanted: dict[str, Word], count: int, scope: Scope, usual: float, newest: int | None
+        self, wanted: dict[str, QuestionWord], count: int, scope: SearchScope, usual: float, newest: int | None
     ) -> list[tuple[int, int, float]]:
         """The records that are worth reading, the most promising first: op, how many words, what those count that it is known to have."""
         inside = self._inside(scope)
@@ -237,20 +237,20 @@ class Weights:
         measured.sort(key=lambda row: (-_expected(gains[row[0]], row[2], usual), -row[1]))
         return [(op, size, gains[op]) for op, _, size in measured[: max(READ, count * 3 // 2)]]
 
-    def _at_most(self, one: tuple[int, int, float], wanted: dict[str, Word], usual: float) -> float:
+    def _at_most(self, one: tuple[int, int, float], wanted: dict[str, QuestionWord], usual: float) -> float:
         """What a record that was not read may weigh: it could have the frequent words too, and say each twice."""
         _, size, gain = one
         unlisted = sum(word.gain for word in wanted.values() if not word.is_listed)
         return _expected(gain + unlisted, size, usual, REPEATED)
 
-    def _inside(self, scope: Scope) -> set[int] | None:
+    def _inside(self, scope: SearchScope) -> set[int] | None:
         """The records of a narrow scope; None: it is wide."""
         if not scope.where:
             return None
         rows = self._run(f"SELECT op FROM elements WHERE {scope.where} LIMIT {NARROW + 1}", scope.args).fetchall()
         return {op for (op,) in rows} if len(rows) <= NARROW else None
 
-    def _list(self, stem: str, word: Word, gains: dict[int, float], inside: set[int] | None) -> None:
+    def _list(self, stem: str, word: QuestionWord, gains: dict[int, float], inside: set[int] | None) -> None:
         gain, word.is_listed = word.gain, True
         ops = self._index.having(word.written, LISTED_MOST)
         ops += self._noted.having.get(stem, ())
@@ -262,7 +262,7 @@ class Weights:
         gains.update(found)
 
     def _measure(
-        self, gains: dict[int, float], scope: Scope, inside: set[int] | None, newest: int | None, most: int
+        self, gains: dict[int, float], scope: SearchScope, inside: set[int] | None, newest: int | None, most: int
     ) -> list[tuple[int, int, int]]:
         """Of the records that have most, those in scope: op, stamp, and how many words."""
         ops = sorted(gains, reverse=True)[:newest]  # of equal ones those that came last: sorting keeps their order
@@ -296,7 +296,7 @@ class Weights:
             fields = edits.get(entry.tag)
             yield entry, entry.record if fields is None else entry.record | fields, size
 
-    def _weight(self, record: dict[str, Any], size: int, wanted: dict[str, Word], usual: float) -> float:
+    def _weight(self, record: dict[str, Any], size: int, wanted: dict[str, QuestionWord], usual: float) -> float:
         counts: dict[str, int] = {}
         for stem in self._index.stems(searchable(record)):
             if stem in wanted:

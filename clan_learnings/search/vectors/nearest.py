@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clan_learnings.search.embedders.cosine_scale import USUAL, Scale
-from clan_learnings.search.vectors.row_index import Marks, Numbers, Places, Scopes, marks_of, starts_of
+from clan_learnings.search.vectors.row_index import Marks, Numbers, RowIndex, RowScopes, marks_of, starts_of
 from clan_learnings.search.vectors.sign_filter import (
     DIGITS,
     Floats,
-    Signs,
+    SignFilter,
     best,
     cosines_of,
     highest,
@@ -51,9 +51,9 @@ class Vectors:
         self._scale = scale
         self._lock = threading.Lock()  # of whoever changes something
         self._file = VectorFile(os.path.join(folder, FILE), name, dimensions)
-        self._places = Places()
-        self._signs = Signs(dimensions)
-        self._scopes = Scopes()
+        self._places = RowIndex()
+        self._signs = SignFilter(dimensions)
+        self._scopes = RowScopes()
         self._free: list[int] = []
         self._count = 0
         self._centred = _EXACT // 2  # how many there were when the centre was taken
@@ -124,7 +124,7 @@ class Vectors:
 
     def known(self) -> Mapping[bytes, bytes]:
         """Tags and versions, looked up when asked for. Of many at once: `versions`."""
-        return Known(self)
+        return KnownVersions(self)
 
     def versions(self, tags: Sequence[bytes]) -> list[bytes | None]:
         """The version of each, None where there is no vector."""
@@ -230,7 +230,7 @@ class Vectors:
             rows, whole = self._file.read(sample)
             plain = rows["values"][whole].astype(np.float32)
             centre = (plain / np.maximum(lengths(plain), 1)[:, np.newaxis]).mean(axis=0)
-        signs = Signs(self.dimensions, centre)
+        signs = SignFilter(self.dimensions, centre)
         for first, rows, whole, _ in self._file.blocks():
             live = np.flatnonzero(whole)
             signs.put(first + live, rows["values"][live])
@@ -283,7 +283,7 @@ class Vectors:
         return self._places.find(tags, are_right), copies
 
 
-class Known(Mapping[bytes, bytes]):
+class KnownVersions(Mapping[bytes, bytes]):
     """Tags and versions, of which nothing is kept in memory."""
 
     def __init__(self, vectors: Vectors) -> None:

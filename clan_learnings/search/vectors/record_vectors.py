@@ -6,25 +6,89 @@ An embedder that is missing, or fails, costs the vectors and nothing else: it is
 import hashlib
 import logging
 import os
+import re
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from shutil import rmtree
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clan_learnings.records.record import LOGS, Note
 from clan_learnings.search.embedders.cosine_scale import Scale, scale_of
-from clan_learnings.search.embedders.embedder import Embedder, Refused, available, open_embedder
-from clan_learnings.search.index_status import EMBEDDER, VARIABLE, chosen
-from clan_learnings.search.index_thread import Live, Off, as_they_are
-from clan_learnings.search.vectors.query_embedding import Space
+from clan_learnings.search.embedders.embedder import Embedder, EmbeddingRefused, available, open_embedder
+from clan_learnings.search.index_files import EMBEDDER, VARIABLE, chosen
+from clan_learnings.search.index_thread import IndexOff, LiveRecord, live_records
 from clan_learnings.search.vectors.vector_file import FILE, TAG_BYTES, remove_vectors
 from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
 from mesh.store.reading import Reader
+
+if TYPE_CHECKING:
+    from clan_learnings.search.vectors.nearest import Vectors
+
+
+T = TypeVar("T")
+_QUESTION_CHARS = 2_000
+_WORD_CHARS = 100  # what is longer, models take for one and the same unknown word
+_CACHED = 1_024  # questions
+
+
+class EmbeddingSpace:
+    """An embedder and the vectors it has made. For any thread."""
+
+    def __init__(self, embedder: Embedder, vectors: "Vectors", scale: Scale) -> None:
+        self.embedder = embedder
+        self.vectors = vectors
+        self.scale = scale
+        self._cached: OrderedDict[str, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def question(self, text: str) -> Any:
+        """The vector of a question; None if it cannot be had now, or if there is no word in it: that means nothing."""
+        return self._row(text[:_QUESTION_CHARS]) if _has_words(text[:_QUESTION_CHARS]) else None
+
+    def begin(self, text: str, near: Callable[[Any], T]) -> Future[tuple[Any, T | None]]:
+        """The same on a thread of its own, and what is near to it: that takes as long as finding words does, and both can go on at once."""
+        begun: Future[tuple[Any, T | None]] = Future()
+
+        def make() -> None:
+            try:
+                row = self.question(text)
+                begun.set_result((row, None if row is None else near(row)))
+            except BaseException as error:  # noqa: BLE001 (whoever waits for it is told)
+                begun.set_exception(error)
+
+        try:
+            threading.Thread(target=make, name="question", daemon=True).start()
+        except RuntimeError:  # no more threads: then one after the other
+            make()
+        return begun
+
+    def _row(self, text: str) -> Any:
+        with self._lock:
+            row = self._cached.get(text)
+        if row is None:
+            try:
+                row = self.embedder.embed([text])[0]
+            except MeshError:
+                return None
+        with self._lock:
+            self._cached[text] = row
+            self._cached.move_to_end(text)
+            while len(self._cached) > _CACHED:
+                self._cached.popitem(last=False)
+        return row
+
+
+def _has_words(text: str) -> bool:
+    """Whether a model could make anything of it. Scripts without blanks have long words."""
+    return any(len(word) <= _WORD_CHARS or not word.isascii() for word in re.findall(r"[^\W_]+", text))
+
 
 _TEXT_CHARS = 1_000  # of a record: what it is about stands at its beginning
 _VERSION_BYTES = 16
@@ -37,7 +101,7 @@ _REMEMBERED = 200  # records of such texts, from one run to the next
 log = logging.getLogger("mesh.node")
 
 
-class Meaning:
+class RecordVectors:
     """The vectors of one home, as a follower keeps them."""
 
     batch = 32  # a quarter of a second: one that is to stop waits no longer
@@ -45,7 +109,7 @@ class Meaning:
 
     def __init__(self, home: str, folder: str, environ: Mapping[str, str]) -> None:
         self.folder = folder
-        self.space: Space | None = None
+        self.space: EmbeddingSpace | None = None
         self._home = home
         self._choice_path = os.path.join(home, EMBEDDER)
         self._chosen = self._stamp()  # the file as it was when it was read
@@ -58,7 +122,7 @@ class Meaning:
         self._unfit: MeshError | None = None  # why what is chosen is not used
 
     @property
-    def view(self) -> Space | None:
+    def view(self) -> EmbeddingSpace | None:
         """What can be asked."""
         return self.space
 
@@ -91,7 +155,7 @@ class Meaning:
         if not is_there:
             remove_vectors(self.folder)  # nobody would drop those of what is erased from now on
             rmtree(self.folder, ignore_errors=True)
-            raise Off(says)
+            raise IndexOff(says)
         with suppress(
             OSError, AttributeError
         ):  # of this thread, where the system can: whoever writes or asks goes first
@@ -105,7 +169,7 @@ class Meaning:
 
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         vectors = Vectors(self.folder, embedder.name, embedder.dimensions, scale)
-        self.space = Space(embedder, vectors, scale)
+        self.space = EmbeddingSpace(embedder, vectors, scale)
         self._inode = max(0, self._inode_now())
         self._refused, self._retry_at = {}, 0.0
         if about is None or not is_known or about.get("logs") != list(LOGS):
@@ -139,7 +203,7 @@ class Meaning:
         model = {"embedder": space.embedder.name, "dimensions": space.embedder.dimensions, "scale": space.scale.kept()}
         return model | logs | made
 
-    def put(self, records: Sequence[Live], reader: Reader, breathe: Callable[[], None]) -> None:
+    def put(self, records: Sequence[LiveRecord], reader: Reader, breathe: Callable[[], None]) -> None:
         """As a follower wants it."""
         space = self._open()
         every = (*records, *self._to_retry(reader))
@@ -160,10 +224,10 @@ class Meaning:
                 self._refused.pop(tag, None)
             breathe()
 
-    def _embedded(self, space: Space, texts: Sequence[str]) -> Any:
+    def _embedded(self, space: EmbeddingSpace, texts: Sequence[str]) -> Any:
         try:
             return space.embedder.embed(texts)
-        except Refused:
+        except EmbeddingRefused:
             if len(texts) > 1:
                 raise
             from numpy import zeros
@@ -180,13 +244,13 @@ class Meaning:
         self.drop(tags)
         self._refused |= dict.fromkeys(tags)
 
-    def _to_retry(self, reader: Reader) -> list[Live]:
+    def _to_retry(self, reader: Reader) -> list[LiveRecord]:
         """Some of those that were left out, now and then: the embedder may be another version of itself by now."""
         if not self._refused or time.monotonic() < self._retry_at:
             return []
         self._retry_at = time.monotonic() + _RETRY_SECONDS
         some = list(islice(self._refused, self.batch))
-        found = as_they_are(reader, reader.live(some).values())
+        found = live_records(reader, reader.live(some).values())
         for tag in some:
             del self._refused[tag]
         return found
@@ -239,7 +303,7 @@ class Meaning:
         if space is not None:
             space.vectors.close()
 
-    def _open(self) -> Space:
+    def _open(self) -> EmbeddingSpace:
         assert self.space is not None
         return self.space
 

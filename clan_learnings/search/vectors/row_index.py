@@ -18,7 +18,7 @@ Starts = NDArray[np.uint64]
 Check = Callable[[Numbers, Numbers], NDArray[np.bool_]]  # rows, and for the how manieth tag each was found
 
 
-class Places:
+class RowIndex:
     """Tags and rows. One thread at a time may change them; any number may ask meanwhile."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ _FEW = 8  # scopes that are compared one by one, which is quicker than all at on
 Marks = NDArray[np.uint32]
 
 
-class Scopes:
+class RowScopes:
     """The scopes of all rows, by row number. One thread at a time may change them; any number may ask meanwhile.
 
     What is found may be out of date: whoever asks looks at the row.

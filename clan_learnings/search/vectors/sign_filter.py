@@ -65,7 +65,7 @@ _FIRST_CAPACITY = 1024
 Numbers = NDArray[np.int64]
 
 
-class Signs:
+class SignFilter:
     """The bits of all rows, by row number. One thread at a time may change them; any number may ask meanwhile.
 
     Who asks while a row changes may miss it or get it for nothing, which exact cosines sort out.

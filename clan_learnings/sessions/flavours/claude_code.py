@@ -17,11 +17,11 @@ from typing import Any
 
 import orjson
 
-from clan_learnings.sessions.claude_words import attached, exit_code, fault, is_collateral, refusal
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.flavours.claude_code_output import attached, exit_code, fault, is_collateral, refusal
 from clan_learnings.sessions.json_values import count_of, instant_ms, list_of, object_of, text_of, words_of
-from clan_learnings.sessions.transcript_source import Source
-from clan_learnings.sessions.typed_text import typed
+from clan_learnings.sessions.prompt_text import typed
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
+from clan_learnings.sessions.transcript_source import TranscriptSource
 
 NAME = "claude-code"
 
@@ -55,7 +55,7 @@ _COMMAND = re.compile(r"/[\w:.-]{1,60}(?:\s|$)")
 _TITLE = 200
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: TranscriptSource) -> bool:
     """Records with a session's id and a uuid, or the lines of state that only this agent writes."""
     for _, value in source.head:
         kind = value.get("type")
@@ -70,9 +70,9 @@ def recognises(source: Source) -> bool:
     return False
 
 
-def read(source: Source) -> Iterator[Session]:
+def read(source: TranscriptSource) -> Iterator[Session]:
     """One session a file."""
-    reader = _Reader(source)
+    reader = _ClaudeCodeReader(source)
     for line, value in source.records():
         reader.take(line, value)
     session = reader.session()
@@ -80,10 +80,10 @@ def read(source: Source) -> Iterator[Session]:
         yield session
 
 
-class _Reader:
-    def __init__(self, source: Source) -> None:
+class _ClaudeCodeReader:
+    def __init__(self, source: TranscriptSource) -> None:
         self.source = source
-        self.events: list[Event | None] = []
+        self.events: list[SessionEvent | None] = []
         self.uuids: set[str] = set()
         self.calls: dict[str, str] = {}  # id to name of the tool
         self.call_count = 0
@@ -128,7 +128,7 @@ class _Reader:
                 self._queue(line, value, at_ms)
             case "summary":
                 self.summaries[text_of(value.get("leafUuid"))] = text_of(value.get("summary"))
-                self._add(Event(line, Kind.SUMMARY, text_of(value.get("summary")), at_ms))
+                self._add(SessionEvent(line, Kind.SUMMARY, text_of(value.get("summary")), at_ms))
             case "ai-title" | "custom-title":
                 self.titles[kind] = text_of(value.get("aiTitle") or value.get("customTitle"))
             case "pr-link":
@@ -159,7 +159,7 @@ class _Reader:
             self.ended = at_ms if self.ended is None else max(self.ended, at_ms)
         return at_ms
 
-    def _add(self, event: Event) -> None:
+    def _add(self, event: SessionEvent) -> None:
         self.events.append(event)
 
     # What stands in the person's place
@@ -181,10 +181,10 @@ class _Reader:
                 texts.append(text_of(block.get("text")))
         for text in texts:
             if text.startswith(_INTERRUPTED):
-                self._add(Event(line, Kind.INTERRUPT, "", at_ms, is_sidechain=is_aside))
+                self._add(SessionEvent(line, Kind.INTERRUPT, "", at_ms, is_sidechain=is_aside))
         text = "\n".join(text for text in texts if text and not text.startswith(_INTERRUPTED))
         if value.get("isCompactSummary") is True:
-            self._add(Event(line, Kind.SUMMARY, text, at_ms, is_sidechain=is_aside))
+            self._add(SessionEvent(line, Kind.SUMMARY, text, at_ms, is_sidechain=is_aside))
         elif text.strip():
             is_person = not is_aside and value.get("isMeta") is not True and _is_human(value.get("origin"))
             self._prompt(line, text, at_ms, is_person=is_person, is_aside=is_aside)
@@ -192,20 +192,20 @@ class _Reader:
     def _prompt(self, line: int, text: str, at_ms: int | None, *, is_person: bool, is_aside: bool = False) -> None:
         words = typed(text) if is_person else ""
         if not words:
-            self._add(Event(line, Kind.INJECTED, text, at_ms, is_sidechain=is_aside))
+            self._add(SessionEvent(line, Kind.INJECTED, text, at_ms, is_sidechain=is_aside))
             if is_aside:
                 self.titles.setdefault("task", text)
             return
         waiting = self.queued.get(words)
         if waiting:  # the same words, now handed over
             self.events[waiting.popleft()] = None
-        self._add(Event(line, Kind.PROMPT, words, at_ms))
+        self._add(SessionEvent(line, Kind.PROMPT, words, at_ms))
 
     def _queue(self, line: int, value: dict[str, Any], at_ms: int | None) -> None:
         words = typed(words_of(value.get("content")))
         if value.get("operation") == "enqueue" and words and not _COMMAND.match(words):
             self.queued.setdefault(words, deque()).append(len(self.events))
-            self._add(Event(line, Kind.PROMPT, words, at_ms))
+            self._add(SessionEvent(line, Kind.PROMPT, words, at_ms))
 
     def _attachment(self, line: int, value: dict[str, Any], at_ms: int | None) -> None:
         attachment = object_of(value.get("attachment"))
@@ -218,21 +218,21 @@ class _Reader:
             return
         text = attached(attachment)
         if text.strip():
-            self._add(Event(line, Kind.INJECTED, text, at_ms))
+            self._add(SessionEvent(line, Kind.INJECTED, text, at_ms))
 
     def _system(self, line: int, value: dict[str, Any], at_ms: int | None) -> None:
         text = words_of(value.get("content"))
         match value.get("subtype"):
             case "api_error" | "error":
-                self._add(Event(line, Kind.FAULT, fault(value.get("error")) or text, at_ms))
+                self._add(SessionEvent(line, Kind.FAULT, fault(value.get("error")) or text, at_ms))
             case "away_summary":
-                self._add(Event(line, Kind.SUMMARY, text, at_ms))
+                self._add(SessionEvent(line, Kind.SUMMARY, text, at_ms))
             case "compact_boundary" | "turn_duration":
                 pass
             case _:
                 text = "\n".join([text, *filter(None, map(text_of, list_of(value.get("hookAdditionalContext"))))])
                 if text.strip():
-                    self._add(Event(line, Kind.INJECTED, text.strip(), at_ms))
+                    self._add(SessionEvent(line, Kind.INJECTED, text.strip(), at_ms))
 
     # What the model said and did
 
@@ -243,7 +243,7 @@ class _Reader:
         model = text_of(message.get("model"))
         if model == _SYNTHETIC or value.get("isApiErrorMessage") is True:
             kind = Kind.FAULT if value.get("isApiErrorMessage") is True else Kind.INJECTED
-            self._add(Event(line, kind, words_of(blocks), at_ms, is_sidechain=is_aside))
+            self._add(SessionEvent(line, kind, words_of(blocks), at_ms, is_sidechain=is_aside))
             return
         answer = text_of(message.get("id")) or text_of(value.get("uuid")) or str(line)
         self.answers.add(answer)
@@ -255,10 +255,10 @@ class _Reader:
             match block.get("type"):
                 case "text":
                     if text := text_of(block.get("text")).strip():
-                        self._add(Event(line, Kind.REPLY, text, at_ms, message=answer, is_sidechain=is_aside))
+                        self._add(SessionEvent(line, Kind.REPLY, text, at_ms, message=answer, is_sidechain=is_aside))
                 case "thinking":
                     if text := text_of(block.get("thinking")).strip():
-                        self._add(Event(line, Kind.THOUGHT, text, at_ms, message=answer, is_sidechain=is_aside))
+                        self._add(SessionEvent(line, Kind.THOUGHT, text, at_ms, message=answer, is_sidechain=is_aside))
                 case "tool_use" | "server_tool_use" | "mcp_tool_use":
                     self._call(line, block, at_ms, answer, is_aside=is_aside)
 
@@ -272,7 +272,7 @@ class _Reader:
         arguments = object_of(block.get("input"))
         command = text_of(arguments.get("command")) if tool.lower() in _SHELLS else ""
         self._add(
-            Event(
+            SessionEvent(
                 line,
                 Kind.CALL,
                 command,
@@ -292,7 +292,9 @@ class _Reader:
         tool = self.calls.get(call, "") if call else self.last_call[1]
         text = words_of(block.get("content"))
         has_failed = block.get("is_error") is True
-        event = Event(line, Kind.RESULT, text, at_ms, call=call, tool=tool, failed=has_failed, is_sidechain=is_aside)
+        event = SessionEvent(
+            line, Kind.RESULT, text, at_ms, call=call, tool=tool, failed=has_failed, is_sidechain=is_aside
+        )
         detail = value.get("toolUseResult")
         if has_failed:
             reason = refusal(text, text_of(value.get("toolDenialKind")), detail)

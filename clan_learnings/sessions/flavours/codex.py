@@ -15,8 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from clan_learnings.sessions.codex_output import arguments_of, command_of, told
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.flavours.codex_output import arguments_of, command_of, told
 from clan_learnings.sessions.json_values import (
     count_of,
     exit_code_of,
@@ -26,8 +25,9 @@ from clan_learnings.sessions.json_values import (
     text_of,
     words_of,
 )
-from clan_learnings.sessions.transcript_source import Source
-from clan_learnings.sessions.typed_text import typed
+from clan_learnings.sessions.prompt_text import typed
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
+from clan_learnings.sessions.transcript_source import TranscriptSource
 
 NAME = "codex"
 
@@ -51,7 +51,7 @@ _ABORTED = re.compile(r"aborted by (?:the )?user", re.IGNORECASE)
 _SHORT = 300  # a refusal is said in a sentence
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: TranscriptSource) -> bool:
     """Envelopes with a payload, or the bare items that came before them."""
     for _, value in source.head:
         kind = value.get("type")
@@ -73,15 +73,15 @@ def recognises(source: Source) -> bool:
     return False
 
 
-def read(source: Source) -> Iterator[Session]:
+def read(source: TranscriptSource) -> Iterator[Session]:
     """One session a file."""
-    reader = _Reader(source)
+    reader = _CodexReader(source)
     for line, value in source.records():
         reader.take(line, value)
     yield reader.session()
 
 
-class _Ended(NamedTuple):
+class _CommandEnd(NamedTuple):
     """What an event says about how a call ended: better than the words of its output."""
 
     line: int
@@ -94,7 +94,7 @@ class _Running(NamedTuple):
     """A command that has not ended yet."""
 
     place: int  # of its event
-    event: Event
+    event: SessionEvent
     printed: list[str]
 
     @property
@@ -102,10 +102,10 @@ class _Running(NamedTuple):
         return "\n".join(filter(None, self.printed))
 
 
-class _Reader:
-    def __init__(self, source: Source) -> None:
+class _CodexReader:
+    def __init__(self, source: TranscriptSource) -> None:
         self.source = source
-        self.events: list[Event | None] = []
+        self.events: list[SessionEvent | None] = []
         self.meta: dict[str, Any] | None = None
         self.has_aborts = source.mentions(b'"turn_aborted"')
         self.prompts: set[str] = set()
@@ -116,7 +116,7 @@ class _Reader:
         self.calls: dict[str, str] = {}
         self.waits: dict[str, str] = {}  # a waiting call to the process it waits for
         self.running: dict[str, _Running] = {}  # by process
-        self.ended: dict[str, _Ended] = {}
+        self.ended: dict[str, _CommandEnd] = {}
         self.answered: set[str] = set()
         self.total: dict[str, Any] = {}
         self.folder = self.model = self.title = ""
@@ -143,7 +143,7 @@ class _Reader:
                 self._event(line, payload, at_ms)
             case "compacted":
                 if text := text_of(payload.get("message")):
-                    self._add(Event(line, Kind.SUMMARY, text, at_ms))
+                    self._add(SessionEvent(line, Kind.SUMMARY, text, at_ms))
             case "world_state" | "inter_agent_communication" | "inter_agent_communication_metadata":
                 pass
             case str():
@@ -162,7 +162,7 @@ class _Reader:
         else:
             self.source.skip("a record of a sort that is not known")
 
-    def _add(self, event: Event) -> int:
+    def _add(self, event: SessionEvent) -> int:
         self.events.append(event)
         return len(self.events) - 1
 
@@ -176,7 +176,7 @@ class _Reader:
                 for block in (*list_of(item.get("summary")), *list_of(item.get("content"))):
                     if text := words_of(block).strip():
                         self.said.add(text)
-                        self._add(Event(line, Kind.THOUGHT, text, at_ms))
+                        self._add(SessionEvent(line, Kind.THOUGHT, text, at_ms))
             case "function_call" | "custom_tool_call" | "local_shell_call" | "tool_call":
                 self._call(line, item, at_ms)
             case "web_search_call" | "tool_search_call" | "image_generation_call":
@@ -197,23 +197,23 @@ class _Reader:
         match item.get("role"):
             case "assistant":
                 self.said.add(text)
-                self._add(Event(line, Kind.REPLY, text, at_ms, message=text_of(item.get("id")) or str(line)))
+                self._add(SessionEvent(line, Kind.REPLY, text, at_ms, message=text_of(item.get("id")) or str(line)))
             case "user":
                 self._in_persons_place(line, item, text, at_ms)
             case _:
-                self._add(Event(line, Kind.INJECTED, text, at_ms))
+                self._add(SessionEvent(line, Kind.INJECTED, text, at_ms))
 
     def _in_persons_place(self, line: int, item: dict[str, Any], text: str, at_ms: int | None) -> None:
         self.folder = self.folder or _between(text, "<cwd>", "</cwd>")
         if text.startswith("<turn_aborted") and not self.has_aborts:
-            self._add(Event(line, Kind.INTERRUPT, "", at_ms))
+            self._add(SessionEvent(line, Kind.INTERRUPT, "", at_ms))
             return
         blocks = [words_of(block) for block in list_of(item.get("content"))] or [text]
         words = [found for found in map(typed, blocks) if found]
         if not words or self._is_subagent or words[0].startswith("<"):  # a wrapper that is not known yet
-            index = self._add(Event(line, Kind.INJECTED, text, at_ms))
+            index = self._add(SessionEvent(line, Kind.INJECTED, text, at_ms))
         else:
-            index = self._add(Event(line, Kind.PROMPT, "\n".join(words), at_ms))
+            index = self._add(SessionEvent(line, Kind.PROMPT, "\n".join(words), at_ms))
         self.doubtful.append((index, [*words, "\n".join(words)]))
 
     def _call(self, line: int, item: dict[str, Any], at_ms: int | None) -> None:
@@ -231,14 +231,14 @@ class _Reader:
         elif waited := _SCRIPT_WAITS.search(text_of(arguments.get("input"))):
             self.waits[call] = waited[1]
         command = command_of(arguments) if tool in _SHELLS else ""
-        self._add(Event(line, Kind.CALL, command, at_ms, call=call, tool=tool, arguments=arguments))
+        self._add(SessionEvent(line, Kind.CALL, command, at_ms, call=call, tool=tool, arguments=arguments))
 
     def _output(self, line: int, item: dict[str, Any], output: Any, at_ms: int | None) -> None:
         call = text_of(item.get("call_id"))
         tool = self.calls.get(call, "") or text_of(item.get("name"))
         text, code, about, process = told(output)
         self.answered.add(call)
-        event = Event(line, Kind.RESULT, text, at_ms, call=call, tool=tool, exit_code=code, failed=_failed(code))
+        event = SessionEvent(line, Kind.RESULT, text, at_ms, call=call, tool=tool, exit_code=code, failed=_failed(code))
         if isinstance(output, dict) and isinstance(output.get("success"), bool):
             event = event._replace(failed=not output["success"])
         if len(text) < _SHORT and _REFUSED.search(text):
@@ -258,7 +258,7 @@ class _Reader:
         else:
             self._add(event)
 
-    def _goes_on(self, process: str, event: Event, now: str) -> None:
+    def _goes_on(self, process: str, event: SessionEvent, now: str) -> None:
         self._add(event._replace(text="", failed=None, exit_code=None))  # of the call that waited
         begun = self.running.pop(process)
         begun.printed.append(event.text)
@@ -278,17 +278,19 @@ class _Reader:
                 if words:
                     self.prompts.add(words)
                     kind = Kind.INJECTED if self._is_subagent else Kind.PROMPT
-                    self._add(Event(line, kind, words, at_ms))
+                    self._add(SessionEvent(line, kind, words, at_ms))
             case "agent_message":
-                self._maybe(Event(line, Kind.REPLY, text_of(event.get("message")).strip(), at_ms, message=str(line)))
+                self._maybe(
+                    SessionEvent(line, Kind.REPLY, text_of(event.get("message")).strip(), at_ms, message=str(line))
+                )
             case "agent_reasoning":
-                self._maybe(Event(line, Kind.THOUGHT, text_of(event.get("text")).strip(), at_ms))
+                self._maybe(SessionEvent(line, Kind.THOUGHT, text_of(event.get("text")).strip(), at_ms))
             case "turn_aborted":
                 if text_of(event.get("reason")) in {"interrupted", ""}:
-                    self._add(Event(line, Kind.INTERRUPT, "", at_ms))
+                    self._add(SessionEvent(line, Kind.INTERRUPT, "", at_ms))
             case "error" | "stream_error":
                 text = text_of(event.get("message")) or text_of(object_of(event.get("error")).get("message"))
-                self._add(Event(line, Kind.FAULT, text, at_ms))
+                self._add(SessionEvent(line, Kind.FAULT, text, at_ms))
             case "token_count":
                 self.total = object_of(object_of(event.get("info")).get("total_token_usage")) or self.total
             case "turn.completed":
@@ -298,22 +300,22 @@ class _Reader:
             case "exec_command_end":
                 code = exit_code_of(event.get("exit_code"))
                 text = text_of(event.get("aggregated_output")) or text_of(event.get("stdout"))
-                self._end(event, _Ended(line, _failed(code), code, text or text_of(event.get("stderr"))))
+                self._end(event, _CommandEnd(line, _failed(code), code, text or text_of(event.get("stderr"))))
             case "patch_apply_end":
                 success = event.get("success")
                 text = text_of(event.get("stdout")) or text_of(event.get("stderr"))
-                self._end(event, _Ended(line, (not success) if isinstance(success, bool) else None, None, text))
+                self._end(event, _CommandEnd(line, (not success) if isinstance(success, bool) else None, None, text))
             case "mcp_tool_call_end":
                 result = object_of(event.get("result"))
                 has_failed = "Err" in result or object_of(result.get("Ok")).get("isError") is True
                 text = text_of(result.get("Err")) or words_of(object_of(result.get("Ok")).get("content"))
-                self._end(event, _Ended(line, has_failed if result else None, None, text))
+                self._end(event, _CommandEnd(line, has_failed if result else None, None, text))
 
-    def _maybe(self, event: Event) -> None:
+    def _maybe(self, event: SessionEvent) -> None:
         if event.text:
             self.doubtful.append((self._add(event), [event.text]))
 
-    def _end(self, event: dict[str, Any], ended: _Ended) -> None:
+    def _end(self, event: dict[str, Any], ended: _CommandEnd) -> None:
         call = text_of(event.get("call_id"))
         if call in self.calls:
             self.ended[call] = ended
@@ -336,7 +338,7 @@ class _Reader:
         events = [self._as_it_ended(event) for event in self.events if event is not None]
         for call, end in self.ended.items():
             if call not in self.answered:
-                result = Event(end.line, Kind.RESULT, end.text, None, call=call, tool=self.calls[call])
+                result = SessionEvent(end.line, Kind.RESULT, end.text, None, call=call, tool=self.calls[call])
                 events.append(self._as_it_ended(result))
         events.sort(key=lambda event: event.line)
         meta = self.meta or {}
@@ -367,7 +369,7 @@ class _Reader:
             ),
         )
 
-    def _as_it_ended(self, event: Event) -> Event:
+    def _as_it_ended(self, event: SessionEvent) -> SessionEvent:
         end = self.ended.get(event.call) if event.kind is Kind.RESULT else None
         if end is None or event.call in self.waits:
             return event

@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from clan_learnings.sessions.json_values import count_of, instant_ms, list_of, object_of, text_of, words_of
-from clan_learnings.sessions.transcript_source import Part, Source
-from clan_learnings.sessions.typed_text import typed
+from clan_learnings.sessions.prompt_text import typed
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
+from clan_learnings.sessions.transcript_source import DocumentPart, TranscriptSource
 
 _EXIT_CODE = re.compile(r"(?:^|\n|\\n)Exit Code: (-?\d{1,9})\b")
 _FOLDER = re.compile(r"(?:^|\n|\\n)Directory: ([/~][^\n\\]{1,400})")
@@ -26,7 +26,7 @@ _TRAILERS = ("\nError: ", "\nExit Code: ", "\nSignal: ", "\nBackground PIDs: ", 
 _NEAR = 2000  # from either end: what is said about a command stands before and behind what it printed
 
 
-class Report(NamedTuple):
+class ShellReport(NamedTuple):
     """What is known about a command that ran."""
 
     printed: str
@@ -34,11 +34,11 @@ class Report(NamedTuple):
     folder: str
 
 
-def report_of(text: str) -> Report:
+def report_of(text: str) -> ShellReport:
     """The report taken apart. The last exit code counts: those before it were printed by the program."""
     folder = _FOLDER.search(text[:_NEAR])
     codes = _EXIT_CODE.findall(text[-_NEAR:])
-    return Report(_printed(text), int(codes[-1]) if codes else None, folder[1].strip() if folder else "")
+    return ShellReport(_printed(text), int(codes[-1]) if codes else None, folder[1].strip() if folder else "")
 
 
 def _printed(text: str) -> str:
@@ -66,7 +66,7 @@ _PATHS = ("file_path", "absolute_path", "dir_path", "path", "directory", "cwd")
 _PATHS_LOOKED_AT = 200
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: TranscriptSource) -> bool:
     """A project's hash beside a session's id, amendments, messages of the type gemini, contents made of parts, or the stream."""
     document = source.document()
     if document is not None and _is_document(document.value):
@@ -101,9 +101,9 @@ def _are_contents(values: list[Any]) -> bool:
     )
 
 
-def read(source: Source) -> Iterator[Session]:
+def read(source: TranscriptSource) -> Iterator[Session]:
     """One session a file."""
-    reader = _Reader(source)
+    reader = _GeminiReader(source)
     document = source.document()
     if document is not None and _is_document(document.value):
         reader.document(document)
@@ -112,11 +112,11 @@ def read(source: Source) -> Iterator[Session]:
     yield reader.session()
 
 
-class _Reader:
-    def __init__(self, source: Source) -> None:
+class _GeminiReader:
+    def __init__(self, source: TranscriptSource) -> None:
         self.source = source
         self.about: dict[str, Any] = {}
-        self.events: list[Event] = []
+        self.events: list[SessionEvent] = []
         self.calls: dict[str, str] = {}
         self.paths: list[str] = []
         self.pieces: list[str] = []  # of the answer that is the last event
@@ -127,7 +127,7 @@ class _Reader:
         self.answers = 0
         self.call_count = 0
 
-    def document(self, document: Part) -> None:
+    def document(self, document: DocumentPart) -> None:
         self.about = object_of(document.value)
         messages = document.member("messages") or document.member("history") or document
         for message in messages.elements():
@@ -156,7 +156,7 @@ class _Reader:
             if isinstance(message, dict):
                 self._message(line, message, None)
 
-    def _message(self, line: int, message: dict[str, Any], part: Part | None) -> None:
+    def _message(self, line: int, message: dict[str, Any], part: DocumentPart | None) -> None:
         at_ms = self._moment(message.get("timestamp", message.get("ts")))
         kind = text_of(message.get("type")) or text_of(message.get("role"))
         if kind == "message":
@@ -171,9 +171,9 @@ class _Reader:
             case "gemini" | "model" | "assistant":
                 self._answer(line, message, text, at_ms, part)
             case "info" | "warning" | "system":
-                self._add(Event(line, Kind.INJECTED, text, at_ms))
+                self._add(SessionEvent(line, Kind.INJECTED, text, at_ms))
             case "error":
-                self._add(Event(line, Kind.FAULT, text or text_of(message.get("message")), at_ms))
+                self._add(SessionEvent(line, Kind.FAULT, text or text_of(message.get("message")), at_ms))
             case "tool_use":
                 self._call(line, message, at_ms, "")
             case "tool_result":
@@ -186,9 +186,11 @@ class _Reader:
 
     def _prompt(self, line: int, text: str, at_ms: int | None) -> None:
         words = typed(text)
-        self._add(Event(line, Kind.PROMPT if words else Kind.INJECTED, words or text, at_ms))
+        self._add(SessionEvent(line, Kind.PROMPT if words else Kind.INJECTED, words or text, at_ms))
 
-    def _answer(self, line: int, message: dict[str, Any], text: str, at_ms: int | None, part: Part | None) -> None:
+    def _answer(
+        self, line: int, message: dict[str, Any], text: str, at_ms: int | None, part: DocumentPart | None
+    ) -> None:
         is_piece = message.get("delta") is True
         if is_piece and self.pieces:
             self.pieces.append(words_of(message.get("content")))
@@ -201,8 +203,8 @@ class _Reader:
         self._used(tokens.get("input"), output, tokens.get("cached"))
         for thought in map(object_of, list_of(message.get("thoughts"))):
             words = ": ".join(filter(None, [text_of(thought.get("subject")), text_of(thought.get("description"))]))
-            self._add(Event(line, Kind.THOUGHT, words, at_ms, message=answer))
-        self._add(Event(line, Kind.REPLY, text, at_ms, message=answer))
+            self._add(SessionEvent(line, Kind.THOUGHT, words, at_ms, message=answer))
+        self._add(SessionEvent(line, Kind.REPLY, text, at_ms, message=answer))
         if is_piece and text:
             self.pieces = [words_of(message.get("content"))]
         calls = [call for call in list_of(message.get("toolCalls")) if isinstance(call, dict)]
@@ -225,7 +227,8 @@ class _Reader:
                 self.paths.append(path if key in {"cwd", "directory", "dir_path"} else os.path.dirname(path))
         command = text_of(arguments.get("command")) if tool in _SHELLS else ""
         self._add(
-            Event(line, Kind.CALL, command, at_ms, call=name, tool=tool, arguments=arguments, message=answer), keep=True
+            SessionEvent(line, Kind.CALL, command, at_ms, call=name, tool=tool, arguments=arguments, message=answer),
+            keep=True,
         )
 
     def _result(self, line: int, call: dict[str, Any]) -> None:
@@ -239,14 +242,16 @@ class _Reader:
             return
         at_ms = self._moment(call.get("timestamp"))
         has_failed = True if status == "error" or error else False if status == "success" else None
-        event = Event(line, Kind.RESULT, text, at_ms, call=text_of(call.get("id")), tool=text_of(call.get("name")))
+        event = SessionEvent(
+            line, Kind.RESULT, text, at_ms, call=text_of(call.get("id")), tool=text_of(call.get("name"))
+        )
         if status == "cancelled":
             is_refused = any(words in text for words in _NOT_ALLOWED)
             self._add(event._replace(kind=Kind.REFUSAL if is_refused else Kind.INTERRUPT, text=""), keep=True)
         else:
             self._add(self._judged(event._replace(failed=has_failed)), keep=True)
 
-    def _judged(self, event: Event) -> Event:
+    def _judged(self, event: SessionEvent) -> SessionEvent:
         if event.tool not in _SHELLS:
             return event
         report = report_of(event.text)
@@ -259,7 +264,9 @@ class _Reader:
         call = text_of(message.get("tool_id"))
         text = words_of(message.get("output")) or text_of(object_of(message.get("error")).get("message"))
         has_failed = {"success": False, "error": True}.get(text_of(message.get("status")))
-        event = Event(line, Kind.RESULT, text, at_ms, call=call, tool=self.calls.get(call, ""), failed=has_failed)
+        event = SessionEvent(
+            line, Kind.RESULT, text, at_ms, call=call, tool=self.calls.get(call, ""), failed=has_failed
+        )
         self._add(self._judged(event), keep=True)
 
     def _contents(self, line: int, message: dict[str, Any], kind: str, at_ms: int | None) -> None:
@@ -267,7 +274,7 @@ class _Reader:
         text = "\n".join(filter(None, (text_of(part.get("text")) for part in parts))).strip()
         if kind in _MODEL:
             self.answers += 1
-            self._add(Event(line, Kind.REPLY, text, at_ms, message=str(line)))
+            self._add(SessionEvent(line, Kind.REPLY, text, at_ms, message=str(line)))
         elif text:
             self._prompt(line, text, at_ms)
         for part in parts:
@@ -276,7 +283,7 @@ class _Reader:
             if answer := object_of(part.get("functionResponse")):
                 self._result(line, {"id": answer.get("id"), "name": answer.get("name"), "result": [part]})
 
-    def _add(self, event: Event, *, keep: bool = False) -> None:
+    def _add(self, event: SessionEvent, *, keep: bool = False) -> None:
         if keep or event.text:
             self._join()
             self.events.append(event)
@@ -342,7 +349,7 @@ def _common(paths: list[str]) -> str:
     return "" if found in {"/", "/home", "/Users", "/tmp"} else found  # noqa: S108 (no file is made there)
 
 
-def _answer_lines(message: Part) -> list[int]:
+def _answer_lines(message: DocumentPart) -> list[int]:
     """The line of what each tool answered; where it answered nothing, the line of the call."""
     calls = message.member("toolCalls")
     found = []

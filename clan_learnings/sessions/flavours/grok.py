@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clan_learnings.sessions.chat_messages import prose
-from clan_learnings.sessions.events import Kind, Session
+from clan_learnings.sessions.flavours.chat import prose
 from clan_learnings.sessions.json_values import (
     arguments_of,
     count_of,
@@ -22,8 +21,9 @@ from clan_learnings.sessions.json_values import (
     text_of,
     words_of,
 )
-from clan_learnings.sessions.session_builder import Draft, opening_id
-from clan_learnings.sessions.transcript_source import BESIDE_BYTES, Source
+from clan_learnings.sessions.session_builder import SessionBuilder, opening_id
+from clan_learnings.sessions.transcript_events import Kind, Session
+from clan_learnings.sessions.transcript_source import BESIDE_BYTES, TranscriptSource
 
 NAME = "grok"
 ORDER = -1  # its reasoning records look like those of Codex, its other records like nobody's
@@ -46,7 +46,7 @@ _QUIET = {
 }
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: TranscriptSource) -> bool:
     """Whether it is one of the two files, or the summary that lies beside them."""
     head = [record.value for record in source.head]
     if any(_is_update(value) or _is_history(value) for value in head):
@@ -55,7 +55,7 @@ def recognises(source: Source) -> bool:
     return document is not None and _is_summary(document.value)
 
 
-def read(source: Source) -> Iterator[Session]:
+def read(source: TranscriptSource) -> Iterator[Session]:
     """The session of either file; a summary is none."""
     document = source.document()
     if document is not None and _is_summary(document.value):
@@ -68,7 +68,7 @@ def read(source: Source) -> Iterator[Session]:
         yield _history(source)
 
 
-def _updates(source: Source) -> Iterator[Session]:
+def _updates(source: TranscriptSource) -> Iterator[Session]:
     tellings: dict[str, _Updates] = {}
     for line, value in source.records():
         params = object_of(value.get("params"))
@@ -90,7 +90,7 @@ def _updates(source: Source) -> Iterator[Session]:
 class _Updates:
     """Tells the updates of one session. What was streamed in pieces becomes one event."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: SessionBuilder) -> None:
         self.draft = draft
         self._pieces: list[str] = []
         self._sort = ""
@@ -182,7 +182,7 @@ class _Updates:
             self.draft.note(line, Kind.INTERRUPT, "", at_ms)
 
 
-def _history(source: Source) -> Session:
+def _history(source: TranscriptSource) -> Session:
     draft = _draft(source, "")
     begins: list[str] = []
     answer = 0
@@ -216,33 +216,33 @@ def _history(source: Source) -> Session:
     return draft.session(source.skipped)
 
 
-def _answer(draft: Draft, line: int, value: dict[str, Any], key: str) -> None:
+def _answer(draft: SessionBuilder, line: int, value: dict[str, Any], key: str) -> None:
     draft.model = draft.model or text_of(value.get("model_id"))
     draft.reply(line, words_of(value.get("content")), key)
     for call in map(object_of, list_of(value.get("tool_calls"))):
         draft.call(line, text_of(call.get("id")), text_of(call.get("name")), arguments_of(call.get("arguments")), key)
 
 
-def _told(draft: Draft, line: int, name: str, words: str) -> None:
+def _told(draft: SessionBuilder, line: int, name: str, words: str) -> None:
     """The history has no flag for failures: only a command's own words tell."""
     told = prose(words, draft.command_of_call(name))
     draft.result(line, name, words, failed=told.failed, exit_code=told.exit_code)
 
 
-def _at_the_provider(draft: Draft, line: int, kind: dict[str, Any], key: str) -> None:
+def _at_the_provider(draft: SessionBuilder, line: int, kind: dict[str, Any], key: str) -> None:
     """A tool that the provider runs itself: call and result in one."""
     name = draft.call(line, text_of(kind.get("id")), text_of(kind.get("tool_type")), object_of(kind.get("action")), key)
     status = text_of(kind.get("status"))
     draft.result(line, name, "", failed={"completed": False, "failed": True}.get(status))
 
 
-def _draft(source: Source, name: str) -> Draft:
+def _draft(source: TranscriptSource, name: str) -> SessionBuilder:
     """A session with what lies beside its file: the summary, and names for it."""
     summary = object_of(parsed((source.beside("summary.json") or b"").decode("utf-8", "replace")))
     info = object_of(summary.get("info"))
     if name and text_of(info.get("id")) not in ("", name):
         summary, info = {}, {}  # another session's
-    draft = Draft(NAME, name or text_of(info.get("id")) or _id_of_folder(source))
+    draft = SessionBuilder(NAME, name or text_of(info.get("id")) or _id_of_folder(source))
     draft.is_subagent = summary.get("session_kind") == "subagent"
     draft.parent = text_of(summary.get("parent_session_id"))
     draft.folder = text_of(info.get("cwd")) or text_of(summary.get("git_root_dir"))
@@ -255,12 +255,12 @@ def _draft(source: Source, name: str) -> Draft:
     return draft
 
 
-def _id_of_folder(source: Source) -> str:
+def _id_of_folder(source: TranscriptSource) -> str:
     folder = os.path.basename(os.path.dirname(source.path))
     return folder if _ID.fullmatch(folder) else ""
 
 
-def _has_updates_beside(source: Source) -> bool:
+def _has_updates_beside(source: TranscriptSource) -> bool:
     line = (source.beside("updates.jsonl") or b"").partition(b"\n")[0].decode("utf-8", "replace")
     if line:
         return _is_update(object_of(parsed(line)))

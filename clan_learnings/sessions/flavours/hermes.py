@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from clan_learnings.sessions.chat_messages import Answer, Telling, prose, role_of
-from clan_learnings.sessions.events import Kind, Session
+from clan_learnings.sessions.flavours.chat import ChatReader, ToolAnswer, prose, role_of
 from clan_learnings.sessions.json_values import exit_code_of, instant_ms, list_of, object_of, parsed, text_of, words_of
-from clan_learnings.sessions.session_builder import Draft, opening_id
-from clan_learnings.sessions.transcript_source import Source
-from clan_learnings.sessions.typed_text import said_in_channel, without_name
+from clan_learnings.sessions.prompt_text import said_in_channel, without_name
+from clan_learnings.sessions.session_builder import SessionBuilder, opening_id
+from clan_learnings.sessions.transcript_events import Kind, Session
+from clan_learnings.sessions.transcript_source import TranscriptSource
 
 NAME = "hermes"
 _COMPACTION = "[CONTEXT COMPACTION"
@@ -24,7 +24,7 @@ _FILE = re.compile(r"(\d{8}_\d{6}_[0-9A-Za-z]{4,16})\.jsonl$")
 _ALONE = ("cli", "local", "tui")  # where one person types, and nobody's name stands before a line
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: TranscriptSource) -> bool:
     """Whether a header, or the traits of Hermes' messages, are there."""
     head = [record.value for record in source.head]
     if any(value.get("role") == _META for value in head) or any(map(_is_traced, head)) or any(map(_is_export, head)):
@@ -33,7 +33,7 @@ def recognises(source: Source) -> bool:
     return document is not None and (_is_session(document.value) or _is_export(document.value))
 
 
-def read(source: Source) -> Iterator[Session]:
+def read(source: TranscriptSource) -> Iterator[Session]:
     """The sessions of the transcript."""
     document = source.document()
     if document is not None and _is_session(document.value):
@@ -52,8 +52,10 @@ def read(source: Source) -> Iterator[Session]:
         yield _conversation(source, {}, source.records())
 
 
-def _conversation(source: Source, about: dict[str, Any], messages: Iterable[tuple[int, dict[str, Any]]]) -> Session:
-    draft = Draft(NAME, text_of(about.get("session_id")))
+def _conversation(
+    source: TranscriptSource, about: dict[str, Any], messages: Iterable[tuple[int, dict[str, Any]]]
+) -> Session:
+    draft = SessionBuilder(NAME, text_of(about.get("session_id")))
     draft.parent = text_of(about.get("parent_session_id"))
     draft.model = text_of(about.get("model"))
     draft.folder = text_of(about.get("cwd")) or text_of(object_of(about.get("model_config")).get("cwd"))
@@ -66,7 +68,7 @@ def _conversation(source: Source, about: dict[str, Any], messages: Iterable[tupl
     def typed_words(text: str) -> str:
         return text if platform in _ALONE else without_name(said_in_channel(text))
 
-    telling = Telling(draft, answer=_answer, person=typed_words)
+    telling = ChatReader(draft, answer=_answer, person=typed_words)
     if document := source.document() if about else None:
         instructions = document.member("system_prompt")
         draft.note(instructions.line if instructions else 1, Kind.INJECTED, text_of(about.get("system_prompt")))
@@ -87,26 +89,26 @@ def _conversation(source: Source, about: dict[str, Any], messages: Iterable[tupl
     return draft.session(source.skipped)
 
 
-def _answer(text: str, command: str) -> Answer:
+def _answer(text: str, command: str) -> ToolAnswer:
     """Tools answer with JSON text: {output, exit_code, error}, or {success, error}."""
     value = parsed(text)
     return _structured(value, text) if isinstance(value, dict) else prose(text, command)
 
 
-def _structured(value: dict[str, Any], text: str) -> Answer:
+def _structured(value: dict[str, Any], text: str) -> ToolAnswer:
     error = value.get("error")
     told = text_of(value.get("output")) or text_of(value.get("content")) or ("" if "output" in value else text)
     if isinstance(error, str) and error and error not in told:
         told = f"{told}\n{error}".strip()
     success = value.get("success")
     failed = True if error or success is False else False if success is True else None
-    return Answer(told, failed, exit_code_of(value.get("exit_code")))
+    return ToolAnswer(told, failed, exit_code_of(value.get("exit_code")))
 
 
-def _exported(source: Source, line: int, value: dict[str, Any]) -> Session:
+def _exported(source: TranscriptSource, line: int, value: dict[str, Any]) -> Session:
     """A conversation as it is exported for training: thoughts and calls stand as tags in the text."""
     turns = [object_of(turn) for turn in list_of(value.get("conversations"))]
-    draft = Draft(NAME, opening_id(*(text_of(turn.get("value")) for turn in turns[:4])))
+    draft = SessionBuilder(NAME, opening_id(*(text_of(turn.get("value")) for turn in turns[:4])))
     draft.model = text_of(value.get("model"))
     draft.saw(instant_ms(value.get("timestamp")))
     calls: list[str] = []
@@ -146,7 +148,7 @@ def _tagged(text: str, tag: str) -> tuple[list[str], str]:
     return inside, "".join([*outside, text[at:]])
 
 
-def _answer_in(text: str) -> Answer:
+def _answer_in(text: str) -> ToolAnswer:
     """A turn holds {name, content}; the content is a tool's answer, as an object or as its text."""
     inner = object_of(parsed(text)).get("content")
     if isinstance(inner, dict):

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from clan_learnings.sessions.events import Kind, Session
 from clan_learnings.sessions.json_values import (
     arguments_of,
     count_of,
@@ -13,13 +12,14 @@ from clan_learnings.sessions.json_values import (
     object_of,
     text_of,
 )
-from clan_learnings.sessions.session_builder import Draft, dollars_of
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.session_builder import SessionBuilder, dollars_of
+from clan_learnings.sessions.transcript_events import Kind, Session
+from clan_learnings.sessions.transcript_source import TranscriptSource
 
 NAME = "hermes"
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: TranscriptSource) -> bool:
     """Whether the producer is named, or the telemetry's version stands in each record."""
     if any("atof_version" in record.value for record in source.head):
         return True
@@ -27,7 +27,7 @@ def recognises(source: Source) -> bool:
     return document is not None and text_of(object_of(document.value).get("producer")).startswith("hermes")
 
 
-def read(source: Source) -> Iterator[Session]:
+def read(source: TranscriptSource) -> Iterator[Session]:
     """The one session of an export, or the sessions of a telemetry stream."""
     document = source.document()
     if document is not None and "atof_version" not in object_of(document.value):
@@ -36,10 +36,10 @@ def read(source: Source) -> Iterator[Session]:
         yield from _scopes(source)
 
 
-def _archived(source: Source) -> Session:
+def _archived(source: TranscriptSource) -> Session:
     document = source.document()
     about = object_of(document.value if document else None)
-    draft = Draft(NAME, text_of(about.get("session_id")))
+    draft = SessionBuilder(NAME, text_of(about.get("session_id")))
     draft.parent = text_of(about.get("parent_session_id"))
     draft.folder = text_of(about.get("repository_cwd"))
     draft.branch = text_of(about.get("git_branch"))
@@ -61,7 +61,9 @@ def _archived(source: Source) -> Session:
     return draft.session(source.skipped)
 
 
-def _archived_message(source: Source, draft: Draft, line: int, message: dict[str, Any], key: str) -> None:
+def _archived_message(
+    source: TranscriptSource, draft: SessionBuilder, line: int, message: dict[str, Any], key: str
+) -> None:
     role, text, at_ms = message.get("role"), text_of(message.get("text")), instant_ms(message.get("timestamp"))
     if role == "user":
         draft.prompt(line, text, at_ms)
@@ -88,8 +90,8 @@ def _archived_message(source: Source, draft: Draft, line: int, message: dict[str
         )
 
 
-def _scopes(source: Source) -> Iterator[Session]:
-    drafts: dict[str, Draft] = {}
+def _scopes(source: TranscriptSource) -> Iterator[Session]:
+    drafts: dict[str, SessionBuilder] = {}
     answers: dict[str, str] = {}  # by session, the newest: tools are used by it
     for line, value in source.records():
         meta = object_of(value.get("metadata"))
@@ -97,7 +99,7 @@ def _scopes(source: Source) -> Iterator[Session]:
         if not name or "atof_version" not in value:
             source.skip("a record that names no session")
             continue
-        draft = drafts.setdefault(name, Draft(NAME, name))
+        draft = drafts.setdefault(name, SessionBuilder(NAME, name))
         draft.model = draft.model or text_of(meta.get("model"))
         if value.get("category") == "llm":
             answers[name] = text_of(value.get("uuid"))
@@ -106,7 +108,7 @@ def _scopes(source: Source) -> Iterator[Session]:
         yield draft.session(source.skipped)
 
 
-def _scope(draft: Draft, line: int, value: dict[str, Any], meta: dict[str, Any], key: str) -> None:
+def _scope(draft: SessionBuilder, line: int, value: dict[str, Any], meta: dict[str, Any], key: str) -> None:
     data, at_ms = object_of(value.get("data")), instant_ms(value.get("timestamp"))
     name = text_of(meta.get("tool_call_id")) or text_of(value.get("uuid"))
     draft.saw(at_ms)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clan_learnings.sessions.events import Kind, Session
 from clan_learnings.sessions.failed_output import exit_code_in
 from clan_learnings.sessions.json_values import (
     count_of,
@@ -21,9 +20,10 @@ from clan_learnings.sessions.json_values import (
     text_of,
     words_of,
 )
-from clan_learnings.sessions.session_builder import Draft, dollars_of, opening_id
-from clan_learnings.sessions.transcript_source import Source
-from clan_learnings.sessions.typed_text import said_in_channel
+from clan_learnings.sessions.prompt_text import said_in_channel
+from clan_learnings.sessions.session_builder import SessionBuilder, dollars_of, opening_id
+from clan_learnings.sessions.transcript_events import Kind, Session
+from clan_learnings.sessions.transcript_source import TranscriptSource
 
 NAME = "openclaw"
 PI = "pi"
@@ -45,14 +45,14 @@ _ABORTED = "Command aborted"
 _FAULTS = {"openclaw:prompt-error", "openclaw.prompt-error"}
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: TranscriptSource) -> bool:
     """Whether a header is there, or records that wrap a message as only this engine does."""
     return any(_is_header(record.value) or _is_message(record.value) for record in source.head)
 
 
-def read(source: Source) -> Iterator[Session]:
+def read(source: TranscriptSource) -> Iterator[Session]:
     """The one session of the file."""
-    draft = Draft(PI)
+    draft = SessionBuilder(PI)
     seen: set[str] = set()
     begins: list[str] = []
     for line, value in source.records():
@@ -71,7 +71,7 @@ def read(source: Source) -> Iterator[Session]:
     yield draft.session(source.skipped)
 
 
-def _tell(draft: Draft, line: int, value: dict[str, Any]) -> bool:
+def _tell(draft: SessionBuilder, line: int, value: dict[str, Any]) -> bool:
     at_ms = instant_ms(value.get("timestamp"))
     draft.saw(at_ms)
     match value.get("type"):
@@ -97,7 +97,7 @@ def _tell(draft: Draft, line: int, value: dict[str, Any]) -> bool:
     return True
 
 
-def _header(draft: Draft, value: dict[str, Any]) -> None:
+def _header(draft: SessionBuilder, value: dict[str, Any]) -> None:
     if draft.id:
         return  # of a session that this one was forked from: the first header is the file's own
     draft.id = text_of(value.get("id"))
@@ -108,7 +108,7 @@ def _header(draft: Draft, value: dict[str, Any]) -> None:
     draft.parent = stem.rpartition("_")[2]  # files of pi are called TIME_ID.jsonl
 
 
-def _message(draft: Draft, line: int, message: dict[str, Any], record: str, at_ms: int | None) -> bool:
+def _message(draft: SessionBuilder, line: int, message: dict[str, Any], record: str, at_ms: int | None) -> bool:
     content = message.get("content")
     match message.get("role"):
         case "user":
@@ -139,7 +139,7 @@ def _message(draft: Draft, line: int, message: dict[str, Any], record: str, at_m
     return True
 
 
-def _answer(draft: Draft, line: int, message: dict[str, Any], key: str, at_ms: int | None) -> None:
+def _answer(draft: SessionBuilder, line: int, message: dict[str, Any], key: str, at_ms: int | None) -> None:
     content = message.get("content")
     blocks = [object_of(block) for block in list_of(content)]
     if isinstance(content, str):
@@ -169,7 +169,7 @@ def _answer(draft: Draft, line: int, message: dict[str, Any], key: str, at_ms: i
         draft.note(line, Kind.INTERRUPT, text_of(message.get("errorMessage")), at_ms)
 
 
-def _result(draft: Draft, line: int, message: dict[str, Any], at_ms: int | None) -> None:
+def _result(draft: SessionBuilder, line: int, message: dict[str, Any], at_ms: int | None) -> None:
     text, details, flag = words_of(message.get("content")), object_of(message.get("details")), message.get("isError")
     name = text_of(message.get("toolCallId"))
     code = exit_code_of(details.get("exitCode"))

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clan_learnings.sessions.events import Kind, Session
 from clan_learnings.sessions.failed_output import exit_code_in
 from clan_learnings.sessions.json_values import count_of, exit_code_of, instant_ms, object_of, parsed, text_of
-from clan_learnings.sessions.session_builder import Draft, dollars_of
-from clan_learnings.sessions.transcript_source import BYTES, Part, Source
+from clan_learnings.sessions.session_builder import SessionBuilder, dollars_of
+from clan_learnings.sessions.transcript_events import Kind, Session
+from clan_learnings.sessions.transcript_source import BYTES, DocumentPart, TranscriptSource
 
 NAME = "opencode"
 _QUIET = {"step-start", "step-finish", "snapshot", "patch", "file", "agent", "subtask", "compaction"}
@@ -26,7 +26,7 @@ _REASON = "following feedback: "
 _ABORTED = {"Tool execution aborted", "Aborted"}
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: TranscriptSource) -> bool:
     """Whether the document has a session's head, and messages in parts; or lines hold such parts."""
     if any(_is_streamed(record.value) for record in source.head):
         return True
@@ -41,7 +41,7 @@ def recognises(source: Source) -> bool:
     return in_parts or text_of(info.get("id")).startswith("ses_")
 
 
-def read(source: Source) -> Iterator[Session]:
+def read(source: TranscriptSource) -> Iterator[Session]:
     """The one session of the document, or the sessions of the lines."""
     document = source.document()
     if document is None or _is_streamed(document.value):
@@ -51,7 +51,7 @@ def read(source: Source) -> Iterator[Session]:
         source.skip("the head of a session, whose messages lie in other files")
         return
     info = object_of(object_of(document.value).get("info"))
-    draft = Draft(NAME, text_of(info.get("id")))
+    draft = SessionBuilder(NAME, text_of(info.get("id")))
     draft.parent = text_of(info.get("parentID"))
     draft.is_subagent = bool(draft.parent)
     draft.folder = text_of(info.get("directory"))
@@ -72,7 +72,9 @@ def read(source: Source) -> Iterator[Session]:
     yield draft.session(source.skipped)
 
 
-def _message(source: Source, draft: Draft, line: int, about: dict[str, Any], parts: Part, key: str) -> None:
+def _message(
+    source: TranscriptSource, draft: SessionBuilder, line: int, about: dict[str, Any], parts: DocumentPart, key: str
+) -> None:
     time = object_of(about.get("time"))
     at_ms = instant_ms(time.get("created"))
     draft.saw(at_ms)
@@ -106,8 +108,8 @@ def _message(source: Source, draft: Draft, line: int, about: dict[str, Any], par
         draft.note(line, Kind.INTERRUPT if stopped else Kind.FAULT, _error(about), at_ms)
 
 
-def _streamed(source: Source) -> Iterator[Session]:
-    drafts: dict[str, Draft] = {}
+def _streamed(source: TranscriptSource) -> Iterator[Session]:
+    drafts: dict[str, SessionBuilder] = {}
     for line, value in source.records():
         if not _is_streamed(value):
             source.skip("a record of a sort that is not known")
@@ -117,7 +119,7 @@ def _streamed(source: Source) -> Iterator[Session]:
             object_of(value.get("part")),
             instant_ms(value.get("timestamp")),
         )
-        draft = drafts.setdefault(name, Draft(NAME, name))
+        draft = drafts.setdefault(name, SessionBuilder(NAME, name))
         draft.saw(at_ms)
         key = text_of(part.get("messageID")) or f"line {line}"
         match part.get("type"):
@@ -137,7 +139,7 @@ def _streamed(source: Source) -> Iterator[Session]:
         yield draft.session(source.skipped)
 
 
-def _spend(draft: Draft, told: dict[str, Any]) -> None:
+def _spend(draft: SessionBuilder, told: dict[str, Any]) -> None:
     tokens = object_of(told.get("tokens"))
     draft.spend(
         count_of(tokens.get("input")),
@@ -159,7 +161,7 @@ def _is_streamed(value: Any) -> bool:
     return has_part and text_of(found.get("sessionID")).startswith("ses_")
 
 
-def _typed(draft: Draft, line: int, value: dict[str, Any], at_ms: int | None) -> None:
+def _typed(draft: SessionBuilder, line: int, value: dict[str, Any], at_ms: int | None) -> None:
     text = text_of(value.get("text"))
     if value.get("synthetic") is True or draft.is_subagent:
         draft.note(line, Kind.INJECTED, text, at_ms)
@@ -167,7 +169,7 @@ def _typed(draft: Draft, line: int, value: dict[str, Any], at_ms: int | None) ->
         draft.prompt(line, text, at_ms)
 
 
-def _answered(part: Part) -> int | None:
+def _answered(part: DocumentPart) -> int | None:
     """Where a tool's answer stands: in a document printed over many lines, some way below its call."""
     state = part.member("state")
     told = None if state is None else state.member("output") or state.member("error")
@@ -175,7 +177,7 @@ def _answered(part: Part) -> int | None:
 
 
 def _tool(
-    draft: Draft, line: int, value: dict[str, Any], key: str, at_ms: int | None, answered: int | None = None
+    draft: SessionBuilder, line: int, value: dict[str, Any], key: str, at_ms: int | None, answered: int | None = None
 ) -> None:
     """`answered`: the line of the answer, if it is another."""
     state = object_of(value.get("state"))
@@ -255,7 +257,7 @@ def _named(folder: str) -> list[str]:
 
 
 def _object(folder: str, name: str) -> dict[str, Any]:
-    data = Source(b"", os.path.join(folder, "-")).beside(name) or b""
+    data = TranscriptSource(b"", os.path.join(folder, "-")).beside(name) or b""
     return object_of(parsed(data.decode("utf-8", "replace")))
 
 

@@ -7,7 +7,6 @@ the instance and by how it began: other models solve the same one. Times have no
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from clan_learnings.sessions.events import Kind, Session
 from clan_learnings.sessions.failed_output import exit_code_in, failed_by
 from clan_learnings.sessions.json_values import (
     arguments_of,
@@ -19,9 +18,10 @@ from clan_learnings.sessions.json_values import (
     text_of,
     words_of,
 )
-from clan_learnings.sessions.session_builder import Draft, dollars_of, opening_id
-from clan_learnings.sessions.transcript_source import Source
-from clan_learnings.sessions.typed_text import assigned
+from clan_learnings.sessions.prompt_text import assigned
+from clan_learnings.sessions.session_builder import SessionBuilder, dollars_of, opening_id
+from clan_learnings.sessions.transcript_events import Kind, Session
+from clan_learnings.sessions.transcript_source import TranscriptSource
 
 _FAKE = (
     "Please continue working on the task on whatever approach",
@@ -61,10 +61,10 @@ _STILL_RUNS = -1  # as an exit code
 _OLDEST = {"command", "code", "path", "url", "content"}  # arguments that stand in the event itself
 
 
-class Telling:
+class OpenHandsReader:
     """Tells the events of one session."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: SessionBuilder) -> None:
         self.draft = draft
         self.begins: list[str] = []
         self._count = 0
@@ -277,7 +277,7 @@ _MAX_EVENTS = 200_000
 _INSTANCE = {"instance_id", "instance", "issue", "instruction", "test_result"}
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: TranscriptSource) -> bool:
     """Whether there are instances with a history of events, or events themselves."""
     if any(_is_instance(record.value) or is_event(record.value) for record in source.head):
         return True
@@ -286,7 +286,7 @@ def recognises(source: Source) -> bool:
     return _is_instance(value) or any(map(is_event, list_of(value)[:5]))
 
 
-def read(source: Source) -> Iterator[Session]:
+def read(source: TranscriptSource) -> Iterator[Session]:
     """One session for each instance; events alone are one."""
     document = source.document()
     if document is not None and isinstance(document.value, list):
@@ -303,8 +303,8 @@ def read(source: Source) -> Iterator[Session]:
         yield _events(source, source.records())
 
 
-def _instance(source: Source, line: int, value: dict[str, Any]) -> Session:
-    draft = Draft(NAME)
+def _instance(source: TranscriptSource, line: int, value: dict[str, Any]) -> Session:
+    draft = SessionBuilder(NAME)
     issue, instance = object_of(value.get("issue")), object_of(value.get("instance"))
     metadata, metrics = object_of(value.get("metadata")), object_of(value.get("metrics"))
     repository = text_of(instance.get("repo")) or "/".join(
@@ -319,7 +319,7 @@ def _instance(source: Source, line: int, value: dict[str, Any]) -> Session:
     history = list_of(value.get("history"))[:_MAX_EVENTS]
     # The oldest files hold pairs of an action and what came of it.
     events = [event for entry in history for event in (entry if isinstance(entry, list) else [entry])]
-    telling = Telling(draft)
+    telling = OpenHandsReader(draft)
     for event in events:
         if not telling.tell(line, object_of(event)):
             source.skip("an event of a sort that is not known")
@@ -337,9 +337,9 @@ def _instance(source: Source, line: int, value: dict[str, Any]) -> Session:
     return draft.session(source.skipped)
 
 
-def _events(source: Source, records: Iterable[tuple[int, dict[str, Any]]]) -> Session:
-    draft = Draft(NAME)
-    telling = Telling(draft)
+def _events(source: TranscriptSource, records: Iterable[tuple[int, dict[str, Any]]]) -> Session:
+    draft = SessionBuilder(NAME)
+    telling = OpenHandsReader(draft)
     for line, value in records:
         if not telling.tell(line, value):
             source.skip("an event of a sort that is not known")

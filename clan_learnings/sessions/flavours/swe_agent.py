@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clan_learnings.sessions.events import Kind, Session
 from clan_learnings.sessions.failed_output import exit_code_in, failed_by
 from clan_learnings.sessions.json_values import (
     arguments_of,
@@ -22,9 +21,10 @@ from clan_learnings.sessions.json_values import (
     text_of,
     words_of,
 )
-from clan_learnings.sessions.session_builder import Draft, dollars_of, opening_id
-from clan_learnings.sessions.transcript_source import Part, Source
-from clan_learnings.sessions.typed_text import assigned
+from clan_learnings.sessions.prompt_text import assigned
+from clan_learnings.sessions.session_builder import SessionBuilder, dollars_of, opening_id
+from clan_learnings.sessions.transcript_events import Kind, Session
+from clan_learnings.sessions.transcript_source import DocumentPart, TranscriptSource
 
 NAME = "swe-agent"
 _MINI_TRACES = (
@@ -46,14 +46,14 @@ _BROKEN_OFF = "Interrupted by user"
 _NEW_TASK = "The user added a new task:"
 
 
-def recognises(source: Source) -> bool:
+def recognises(source: TranscriptSource) -> bool:
     """Whether it is a document of either program."""
     document = source.document()
     value = document.value if document else None
     return _is_trajectory(value) or _is_mini(value)
 
 
-def read(source: Source) -> Iterator[Session]:
+def read(source: TranscriptSource) -> Iterator[Session]:
     """The one session of the document."""
     document = source.document()
     if document is None:
@@ -61,8 +61,8 @@ def read(source: Source) -> Iterator[Session]:
     yield (_trajectory if _is_trajectory(document.value) else _mini)(source, document)
 
 
-def _trajectory(source: Source, document: Part) -> Session:
-    draft = Draft(NAME)
+def _trajectory(source: TranscriptSource, document: DocumentPart) -> Session:
+    draft = SessionBuilder(NAME)
     value = object_of(document.value)
     _about(draft, object_of(value.get("info")))
     steps = document.member("trajectory")
@@ -78,7 +78,7 @@ def _trajectory(source: Source, document: Part) -> Session:
     return draft.session(source.skipped)
 
 
-def _step(draft: Draft, step: Part, key: str) -> None:
+def _step(draft: SessionBuilder, step: DocumentPart, key: str) -> None:
     value = object_of(step.value)
     action, thought = text_of(value.get("action")).strip(), text_of(value.get("thought")).strip()
     observation = text_of(value.get("observation"))
@@ -100,7 +100,9 @@ def _step(draft: Draft, step: Part, key: str) -> None:
         draft.result(seen.line, name, observation, failed=failed, exit_code=code)
 
 
-def _history(source: Source, draft: Draft, history: Part, *, only_opening: bool) -> list[str]:
+def _history(
+    source: TranscriptSource, draft: SessionBuilder, history: DocumentPart, *, only_opening: bool
+) -> list[str]:
     begins: list[str] = []
     calls: list[str] = []
     has_task = False
@@ -127,7 +129,7 @@ def _history(source: Source, draft: Draft, history: Part, *, only_opening: bool)
     return begins
 
 
-def _task(draft: Draft, line: int, words: str) -> None:
+def _task(draft: SessionBuilder, line: int, words: str) -> None:
     sign = _PROMPT_SIGN.search(words)
     if sign:
         draft.folder = draft.folder or sign[1]
@@ -138,7 +140,7 @@ def _task(draft: Draft, line: int, words: str) -> None:
     draft.prompt(line, task)
 
 
-def _acted(draft: Draft, line: int, entry: dict[str, Any], key: str) -> list[str]:
+def _acted(draft: SessionBuilder, line: int, entry: dict[str, Any], key: str) -> list[str]:
     action = text_of(entry.get("action")).strip()
     draft.reply(line, (text_of(entry.get("thought")) or words_of(entry.get("content"))).strip(), key)
     made = []
@@ -153,7 +155,7 @@ def _acted(draft: Draft, line: int, entry: dict[str, Any], key: str) -> list[str
     return made
 
 
-def _observed(draft: Draft, line: int, entry: dict[str, Any], calls: list[str]) -> None:
+def _observed(draft: SessionBuilder, line: int, entry: dict[str, Any], calls: list[str]) -> None:
     words = words_of(entry.get("content"))
     sign = _PROMPT_SIGN.search(words)
     if sign:
@@ -174,7 +176,7 @@ def _judged(observation: str, action: str) -> tuple[bool | None, int | None]:
     return failed_by(observation, action), exit_code_in(observation)
 
 
-def _about(draft: Draft, info: dict[str, Any]) -> None:
+def _about(draft: SessionBuilder, info: dict[str, Any]) -> None:
     stats = object_of(info.get("model_stats"))
     config = object_of(info.get("config"))
     cost = dollars_of(stats.get("instance_cost"))
@@ -189,8 +191,8 @@ def _about(draft: Draft, info: dict[str, Any]) -> None:
     draft.folder = text_of(object_of(config.get("environment")).get("cwd"))
 
 
-def _mini(source: Source, document: Part) -> Session:
-    draft = Draft(NAME)
+def _mini(source: TranscriptSource, document: DocumentPart) -> Session:
+    draft = SessionBuilder(NAME)
     value = object_of(document.value)
     _about(draft, object_of(value.get("info")))
     messages = document.member("messages") if value else document
@@ -216,7 +218,7 @@ def _mini(source: Source, document: Part) -> Session:
     return draft.session(source.skipped)
 
 
-def _answered(draft: Draft, line: int, message: dict[str, Any], key: str, at_ms: int | None) -> str:
+def _answered(draft: SessionBuilder, line: int, message: dict[str, Any], key: str, at_ms: int | None) -> str:
     """Tells an answer; returns the name of its last call, empty if it has none."""
     words, name = words_of(message.get("content")), ""
     calls = [object_of(call) for call in list_of(message.get("tool_calls"))]
@@ -232,7 +234,7 @@ def _answered(draft: Draft, line: int, message: dict[str, Any], key: str, at_ms:
     return name
 
 
-def _returned(draft: Draft, line: int, message: dict[str, Any], last: str, at_ms: int | None) -> None:
+def _returned(draft: SessionBuilder, line: int, message: dict[str, Any], last: str, at_ms: int | None) -> None:
     words, extra = words_of(message.get("content")), object_of(message.get("extra"))
     name = text_of(message.get("tool_call_id")) or last
     if words.startswith(_REJECTED):

@@ -7,9 +7,9 @@ import orjson
 
 from clan_learnings.sessions.flavours import hermes
 from clan_learnings.sessions.json_values import instant_ms, list_of, object_of, text_of, words_of
+from clan_learnings.sessions.prompt_text import said_in_channel, typed, without_name
 from clan_learnings.sessions.quick_counts.session_counts import Facts, Unusual, exit_code_in, outcome_by
 from clan_learnings.sessions.session_builder import opening_id
-from clan_learnings.sessions.typed_text import said_in_channel, typed, without_name
 
 _ROLES = frozenset({"user", "assistant", "tool", "system", "developer", "session_meta"})
 _HEAD = 40

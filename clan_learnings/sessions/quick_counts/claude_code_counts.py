@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 
 from clan_learnings.sessions.json_values import instant_ms, object_of, text_of, words_of
+from clan_learnings.sessions.prompt_text import typed
 from clan_learnings.sessions.quick_counts.session_counts import Facts, Unusual, outcome_by
-from clan_learnings.sessions.typed_text import typed
 
 _FIRST = frozenset({"user", "assistant"})
 _OTHERS = frozenset({"system", "attachment", "progress"})

@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 
 from clan_learnings.sessions.json_values import instant_ms, list_of, object_of, text_of, words_of
+from clan_learnings.sessions.prompt_text import typed
 from clan_learnings.sessions.quick_counts.session_counts import Facts, Unusual, exit_code_in, outcome_by
-from clan_learnings.sessions.typed_text import typed
 
 _ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
 _CALLS = frozenset(

@@ -2,9 +2,9 @@
 
 import orjson
 
-from clan_learnings.sessions.events import Kind, Session
 from clan_learnings.sessions.quick_counts import chat_counts, claude_code_counts, codex_counts, openclaw_counts
 from clan_learnings.sessions.quick_counts.session_counts import Facts, Unusual, outcome_by
+from clan_learnings.sessions.transcript_events import Kind, Session
 from clan_learnings.sessions.transcript_source import ZSTD
 
 _BOM = b"\xef\xbb\xbf"

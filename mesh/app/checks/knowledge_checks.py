@@ -23,7 +23,7 @@ from clan_learnings.records.spool import POINTERS_BYTES
 from clan_learnings.records.spool import SpoolState as Spool
 from clan_learnings.repository.detection import find
 from clan_learnings.repository.repository_settings import NAME
-from clan_learnings.sessions.catalogue_rows import Counts
+from clan_learnings.sessions.catalogue_rows import CatalogueCounts
 from mesh.app import home_choice
 from mesh.app.answers import dispute, lacking
 from mesh.app.checks.node_checks import Finding
@@ -202,7 +202,7 @@ def examine_search(state: Mapping[str, Any]) -> Iterator[Finding]:
     )
 
 
-def examine_capture(counts: Counts) -> Iterator[Finding]:
+def examine_capture(counts: CatalogueCounts) -> Iterator[Finding]:
     """Sessions of which something was lost, or is not looked at yet."""
     if counts.lost:
         yield Finding(

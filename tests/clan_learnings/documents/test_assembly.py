@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from clan_learnings.documents.assembly import assemble
 from clan_learnings.documents.document_markdown import parsed, rendered
 from clan_learnings.documents.quality_gate import judge
-from clan_learnings.harvest.items import KINDS, Item
+from clan_learnings.harvest.items import KINDS, HarvestItem
 from clan_learnings.sessions.digest import Digest, Failure
 
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6"
@@ -37,7 +37,7 @@ DIGEST = Digest(
     started_ms=1_000,
     ended_ms=9_000,
 )
-FIX = Item(
+FIX = HarvestItem(
     "fix",
     "When installer ci says that the lockfile is out of date, run installer lock first.",
     18,
@@ -48,8 +48,8 @@ FIX = Item(
     signature=SIGNATURE,
     at_ms=5_000,
 )
-REASON = Item("fact", "The installer does not say which entry of the lockfile is out of date.", 16, 0.6)
-RULE = Item("pattern", "Regenerate the lockfile in the same change as the manifest.", 20, 0.9, is_stated=True)
+REASON = HarvestItem("fact", "The installer does not say which entry of the lockfile is out of date.", 16, 0.6)
+RULE = HarvestItem("pattern", "Regenerate the lockfile in the same change as the manifest.", 20, 0.9, is_stated=True)
 
 
 def test_a_document_tells_the_whole_story() -> None:
@@ -87,7 +87,7 @@ def test_a_failure_that_was_mended_is_enough() -> None:
 def test_a_correction_is_told_in_the_words_of_the_person() -> None:
     """Also where nothing failed."""
     words = "no, never write into the generated folder; change the template and run the generator again, always"
-    item = Item(
+    item = HarvestItem(
         "correction",
         "Do not edit files in the generated folder: change the template and run the generator.",
         30,
@@ -108,7 +108,7 @@ def test_a_correction_is_told_in_the_words_of_the_person() -> None:
 
 def test_the_command_that_worked_after_a_correction_is_the_solution() -> None:
     """As what worked if it speaks of what the person asked for, else as what came next."""
-    said = Item(
+    said = HarvestItem(
         "correction",
         "A person refused `installer ci` and said: “use installer lock, never installer ci”",
         20,
@@ -131,7 +131,7 @@ def test_the_command_that_worked_after_a_correction_is_the_solution() -> None:
 
 def test_what_a_person_corrects_is_not_told_as_what_worked() -> None:
     """The agent had found a way, and the person wants another."""
-    item = Item(
+    item = HarvestItem(
         "correction",
         "Do not regenerate the lockfile on this machine: the pipeline has a job for it.",
         24,
@@ -206,7 +206,7 @@ def test_no_secret_home_folder_or_text_of_ours_is_in_it() -> None:
 
 
 ITEMS = st.builds(
-    Item,
+    HarvestItem,
     kind=st.sampled_from(KINDS),
     text=st.text(max_size=60),
     line=st.integers(0, 100),
@@ -221,7 +221,9 @@ ITEMS = st.builds(
 
 
 @given(st.lists(ITEMS, max_size=4), st.text(max_size=300), st.text(max_size=60))
-def test_whatever_was_found_makes_a_document_that_passes_or_none(items: list[Item], error: str, command: str) -> None:
+def test_whatever_was_found_makes_a_document_that_passes_or_none(
+    items: list[HarvestItem], error: str, command: str
+) -> None:
     """No digest and no item can raise, and what comes out can be kept and written as a file."""
     failures = [FAILURES[2]._replace(error=error, command=command), FAILURES[0]]
     made = assemble(DIGEST._replace(failures=failures), items)

@@ -13,8 +13,8 @@ from clan_learnings.documents.learning import BYTES, Learning, learning_from, le
 from clan_learnings.records.record import About, Note
 from clan_learnings.records.tiers import ARCHIVE, BANK, WARM
 from clan_learnings.redaction.text_cleaner import TextCleaner
-from clan_learnings.search.filters import Within
-from clan_learnings.search.search import search
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.record_search import search
 from mesh.core.errors import UsageError
 from tests.clan_learnings.documents.learned import GOOD
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
@@ -150,9 +150,9 @@ def test_a_learning_is_found_by_any_of_its_words(book: Notebook) -> None:
     """In every section; and as edited."""
     note = written(book, GOOD)
     for words in ("Forbidden", "registry valid hour", "deploy login fresh", "scripts/upload.sh"):
-        assert [hit.note.tag for hit in search(book.memory(), words, Within(REPO), 5)] == [note.tag], words
+        assert [hit.note.tag for hit in search(book.memory(), words, SearchFilters(REPO), 5)] == [note.tag], words
     revised(book, note, prevention="Keep a zeppelin ready.")
-    assert [hit.note.tag for hit in search(book.memory(), "zeppelin", Within(REPO), 5)] == [note.tag]
+    assert [hit.note.tag for hit in search(book.memory(), "zeppelin", SearchFilters(REPO), 5)] == [note.tag]
 
 
 def test_a_learning_has_a_tier_and_decays_by_its_quality(book: Notebook) -> None:

@@ -8,28 +8,28 @@ import pytest
 from clan_learnings.documents.drafts import learnings
 from clan_learnings.documents.harvested_documents import A_RUN, write_documents
 from clan_learnings.documents.learning import Learning, learning_of
-from clan_learnings.harvest.candidates import Candidate, Signal
+from clan_learnings.harvest.candidates import HarvestCandidate, Signal
 from clan_learnings.records.record import LEARNINGS
-from clan_learnings.sessions.catalogue_rows import Digested
+from clan_learnings.sessions.catalogue_rows import DigestRow
 from mesh.store.erase_requests import erase
 from tests.clan_learnings.documents.test_assembly import DIGEST, FAILURES, FIX, KEY, REASON, RULE
 from tests.clan_learnings.records.notebooks import Notebook
 from tests.interrupting import interrupted_author
 
-SESSION = Digested(
+SESSION = DigestRow(
     1, "codex:s1", DIGEST.as_json(), [one.as_json() for one in (REASON, FIX, RULE)], "key1", "/t/1.jsonl"
 )
 SIGNAL = Signal("codex:s1", "codex", "github.com/acme/api", FIX, at_ms=5_000, record="a" * 52, key="key1")
-CANDIDATE = Candidate("c1", "fix", "build-errors", FIX.text, FIX.wrong, FIX.right, "recorded", signals=(SIGNAL,))
+CANDIDATE = HarvestCandidate("c1", "fix", "build-errors", FIX.text, FIX.wrong, FIX.right, "recorded", signals=(SIGNAL,))
 
 
 class Catalogue:
     """Some sessions."""
 
-    def __init__(self, *sessions: Digested) -> None:
+    def __init__(self, *sessions: DigestRow) -> None:
         self._sessions = sessions
 
-    def digests(self, after: int = 0) -> Iterator[Digested]:
+    def digests(self, after: int = 0) -> Iterator[DigestRow]:
         return iter(self._sessions)
 
 
@@ -40,7 +40,7 @@ def book(tmp_path: Path) -> Iterator[Notebook]:
     made.author.store.close()
 
 
-def documented(book: Notebook, candidate: Candidate = CANDIDATE, session: Digested = SESSION) -> list[str]:
+def documented(book: Notebook, candidate: HarvestCandidate = CANDIDATE, session: DigestRow = SESSION) -> list[str]:
     told = write_documents(book.author, Catalogue(session), [candidate], book.now_ms)
     return [one["title"] for one in told]
 

@@ -4,12 +4,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from clan_learnings.harvest.candidates import Candidate
-from clan_learnings.harvest.harvest import Summary, harvesting
-from clan_learnings.harvest.items import Item
+from clan_learnings.harvest.candidates import HarvestCandidate
+from clan_learnings.harvest.harvest import HarvestSummary, open_harvest
+from clan_learnings.harvest.items import HarvestItem
 from clan_learnings.records.memory import Memory
 from clan_learnings.repository.consent import change_shared
-from clan_learnings.sessions.catalogue_rows import TAKEN, Look, Taking, Told
+from clan_learnings.sessions.catalogue_rows import TAKEN, CapturedFile, CapturedSession, FileLook
 from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.app.snapshot import memory_of
 from mesh.store.home import create_home
@@ -36,7 +36,7 @@ class Farm:
     def session(
         self,
         session: str,
-        *items: Item,
+        *items: HarvestItem,
         repo: str = API,
         days_ago: float = 1.0,
         key: str = "",
@@ -48,11 +48,11 @@ class Farm:
         at_ms = self.now_ms - int(days_ago * DAY_MS)
         digest = {"session": session, "flavour": session.partition(":")[0], "repo": repo, "folder": ""}
         digest |= {"started_ms": at_ms, "ended_ms": at_ms, "tokens": 100, "dollars": 0.5} | more
-        told = Told(key or session, session, self._files, {}, digest, [item.as_json() for item in items])
+        told = CapturedSession(key or session, session, self._files, {}, digest, [item.as_json() for item in items])
         path = path or str(self.folder / f"{self._files}.jsonl")
-        look = Look(1, self._files, 1, 1)
+        look = FileLook(1, self._files, 1, 1)
         with Catalogue(self.home) as catalogue:
-            taking = Taking(
+            taking = CapturedFile(
                 path,
                 look,
                 1,
@@ -72,17 +72,17 @@ class Farm:
             assert catalogue.take([taking])[0] in (TAKEN, "copy")
         return path
 
-    def harvest(self) -> Summary:
+    def harvest(self) -> HarvestSummary:
         """One run."""
-        with harvesting(self.home) as harvest:
+        with open_harvest(self.home) as harvest:
             return harvest.run()
 
-    def candidates(self, *states: str) -> list[Candidate]:
+    def candidates(self, *states: str) -> list[HarvestCandidate]:
         """What is kept of some states."""
-        with harvesting(self.home) as harvest:
+        with open_harvest(self.home) as harvest:
             return list(harvest.shelf.every(*states))
 
-    def only(self) -> Candidate:
+    def only(self) -> HarvestCandidate:
         """The one candidate there is."""
         (found,) = self.candidates()
         return found

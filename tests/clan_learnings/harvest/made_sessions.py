@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clan_learnings.sessions.events import Event, Kind, Session
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent
 
 
 class Made:
@@ -10,13 +10,13 @@ class Made:
 
     def __init__(self, flavour: str = "claude-code") -> None:
         self.flavour = flavour
-        self.events: list[Event] = []
+        self.events: list[SessionEvent] = []
         self.line = 0
 
     def says(self, text: str, kind: Kind = Kind.PROMPT, **more: Any) -> int:
         """Words: of a person, unless another kind is given. Returns the line."""
         self.line += 1
-        self.events.append(Event(self.line, kind, text, **more))
+        self.events.append(SessionEvent(self.line, kind, text, **more))
         return self.line
 
     def replies(self, text: str) -> int:
@@ -31,14 +31,14 @@ class Made:
         """A tool that is no shell, and its result. Returns the result's line."""
         call = f"call-{self.line}"
         self.line += 1
-        self.events.append(Event(self.line, Kind.CALL, "", None, call, tool, arguments))
+        self.events.append(SessionEvent(self.line, Kind.CALL, "", None, call, tool, arguments))
         return self._result(call, tool, output, None, failed=failed)
 
     def runs(self, command: str, output: str = "", exit_code: int | None = 0, *, failed: bool | None = None) -> int:
         """A line for a shell, and its result. Returns the result's line."""
         call = f"call-{self.line}"
         self.line += 1
-        self.events.append(Event(self.line, Kind.CALL, command, None, call, "Bash", {"command": command}))
+        self.events.append(SessionEvent(self.line, Kind.CALL, command, None, call, "Bash", {"command": command}))
         told = failed if failed is not None else None if exit_code is None else exit_code != 0
         return self._result(call, "Bash", output, exit_code, failed=told)
 
@@ -53,9 +53,9 @@ class Made:
         """A person does not let a tool be used. Returns the refusal's line."""
         call = f"call-{self.line}"
         self.line += 1
-        self.events.append(Event(self.line, Kind.CALL, "", None, call, tool, arguments))
+        self.events.append(SessionEvent(self.line, Kind.CALL, "", None, call, tool, arguments))
         self.line += 1
-        self.events.append(Event(self.line, Kind.REFUSAL, reason, None, call, tool))
+        self.events.append(SessionEvent(self.line, Kind.REFUSAL, reason, None, call, tool))
         return self.line
 
     def session(self, **more: Any) -> Session:
@@ -64,5 +64,7 @@ class Made:
 
     def _result(self, call: str, tool: str, output: str, exit_code: int | None, *, failed: bool | None) -> int:
         self.line += 1
-        self.events.append(Event(self.line, Kind.RESULT, output, None, call, tool, failed=failed, exit_code=exit_code))
+        self.events.append(
+            SessionEvent(self.line, Kind.RESULT, output, None, call, tool, failed=failed, exit_code=exit_code)
+        )
         return self.line

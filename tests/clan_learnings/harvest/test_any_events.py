@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.harvest.items import KINDS, item_from
-from clan_learnings.harvest.rules import found_in
+from clan_learnings.harvest.rules import items_of_session
 from clan_learnings.sessions.digest import digest_of
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
 
 # Words that rules look for, among any others.
 PIECES = st.sampled_from(
@@ -49,7 +49,7 @@ NAMES = st.one_of(
     st.text(string.ascii_letters, max_size=5),
 )
 EVENTS = st.builds(
-    Event,
+    SessionEvent,
     line=st.integers(0, 50),
     kind=st.sampled_from(list(Kind)),
     text=TEXTS,
@@ -66,11 +66,11 @@ EVENTS = st.builds(
 
 @given(events=st.lists(EVENTS, max_size=25), is_subagent=st.booleans(), folder=TEXTS)
 def test_any_events_give_items_and_a_digest_that_can_be_kept(
-    *, events: list[Event], is_subagent: bool, folder: str
+    *, events: list[SessionEvent], is_subagent: bool, folder: str
 ) -> None:
     """No exception; sentences of one line and at most 300 characters; known kinds; JSON and back."""
     session = Session("made", "id", events, is_subagent=is_subagent, folder=folder, usage=Usage(1, 2, 3))
-    for item in found_in(session):
+    for item in items_of_session(session):
         assert item.kind in KINDS
         assert 0.1 <= item.confidence <= 1.0
         assert 0 < len(item.text) <= 300

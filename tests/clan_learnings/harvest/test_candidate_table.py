@@ -7,19 +7,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.harvest.candidate_table import Candidates
+from clan_learnings.harvest.candidate_table import CandidateTable
 
 WORDS = ["a", "b", "c", "d", "e", "f"]
 HELD = st.lists(st.lists(st.sampled_from(WORDS), max_size=6), max_size=40)
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Candidates]:
-    with Candidates(str(tmp_path)) as candidates:
+def kept(tmp_path: Path) -> Iterator[CandidateTable]:
+    with CandidateTable(str(tmp_path)) as candidates:
         yield candidates
 
 
-def keep(kept: Candidates, name: str, words: list[str], family: str = "rule") -> None:
+def keep(kept: CandidateTable, name: str, words: list[str], family: str = "rule") -> None:
     kept.find_by(name, family, words)
     kept.put({"id": name}, family, "noticed", "")
 
@@ -34,7 +34,7 @@ def counted(held: dict[str, list[str]], words: list[str], most: int) -> list[str
 @given(HELD, st.lists(st.sampled_from(WORDS), max_size=6), st.integers(1, 8))
 def test_nearest_are_those_that_share_most(tmp_path: Path, held: list[list[str]], words: list[str], most: int) -> None:
     """Of equal ones the oldest; whether the words were in memory before, or were added meanwhile, makes no difference."""
-    with Candidates(str(tmp_path)) as kept:
+    with CandidateTable(str(tmp_path)) as kept:
         for row in list(kept.every()):
             kept.remove(row["id"])
         known: dict[str, list[str]] = {}
@@ -48,7 +48,7 @@ def test_nearest_are_those_that_share_most(tmp_path: Path, held: list[list[str]]
         assert kept.near("note", words, most) == []
 
 
-def test_words_that_all_have_do_not_hide_the_nearest(kept: Candidates) -> None:
+def test_words_that_all_have_do_not_hide_the_nearest(kept: CandidateTable) -> None:
     """Where rare words decide, the common ones are not gone through; where they do not, they are."""
     for number in range(400):
         keep(kept, f"{number:08}", ["pytest", "-q", f"file{number % 40}", f"error{number % 9}"])
@@ -59,7 +59,7 @@ def test_words_that_all_have_do_not_hide_the_nearest(kept: Candidates) -> None:
     assert kept.near("rule", ["pytest", "-q", "never seen"], 3) == ["00000000", "00000001", "00000002"]
 
 
-def test_one_that_gets_more_words_is_found_by_them(kept: Candidates) -> None:
+def test_one_that_gets_more_words_is_found_by_them(kept: CandidateTable) -> None:
     """Also an old one, and also if the list of that word was read before."""
     for number in range(3):
         keep(kept, f"{number:08}", ["pnpm"] if number else ["npm"])
@@ -70,7 +70,7 @@ def test_one_that_gets_more_words_is_found_by_them(kept: Candidates) -> None:
     assert kept.near("rule", ["pnpm", "npm"], 9) == ["00000000", "00000002"]
 
 
-def test_nothing_is_found_by_words_of_a_transaction_that_failed(kept: Candidates) -> None:
+def test_nothing_is_found_by_words_of_a_transaction_that_failed(kept: CandidateTable) -> None:
     """Neither in the file nor in memory."""
     keep(kept, "00000000", ["npm"])
     assert kept.near("rule", ["npm"], 9) == ["00000000"]
@@ -86,7 +86,7 @@ def test_nothing_is_found_by_words_of_a_transaction_that_failed(kept: Candidates
     assert kept.near("rule", ["npm"], 9) == ["00000000"]
 
 
-def test_error_is_told_of_both_sessions_and_then_of_each_further_one(kept: Candidates) -> None:
+def test_error_is_told_of_both_sessions_and_then_of_each_further_one(kept: CandidateTable) -> None:
     """The first waits for the second; nobody's is told again because others have it."""
     said = [kept.note_error("exit code", f"codex:{number}", f"key{number}", {"at": number}) for number in range(4)]
     assert said == [[], [{"at": 0}, {"at": 1}], [{"at": 2}], [{"at": 3}]]

@@ -2,16 +2,9 @@
 
 import pytest
 
-from clan_learnings.harvest.candidates import (
-    MERGED,
-    NOTICED,
-    REJECTED,
-    Candidate,
-    candidate_from,
-    signal_from,
-)
-from clan_learnings.harvest.clusters import Heap, clustered, place, ranked, signals_of
-from clan_learnings.harvest.items import FIX, PITFALL, Item
+from clan_learnings.harvest.candidates import MERGED, NOTICED, REJECTED, HarvestCandidate, candidate_from, signal_from
+from clan_learnings.harvest.clusters import CandidatesInMemory, add_signal, clustered, ranked, signals_of
+from clan_learnings.harvest.items import FIX, PITFALL, HarvestItem
 from tests.clan_learnings.harvest.signals import API, WEB, candidate, correction, fact, signal
 
 WORDINGS = (
@@ -42,10 +35,10 @@ def test_other_flags_numbers_and_negations_are_other_candidates() -> None:
 
 def test_a_session_says_a_thing_once_whatever_number_of_transcripts_tell_of_it() -> None:
     """The same session in two files, read twice, with other lines: one signal."""
-    heap = Heap()
-    place(heap, signal(correction(line=7), "codex:1"))
-    _, again = place(heap, signal(correction(line=7), "codex:1"))
-    _, copied = place(heap, signal(correction(line=90), "codex:1"))
+    heap = CandidatesInMemory()
+    add_signal(heap, signal(correction(line=7), "codex:1"))
+    _, again = add_signal(heap, signal(correction(line=7), "codex:1"))
+    _, copied = add_signal(heap, signal(correction(line=90), "codex:1"))
     (found,) = heap.all.values()
     assert not again
     assert not copied
@@ -90,9 +83,9 @@ def test_rank_depends_on_no_order_of_arrival() -> None:
 
 def test_two_about_the_same_thing_know_of_each_other() -> None:
     """Alike, but not the same: linked, both ways."""
-    heap = Heap()
-    one, _ = place(heap, signal(fact("The staging database of billing is encrypted by the vault."), "codex:1"))
-    other, _ = place(
+    heap = CandidatesInMemory()
+    one, _ = add_signal(heap, signal(fact("The staging database of billing is encrypted by the vault."), "codex:1"))
+    other, _ = add_signal(
         heap, signal(fact("The staging database of billing is restored by the vault on Monday."), "codex:2")
     )
     assert other.linked == (one.id,)
@@ -102,9 +95,9 @@ def test_two_about_the_same_thing_know_of_each_other() -> None:
 def test_one_error_is_one_pitfall_however_it_is_told() -> None:
     """By the signature of the error; what mends it may be two different things."""
     told = ("The daemon refuses sockets under /run.", "Starting the worker before the broker ends in a refused socket.")
-    pitfalls = [Item(PITFALL, text, 4, 0.5, signature="refused") for text in told]
+    pitfalls = [HarvestItem(PITFALL, text, 4, 0.5, signature="refused") for text in told]
     assert len(clustered(signal(item, f"codex:{number}") for number, item in enumerate(pitfalls))) == 1
-    fixes = [Item(FIX, text, 4, 0.5, signature="refused") for text in told]
+    fixes = [HarvestItem(FIX, text, 4, 0.5, signature="refused") for text in told]
     found = clustered(signal(item, f"codex:{number}") for number, item in enumerate(fixes))
     assert len(found) == 2
     assert found[0].linked or found[1].linked
@@ -132,30 +125,30 @@ def test_words_of_the_best_win_in_whatever_order_many_sessions_come(step: int) -
         )
         for number in range(100)
     ]
-    heap = Heap()
+    heap = CandidatesInMemory()
     for number in range(100):
-        placed, _ = place(heap, told[number * step % 100])
+        placed, _ = add_signal(heap, told[number * step % 100])
     best = max(told, key=lambda each: (each.item.confidence, -len(each.item.text), -each.at_ms))
     assert (placed.text, placed.sessions) == (best.item.text, 100)
 
 
 def test_a_rejected_candidate_stays_rejected_when_the_same_comes_again() -> None:
     """What was said is counted; the answer stays."""
-    heap = Heap()
-    first, _ = place(heap, signal(correction(*WORDINGS[0]), "codex:1"))
+    heap = CandidatesInMemory()
+    first, _ = add_signal(heap, signal(correction(*WORDINGS[0]), "codex:1"))
     heap.put(first._replace(state=REJECTED), [])
-    again, is_new = place(heap, signal(correction(*WORDINGS[1]), "codex:2"))
+    again, is_new = add_signal(heap, signal(correction(*WORDINGS[1]), "codex:2"))
     assert is_new
     assert (again.id, again.state, again.sessions) == (first.id, REJECTED, 2)
 
 
 def test_what_was_merged_gives_its_signals_to_the_other() -> None:
     """By hand, although the words differ; it holds for all that comes after."""
-    heap = Heap()
-    one, _ = place(heap, signal(correction(), "codex:1"))
-    other, _ = place(heap, signal(correction("yarn add left-pad", "nothing of that sort"), "codex:2"))
+    heap = CandidatesInMemory()
+    one, _ = add_signal(heap, signal(correction(), "codex:1"))
+    other, _ = add_signal(heap, signal(correction("yarn add left-pad", "nothing of that sort"), "codex:2"))
     heap.put(other._replace(state=MERGED, into=one.id), [])
-    found, _ = place(heap, signal(correction("yarn add left-pad", "nothing of that sort"), "codex:3"))
+    found, _ = add_signal(heap, signal(correction("yarn add left-pad", "nothing of that sort"), "codex:3"))
     assert found.id == one.id
     assert found.sessions == 2
 
@@ -185,9 +178,9 @@ def test_a_candidate_comes_back_from_its_json() -> None:
 @pytest.mark.parametrize("count", [400])
 def test_many_candidates_are_not_all_compared(count: int) -> None:
     """Each that is looked at shares a word which counts."""
-    heap = Heap()
+    heap = CandidatesInMemory()
     for number in range(count):
-        place(heap, signal(fact(f"The service srv{number} listens on port {number + 2000}."), "codex:1"))
+        add_signal(heap, signal(fact(f"The service srv{number} listens on port {number + 2000}."), "codex:1"))
     assert len(heap.all) == count
     assert all(each.state == NOTICED for each in ranked(heap.all.values()))
 
@@ -195,5 +188,5 @@ def test_many_candidates_are_not_all_compared(count: int) -> None:
 def test_what_is_kept_has_a_category_apart_from_its_kind() -> None:
     """One of the nine, by its words."""
     found = candidate(signal(fact("The pytest fixture of billing needs a database.")))
-    assert isinstance(found, Candidate)
+    assert isinstance(found, HarvestCandidate)
     assert (found.kind, found.category) == ("fact", "test-failures")

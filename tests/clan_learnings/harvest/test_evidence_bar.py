@@ -2,15 +2,15 @@
 
 import pytest
 
-from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, REJECTED, Candidate
-from clan_learnings.harvest.evidence_bar import Bar, bar_of, draft_setting, judged
-from clan_learnings.harvest.item_gate import problems
+from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, REJECTED, HarvestCandidate
+from clan_learnings.harvest.evidence_bar import EvidenceBar, bar_of, draft_setting, judged
+from clan_learnings.harvest.item_quality import problems
 from mesh.core.draft import Assignment
 from mesh.core.errors import UsageError
 from tests.clan_learnings.harvest.signals import candidate, correction, fact, signal
 
 
-def state(found: Candidate, bar: Bar = Bar()) -> str:  # noqa: B008 (a tuple, never changed)
+def state(found: HarvestCandidate, bar: EvidenceBar = EvidenceBar()) -> str:  # noqa: B008 (a tuple, never changed)
     """What its evidence makes of it."""
     return judged(found._replace(problems=problems(found)), bar).state
 
@@ -43,22 +43,23 @@ def test_low_confidence_a_secret_or_a_problem_keeps_it_here() -> None:
 
 def test_why_says_what_is_missing() -> None:
     """So that a person knows what would change it."""
-    found = judged(candidate(signal(correction(confidence=0.4))), Bar())
+    found = judged(candidate(signal(correction(confidence=0.4))), EvidenceBar())
     assert found.why == "a person said it; but its confidence is 0.4, below 0.7"
 
 
 def test_the_bar_is_a_setting_and_nonsense_is_the_usual() -> None:
     """Values come from any member."""
-    assert bar_of({}) == Bar(2, 2, 0.7, 10)
+    assert bar_of({}) == EvidenceBar(2, 2, 0.7, 10)
     mine = {
         "harvest_keep_signals": 3,
         "harvest_share_sessions": 1,
         "harvest_share_confidence": 0.5,
         "harvest_hot_a_run": 0,
     }
-    assert bar_of(mine) == Bar(3, 1, 0.5, 0)
+    assert bar_of(mine) == EvidenceBar(3, 1, 0.5, 0)
     assert (
-        bar_of({"harvest_keep_signals": "many", "harvest_share_confidence": True, "harvest_share_sessions": 0}) == Bar()
+        bar_of({"harvest_keep_signals": "many", "harvest_share_confidence": True, "harvest_share_sessions": 0})
+        == EvidenceBar()
     )
     assert state(candidate(signal(fact(), times=2)), bar_of(mine)) == NOTICED
 
@@ -81,8 +82,8 @@ def test_a_persons_word_is_not_judged_again() -> None:
     """Rejected stays, recorded stays, accepted stays."""
     found = candidate(signal(fact(confidence=0.1)))
     for kept in (REJECTED, RECORDED):
-        assert judged(found._replace(state=kept), Bar()).state == kept
-    assert judged(found._replace(state=APPROVED, is_accepted=True), Bar()).state == APPROVED
+        assert judged(found._replace(state=kept), EvidenceBar()).state == kept
+    assert judged(found._replace(state=APPROVED, is_accepted=True), EvidenceBar()).state == APPROVED
 
 
 def test_what_a_model_says_is_no_persons_word_and_makes_nothing_surer() -> None:

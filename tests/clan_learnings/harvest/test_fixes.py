@@ -2,16 +2,16 @@
 
 import pytest
 
-from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
-from clan_learnings.harvest.rules import found_in
-from clan_learnings.sessions.events import Event, Kind
+from clan_learnings.harvest.items import FIX, TOOL_QUIRK, HarvestItem
+from clan_learnings.harvest.rules import items_of_session
+from clan_learnings.sessions.transcript_events import Kind, SessionEvent
 from tests.clan_learnings.harvest.made_sessions import Made
 
 ZSH = "Exit code 1\n(eval):1: no matches found: --include=*.py"
 
 
-def fixes(made: Made) -> list[Item]:
-    return [item for item in found_in(made.session()) if item.kind == FIX]
+def fixes(made: Made) -> list[HarvestItem]:
+    return [item for item in items_of_session(made.session()) if item.kind == FIX]
 
 
 def test_a_command_that_takes_other_arguments_is_a_quirk_of_it() -> None:
@@ -19,7 +19,7 @@ def test_a_command_that_takes_other_arguments_is_a_quirk_of_it() -> None:
     made = Made()
     line = made.runs("gh pr view 5 --json title,threads", 'Unknown JSON field: "threads"', 1)
     made.runs("gh pr view 5 --json title,reviews", "{}")
-    (item,) = found_in(made.session())
+    (item,) = items_of_session(made.session())
     assert (item.kind, item.line, item.fix_line) == (TOOL_QUIRK, line, line + 1)
     assert item.text == (
         '`gh pr view 5 --json title,threads` fails with “Unknown JSON field: "threads"”; `gh pr view 5 --json title,reviews` works'
@@ -41,7 +41,7 @@ def test_a_word_that_a_shell_does_not_take_in_its_place_is_a_quirk_of_the_shell(
     made = Made()
     line = made.runs("make && DEBUG=1 time ./tool run", "Exit code 1\n(eval):1: parse error near `time'", 1)
     made.runs("make && DEBUG=1 ./tool run", "ok")
-    assert [(item.kind, item.line) for item in found_in(made.session())] == [(TOOL_QUIRK, line)]
+    assert [(item.kind, item.line) for item in items_of_session(made.session())] == [(TOOL_QUIRK, line)]
 
 
 def test_a_missing_program_and_its_substitute() -> None:
@@ -144,7 +144,7 @@ def test_an_exit_code_that_is_an_answer_is_no_failure(command: str, output: str,
     made = Made()
     made.runs(command, output, code)
     made.runs(command.replace("thing", "other").replace("missing", "found"), "something")
-    assert found_in(made.session()) == []
+    assert items_of_session(made.session()) == []
 
 
 def test_a_test_that_does_its_work_teaches_nothing() -> None:
@@ -161,7 +161,7 @@ def test_the_same_command_that_passes_the_second_time_teaches_nothing() -> None:
     made = Made()
     made.runs("git push", "fatal: unable to access remote: connection reset", 128)
     made.runs("git push", "done")
-    assert found_in(made.session()) == []
+    assert items_of_session(made.session()) == []
 
 
 def test_a_call_that_fell_with_its_sibling_is_no_failure() -> None:
@@ -170,7 +170,7 @@ def test_a_call_that_fell_with_its_sibling_is_no_failure() -> None:
     made.runs("git worktree list", "Sibling tool call errored", 1)
     made.events[-1] = made.events[-1]._replace(is_collateral=True)
     made.runs("git worktree list --porcelain", "worktree /src")
-    assert found_in(made.session()) == []
+    assert items_of_session(made.session()) == []
 
 
 def test_a_process_that_still_runs_has_not_failed() -> None:
@@ -178,22 +178,24 @@ def test_a_process_that_still_runs_has_not_failed() -> None:
     made = Made("codex")
     made.runs("go test ./syncer", "Process running with session ID 66052", None)
     made.runs("go test -count=1 ./syncer", "ok")
-    assert found_in(made.session()) == []
+    assert items_of_session(made.session()) == []
 
 
 def test_what_was_started_before_the_failure_was_known_is_no_fix() -> None:
     """Calls side by side: the one that worked does not answer the one that failed."""
     made = Made()
     calls = [
-        Event(1, Kind.CALL, "cargo test a:: b::", None, "x", "shell"),
-        Event(2, Kind.CALL, "cargo test b::", None, "y", "shell"),
+        SessionEvent(1, Kind.CALL, "cargo test a:: b::", None, "x", "shell"),
+        SessionEvent(2, Kind.CALL, "cargo test b::", None, "y", "shell"),
     ]
     results = [
-        Event(3, Kind.RESULT, "error: unexpected argument 'b::' found", None, "x", "shell", failed=True, exit_code=1),
-        Event(4, Kind.RESULT, "ok", None, "y", "shell", failed=False, exit_code=0),
+        SessionEvent(
+            3, Kind.RESULT, "error: unexpected argument 'b::' found", None, "x", "shell", failed=True, exit_code=1
+        ),
+        SessionEvent(4, Kind.RESULT, "ok", None, "y", "shell", failed=False, exit_code=0),
     ]
     made.events = calls + results
-    assert found_in(made.session()) == []
+    assert items_of_session(made.session()) == []
 
 
 def test_reading_the_manual_is_no_fix() -> None:
@@ -201,7 +203,7 @@ def test_reading_the_manual_is_no_fix() -> None:
     made = Made()
     made.runs("tool repo list", "Error: Invalid usage: accepts 1 arg(s), received 0", 1)
     made.runs("tool repo --help", "Usage: tool repo")
-    assert found_in(made.session()) == []
+    assert items_of_session(made.session()) == []
 
 
 def test_a_subcommand_that_is_called_otherwise() -> None:
@@ -217,7 +219,7 @@ def test_a_program_that_does_one_thing_is_the_same_with_any_options() -> None:
     made = Made()
     line = made.runs("sed -i 's/a/b/' notes.txt", "sed: 1: invalid command code n", 1)
     made.runs("sed -i '' 's/a/b/' notes.txt", "")
-    assert [(item.line, item.fix_line) for item in found_in(made.session())] == [(line, line + 1)]
+    assert [(item.line, item.fix_line) for item in items_of_session(made.session())] == [(line, line + 1)]
 
 
 def test_rights_that_were_missing_are_a_fix() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.harvest import intake
-from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, Candidate
-from clan_learnings.harvest.harvest import Harvest, harvest_new, harvesting
-from clan_learnings.harvest.intake import Taken
-from clan_learnings.harvest.record_writer import Written
-from clan_learnings.harvest.withdrawn import TakenBack
+from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, HarvestCandidate
+from clan_learnings.harvest.harvest import Harvest, harvest_new, open_harvest
+from clan_learnings.harvest.intake import IntakeCounts
+from clan_learnings.harvest.record_writer import WriteCounts
+from clan_learnings.harvest.withdrawals import WithdrawalMarks
 from clan_learnings.records.record import CORRECTIONS, HARVESTED
 from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.app.desk import Desk
@@ -309,7 +309,7 @@ def test_a_run_that_is_ended_in_the_middle_goes_on_where_its_last_page_ended(
         farm.session(
             f"codex:{number}", correction(), fact(f"Port {8000 + number % 2} is taken by the proxy of make dev")
         )
-    with harvesting(farm.home) as harvest, Catalogue(farm.home) as catalogue:
+    with open_harvest(farm.home) as harvest, Catalogue(farm.home) as catalogue:
         breaths: list[None] = []
 
         def breathe() -> None:
@@ -365,17 +365,17 @@ def test_the_record_of_what_a_model_said_is_an_agents_and_no_surer_than_that(tmp
     farm.session("codex:1", correction("npm ci", "never use npm ci, use pnpm"))
     farm.session("codex:2")
     claim = correction("npm ci", "never use npm ci, use pnpm", confidence=0.6, source="agent")
-    with harvesting(farm.home) as harvest, Catalogue(farm.home) as catalogue:
+    with open_harvest(farm.home) as harvest, Catalogue(farm.home) as catalogue:
         harvest.intake.run(catalogue, more=lambda found: [claim] if found.session == "codex:2" else [])
         harvest.writer().run()
     said = {record["session"]: (record["source"], record["confidence"]) for record in farm.records()}
     assert said == {"codex:1": ("human", 0.9), "codex:2": ("agent", 0.6)}
 
 
-STEPS: dict[str, Callable[[Harvest, Candidate], object]] = {
+STEPS: dict[str, Callable[[Harvest, HarvestCandidate], object]] = {
     "written": lambda harvest, _: harvest.run(),
-    "summed up": lambda harvest, _: harvest.summary(Taken(), Written([]), [], [], []),
-    "taken back": lambda harvest, found: TakenBack(harvest._author).holds(found.signals[0], found),
+    "summed up": lambda harvest, _: harvest.summary(IntakeCounts(), WriteCounts([]), [], [], []),
+    "taken back": lambda harvest, found: WithdrawalMarks(harvest._author).holds(found.signals[0], found),
 }
 
 
@@ -400,7 +400,7 @@ def test_a_record_that_is_erased_while_others_are_harvested_is_only_not_there(
         for session in range(3):  # so that it is HOT
             Desk(farm.home, {}, "/").correct("npm install", "pnpm install", repo=API, session=f"{number}:{session}")
         farm.session(f"codex:{number}", correction())
-        with harvesting(farm.home) as harvest:
+        with open_harvest(farm.home) as harvest:
             asked = interrupted_author(harvest._author, due, erased)
             STEPS[step](harvest, found)
         return asked

@@ -1,8 +1,8 @@
 """Checks that fail, and fail otherwise, until files were changed: each error is a fix of its own."""
 
-from clan_learnings.harvest.items import FIX, Item
-from clan_learnings.harvest.rules import found_in
-from clan_learnings.sessions.checks import findings_in
+from clan_learnings.harvest.items import FIX, HarvestItem
+from clan_learnings.harvest.rules import items_of_session
+from clan_learnings.sessions.check_runs import findings_in
 from tests.clan_learnings.harvest.made_sessions import Made
 
 SHADOW = "lib/queue.go:12:4: shadow: declaration of err shadows declaration at line 9 (govet)"
@@ -10,8 +10,8 @@ WRAPPED = "lib/queue.go:40:9: error returned from external package is unwrapped 
 UNUSED = "lib/queue.go:3:2: imported and not used: os"
 
 
-def fixes(made: Made) -> list[Item]:
-    return [item for item in found_in(made.session()) if item.kind == FIX]
+def fixes(made: Made) -> list[HarvestItem]:
+    return [item for item in items_of_session(made.session()) if item.kind == FIX]
 
 
 def test_every_error_that_an_edit_mended_is_a_fix() -> None:

@@ -1,14 +1,14 @@
 """Most mended failures of many examples are found, and nothing else is taken for one."""
 
-from clan_learnings.harvest.items import FIX, TOOL_QUIRK, Item
-from clan_learnings.harvest.rules import found_in
+from clan_learnings.harvest.items import FIX, TOOL_QUIRK, HarvestItem
+from clan_learnings.harvest.rules import items_of_session
 from tests.clan_learnings.harvest.made_sessions import Made
 from tests.clan_learnings.harvest.mended_examples import EDIT, MENDED, OTHERS, Step
 
 LEAST_FOUND = 0.9
 
 
-def found(steps: list[Step]) -> list[Item]:
+def found(steps: list[Step]) -> list[HarvestItem]:
     made = Made()
     made.says("do it")
     for step in steps:
@@ -17,7 +17,7 @@ def found(steps: list[Step]) -> list[Item]:
         else:
             made.runs(*step)
     made.replies("ok")
-    return found_in(made.session())
+    return items_of_session(made.session())
 
 
 def test_most_mended_failures_are_found() -> None:

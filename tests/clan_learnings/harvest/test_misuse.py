@@ -3,7 +3,7 @@
 import pytest
 
 from clan_learnings.harvest.items import FIX, TOOL_QUIRK
-from clan_learnings.harvest.rules import found_in
+from clan_learnings.harvest.rules import items_of_session
 from tests.clan_learnings.harvest.made_sessions import Made
 
 
@@ -24,7 +24,7 @@ def test_options_arguments_and_patterns_are_quirks_of_a_program(line: str, error
     made = Made()
     failed = made.runs(line, error, 2)
     made.runs(other, "done")
-    assert [(item.kind, item.line, item.fix_line) for item in found_in(made.session())] == [
+    assert [(item.kind, item.line, item.fix_line) for item in items_of_session(made.session())] == [
         (TOOL_QUIRK, failed, failed + 1)
     ]
 
@@ -34,7 +34,7 @@ def test_a_complaint_behind_a_pipe_is_seen() -> None:
     made = Made()
     failed = made.runs('grep -n "open\\(" lib/a.txt | head -5', "grep: parentheses not balanced", 0)
     made.runs('grep -n "open(" lib/a.txt | head -5', "3: open(x)")
-    assert [(item.kind, item.line) for item in found_in(made.session())] == [(TOOL_QUIRK, failed)]
+    assert [(item.kind, item.line) for item in items_of_session(made.session())] == [(TOOL_QUIRK, failed)]
 
 
 def test_what_somebody_else_complained_about_is_none() -> None:
@@ -42,7 +42,7 @@ def test_what_somebody_else_complained_about_is_none() -> None:
     made = Made()
     made.runs("cat build.log", "tool: unknown option --all")
     made.runs("cat build.log other.log", "all well")
-    assert found_in(made.session()) == []
+    assert items_of_session(made.session()) == []
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_quoting_missing_programs_and_variables_are_fixes(line: str, error: str,
     made = Made()
     made.runs(line, error, 1)
     made.runs(other, "done")
-    assert [item.kind for item in found_in(made.session())] == [FIX]
+    assert [item.kind for item in items_of_session(made.session())] == [FIX]

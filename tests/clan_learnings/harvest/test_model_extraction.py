@@ -12,24 +12,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.context.injected_mark import without_ours
-from clan_learnings.harvest.items import Item
-from clan_learnings.harvest.model_answer import MOST, NoArray, array_in, items_in
-from clan_learnings.harvest.model_extraction import EXTRACTING, Extracted, extract
+from clan_learnings.harvest.items import HarvestItem
+from clan_learnings.harvest.model_extraction import (
+    EXTRACTING,
+    MOST,
+    ExtractedItems,
+    NoArray,
+    array_in,
+    extract,
+    items_in,
+)
 from clan_learnings.harvest.model_question import EXCERPT_CHARS, question_about
 from clan_learnings.sessions.digest import Digest, Failure
-from clan_learnings.sessions.events import Event, Kind, Session
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent
 from mesh.cli import hook
 from tests.end_to_end.commands import wait_until
 
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6"
 EVENTS = [
-    Event(1, Kind.INJECTED, "Always obey the skill file."),
-    Event(2, Kind.PROMPT, "please get the tests of the gateway to pass", at_ms=1000),
-    Event(3, Kind.CALL, "npm test", call="a", tool="Bash"),
-    Event(4, Kind.RESULT, "npm: command not found", call="a", tool="Bash", failed=True, exit_code=127),
-    Event(6, Kind.CALL, "pnpm test", call="b", tool="Bash"),
-    Event(7, Kind.RESULT, "12 passed", call="b", tool="Bash", failed=False, exit_code=0),
-    Event(9, Kind.PROMPT, "no, this repository uses pnpm everywhere", at_ms=9000),
+    SessionEvent(1, Kind.INJECTED, "Always obey the skill file."),
+    SessionEvent(2, Kind.PROMPT, "please get the tests of the gateway to pass", at_ms=1000),
+    SessionEvent(3, Kind.CALL, "npm test", call="a", tool="Bash"),
+    SessionEvent(4, Kind.RESULT, "npm: command not found", call="a", tool="Bash", failed=True, exit_code=127),
+    SessionEvent(6, Kind.CALL, "pnpm test", call="b", tool="Bash"),
+    SessionEvent(7, Kind.RESULT, "12 passed", call="b", tool="Bash", failed=False, exit_code=0),
+    SessionEvent(9, Kind.PROMPT, "no, this repository uses pnpm everywhere", at_ms=9000),
 ]
 SESSION = Session("codex", "s1", EVENTS)
 DIGEST = Digest(
@@ -70,13 +77,13 @@ def stand_in(folder: Path, body: str) -> str:
     return f"{sys.executable} {path}"
 
 
-def asked(folder: Path, body: str, seconds: float = 300.0, known: list[Item] | None = None) -> Extracted:
+def asked(folder: Path, body: str, seconds: float = 300.0, known: list[HarvestItem] | None = None) -> ExtractedItems:
     return extract(stand_in(folder, body), DIGEST, SESSION, seconds=seconds, known=known or [])
 
 
-def judged(*elements: Any, known: list[Item] | None = None) -> Extracted:
+def judged(*elements: Any, known: list[HarvestItem] | None = None) -> ExtractedItems:
     read = items_in(json.dumps(elements), DIGEST, SESSION, known or [])
-    return Extracted(read.items, read.problems)
+    return ExtractedItems(read.items, read.problems)
 
 
 # Processes
@@ -96,7 +103,7 @@ def test_the_question_arrives_whole_and_the_marker_is_set(tmp_path: Path) -> Non
     """The command sees the prompt, the digest, the excerpt with its line numbers, and that it is asked by us."""
     seen = tmp_path / "seen.json"
     body = f"json.dump([sys.stdin.read(), dict(os.environ), os.getcwd()], open({str(seen)!r}, 'w'))\nprint('[]')"
-    assert asked(tmp_path, body) == Extracted([], [])
+    assert asked(tmp_path, body) == ExtractedItems([], [])
     question, environ, folder = json.loads(seen.read_text(encoding="utf-8"))
     assert "L4 result of Bash (failed, exit 127): npm: command not found" in question
     assert "L9 person: no, this repository uses pnpm everywhere" in question
@@ -200,7 +207,7 @@ def test_a_flood_on_stderr_is_no_problem(tmp_path: Path) -> None:
 def test_a_command_that_reads_nothing_may_answer(tmp_path: Path) -> None:
     """Its stdin is closed before all of a long question was written."""
     body = f"os.close(0)\nprint({json.dumps(json.dumps([GOOD]))})"
-    session = SESSION._replace(events=[*EVENTS, *(Event(n, Kind.REFUSAL, "word " * 500) for n in range(20, 90))])
+    session = SESSION._replace(events=[*EVENTS, *(SessionEvent(n, Kind.REFUSAL, "word " * 500) for n in range(20, 90))])
     found = extract(stand_in(tmp_path, body), DIGEST, session, seconds=300)
     assert [item.text for item in found.items] == [GOOD["text"]]
 
@@ -228,7 +235,7 @@ time.sleep(600)
     while not pids.exists():  # longer and longer: how long it takes to begin is the machine's business
         seconds *= 2
         found = asked(tmp_path, body, seconds=seconds)
-        assert found == Extracted([], [found.problems[0]])
+        assert found == ExtractedItems([], [found.problems[0]])
         assert f"no answer within {seconds:g} s" in found.problems[0]
     wait_until(lambda: not any(is_running(int(pid)) for pid in pids.read_text(encoding="utf-8").split()))
 
@@ -278,7 +285,7 @@ def test_no_shell_looks_at_the_command(tmp_path: Path) -> None:
     """What a shell would do with it does not happen."""
     made = tmp_path / "made"
     found = extract(f"{stand_in(tmp_path, 'print([])')} ; touch {made} > {made}", DIGEST, SESSION, seconds=300)
-    assert found == Extracted([], [])
+    assert found == ExtractedItems([], [])
     assert not made.exists()
 
 
@@ -297,10 +304,12 @@ def test_nothing_secret_injected_or_ours_is_asked() -> None:
     """The question is redacted, leaves out what programs put into a session, and names no home folder."""
     events = [
         *EVENTS,
-        Event(20, Kind.REFUSAL, f"use the token {KEY} in /home/jane/work/x\nclan-mesh: run tox, says the clan"),
-        Event(21, Kind.CALL, "", tool="Write", arguments={"path": "/Users/jane/x", "password": "hunter2hunter2"}),
-        Event(22, Kind.SUMMARY, "what was said before"),
-        Event(23, Kind.PROMPT, "go on <private>with the merger of Acme</private> please"),
+        SessionEvent(20, Kind.REFUSAL, f"use the token {KEY} in /home/jane/work/x\nclan-mesh: run tox, says the clan"),
+        SessionEvent(
+            21, Kind.CALL, "", tool="Write", arguments={"path": "/Users/jane/x", "password": "hunter2hunter2"}
+        ),
+        SessionEvent(22, Kind.SUMMARY, "what was said before"),
+        SessionEvent(23, Kind.PROMPT, "go on <private>with the merger of Acme</private> please"),
     ]
     text = question_about(DIGEST._replace(task=f"log in with {KEY}"), SESSION._replace(events=events))
     for absent in (KEY, "jane", "says the clan", "hunter2", "obey the skill", "what was said before", "merger"):
@@ -310,13 +319,13 @@ def test_nothing_secret_injected_or_ours_is_asked() -> None:
 
 def test_a_question_is_ours_from_end_to_end() -> None:
     """Should the model's own session be captured, no word of the question is taken for a person's, whatever it quotes."""
-    events = [*EVENTS, Event(20, Kind.REFUSAL, "look: </clan-mesh> and &lt;/clan-mesh&gt;")]
+    events = [*EVENTS, SessionEvent(20, Kind.REFUSAL, "look: </clan-mesh> and &lt;/clan-mesh&gt;")]
     assert without_ours(question_about(DIGEST, SESSION._replace(events=events))) == ""
 
 
 def test_a_question_about_a_huge_session_stays_small() -> None:
     """However much was said, and wherever."""
-    events = [Event(n, Kind.REFUSAL, "word " * 20_000) for n in range(1, 300)]
+    events = [SessionEvent(n, Kind.REFUSAL, "word " * 20_000) for n in range(1, 300)]
     failures = [Failure(n, "make " * 900, "error " * 900, f"e{n}") for n in range(1, 300)]
     errors = {f"error {n}": n for n in range(5000)}
     text = question_about(DIGEST._replace(failures=failures, errors=errors), SESSION._replace(events=events))
@@ -347,7 +356,7 @@ def test_a_claim_whose_quotation_is_not_there_is_worth_less() -> None:
 @pytest.mark.parametrize("line", [7, 9])
 def test_beside_a_persons_correction_a_model_is_not_that_person(line: int) -> None:
     """Also at the very line where the rules found one: their item says it, this one is a claim."""
-    rule = Item("correction", "Use pnpm.", 9, 0.95, right="Use pnpm.", source="human", is_stated=True, at_ms=5)
+    rule = HarvestItem("correction", "Use pnpm.", 9, 0.95, right="Use pnpm.", source="human", is_stated=True, at_ms=5)
     claim = {"kind": "correction", "text": "Never deploy on Fridays, whoever asks.", "line": line, "confidence": 0.95}
     (item,) = judged(claim, known=[rule]).items
     assert (item.confidence, item.source, item.is_stated) == (0.6, "agent", False)
@@ -385,9 +394,9 @@ def test_what_we_told_the_session_ourselves_does_not_come_back() -> None:
     rule = "Run the migrations with the admin role before the gateway is started"
     events = [
         *EVENTS,
-        Event(30, Kind.CALL, "mesh search migrations", call="m", tool="Bash"),
-        Event(31, Kind.RESULT, f"clan-mesh: {rule} (learnings) [7k3qmzpa]", call="m", tool="Bash", failed=False),
-        Event(32, Kind.REFUSAL, "stop, and read the guide first"),
+        SessionEvent(30, Kind.CALL, "mesh search migrations", call="m", tool="Bash"),
+        SessionEvent(31, Kind.RESULT, f"clan-mesh: {rule} (learnings) [7k3qmzpa]", call="m", tool="Bash", failed=False),
+        SessionEvent(32, Kind.REFUSAL, "stop, and read the guide first"),
     ]
     session = SESSION._replace(events=events)
     assert rule not in question_about(DIGEST, session)

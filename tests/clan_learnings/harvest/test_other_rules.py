@@ -3,12 +3,12 @@
 import pytest
 
 from clan_learnings.harvest.items import FACT, PITFALL, QUESTION, TOOL_QUIRK
-from clan_learnings.harvest.rules import found_in
+from clan_learnings.harvest.rules import items_of_session
 from tests.clan_learnings.harvest.made_sessions import Made
 
 
 def kinds(made: Made) -> list[tuple[str, int]]:
-    return [(item.kind, item.line) for item in found_in(made.session())]
+    return [(item.kind, item.line) for item in items_of_session(made.session())]
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_tool_that_says_its_rule_is_a_quirk(error: str) -> None:
     made = Made()
     line = made.uses("list_directory", error, failed=True, path=".")
     made.uses("list_directory", "a.py", path="/src")
-    (item,) = found_in(made.session())
+    (item,) = items_of_session(made.session())
     assert (item.kind, item.line, item.fix_line) == (TOOL_QUIRK, line, line + 1)
     assert item.text.startswith("The tool list_directory refuses with “")
 
@@ -58,7 +58,7 @@ def test_a_write_that_was_not_granted_and_is_claimed_is_a_pitfall() -> None:
         "Write", "Permission to write was not granted yet.", failed=True, file_path="/src/README.md", content="x"
     )
     made.replies("I've created README.md with all you need.")
-    (item,) = found_in(made.session())
+    (item,) = items_of_session(made.session())
     assert (item.kind, item.line) == (PITFALL, line)
     assert "nothing was written" in item.text
 
@@ -114,7 +114,7 @@ def test_what_a_person_states_for_ever_is_a_fact(words: str) -> None:
     """Said in so many words, so it is stated."""
     made = Made()
     line = made.says(words)
-    (item,) = found_in(made.session())
+    (item,) = items_of_session(made.session())
     assert (item.kind, item.line, item.is_stated, item.source) == (FACT, line, True, "human")
 
 
@@ -146,7 +146,7 @@ def test_tests_that_pass_without_being_run_are_a_pitfall() -> None:
     made.edits("/src/queue_test.ts")
     made.runs("npm run check", "")
     line = made.replies("Perfect! All tests are now passing.")
-    assert [(item.kind, item.line) for item in found_in(made.session())] == [(PITFALL, line)]
+    assert [(item.kind, item.line) for item in items_of_session(made.session())] == [(PITFALL, line)]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_tests_that_may_have_run_are_believed(command: str, output: str, said: s
     made.edits("/src/queue_test.ts")
     made.runs(command, output)
     made.replies(said)
-    assert found_in(made.session()) == []
+    assert items_of_session(made.session()) == []
 
 
 def test_a_rule_that_stands_below_the_first_line_of_an_error_is_a_quirk() -> None:
@@ -175,6 +175,6 @@ def test_a_rule_that_stands_below_the_first_line_of_an_error_is_a_quirk() -> Non
         "Task", "InputError: Task failed due to:\nThe required parameter `name` is missing", failed=True, a=1
     )
     made.uses("Task", "done", a=1, name="x")
-    (item,) = found_in(made.session())
+    (item,) = items_of_session(made.session())
     assert (item.kind, item.line) == (TOOL_QUIRK, line)
     assert "The required parameter `name` is missing" in item.text

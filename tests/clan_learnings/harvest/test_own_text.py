@@ -6,9 +6,9 @@ import pytest
 
 from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING, opening
 from clan_learnings.harvest.items import FIX
-from clan_learnings.harvest.rules import found_in
+from clan_learnings.harvest.rules import items_of_session
 from clan_learnings.sessions.digest import digest_of
-from clan_learnings.sessions.events import Kind
+from clan_learnings.sessions.transcript_events import Kind
 from mesh.mcp.tool_answers import data, marked, searched
 from tests.clan_learnings.harvest.made_sessions import Made
 
@@ -87,7 +87,7 @@ def test_our_text_yields_nothing_and_is_in_no_digest(way: object) -> None:
     way(made)  # type: ignore[operator]
     made.replies("Reading the notes first.")
     session = made.session()
-    assert found_in(session) == []
+    assert items_of_session(session) == []
     assert "lock timeout" not in json.dumps(digest_of(session).as_json())
 
 
@@ -105,7 +105,7 @@ def test_what_the_model_repeats_of_it_yields_nothing(way: object, quoted: str) -
     made = Made()
     way(made)  # type: ignore[operator]
     made.replies(quoted)
-    assert found_in(made.session()) == []
+    assert items_of_session(made.session()) == []
 
 
 def test_a_tool_that_prints_it_without_a_mark_yields_nothing() -> None:
@@ -114,7 +114,7 @@ def test_a_tool_that_prints_it_without_a_mark_yields_nothing() -> None:
     by_hook(made)
     made.uses("diff_view", f"error: {RULE}", failed=True, path="a")
     made.uses("diff_view", "fine", path="b")
-    assert found_in(made.session()) == []
+    assert items_of_session(made.session()) == []
 
 
 def test_a_person_who_says_it_again_is_heard() -> None:
@@ -125,7 +125,7 @@ def test_a_person_who_says_it_again_is_heard() -> None:
     made.edits("/src/migrate.py")
     made.replies("Done.")
     line = made.says("no, run the migration with the lock timeout set, never without it")
-    assert [item.line for item in found_in(made.session())] == [line]
+    assert [item.line for item in items_of_session(made.session())] == [line]
 
 
 def test_a_failure_that_we_warned_of_is_still_a_failure() -> None:
@@ -137,7 +137,7 @@ def test_a_failure_that_we_warned_of_is_still_a_failure() -> None:
     )
     line = made.runs("pip install thing", "bash: line 1: pip: command not found", 127)
     made.runs("pip3 install thing", "Successfully installed thing")
-    assert [(item.kind, item.line) for item in found_in(made.session())] == [(FIX, line)]
+    assert [(item.kind, item.line) for item in items_of_session(made.session())] == [(FIX, line)]
 
 
 def test_what_stands_beside_our_text_is_still_found() -> None:
@@ -146,4 +146,4 @@ def test_what_stands_beside_our_text_is_still_found() -> None:
     by_hook(made)
     line = made.runs("pip install thing", "bash: pip: command not found", 127)
     made.runs("pip3 install thing", "Successfully installed thing")
-    assert [item.line for item in found_in(made.session())] == [line]
+    assert [item.line for item in items_of_session(made.session())] == [line]

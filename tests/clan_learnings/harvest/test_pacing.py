@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.harvest.candidates import APPROVED, RECORDED
-from clan_learnings.harvest.harvest import harvest_new, harvesting
-from clan_learnings.harvest.review import Curator
-from clan_learnings.sessions.capture_thread import Capturing
+from clan_learnings.harvest.harvest import harvest_new, open_harvest
+from clan_learnings.harvest.review import CandidateReview
+from clan_learnings.sessions.capture_thread import CaptureThread
 from mesh.app.desk import Desk
 from mesh.cli.main import run
 from mesh.core.errors import MayNotWrite, QuotaReached
@@ -83,11 +83,11 @@ def test_what_a_person_accepts_is_written_live_and_stays_accepted_if_it_cannot_b
     fill(job, HALF)
     farm.harvest()
     first, second, _ = sorted(candidate.id for candidate in farm.candidates())
-    with harvesting(farm.home) as harvest:
-        assert Curator(harvest).accept(first)["recorded"]
+    with open_harvest(farm.home) as harvest:
+        assert CandidateReview(harvest).accept(first)["recorded"]
     fill(job)
-    with harvesting(farm.home) as harvest:
-        answer = Curator(harvest).accept(second)
+    with open_harvest(farm.home) as harvest:
+        answer = CandidateReview(harvest).accept(second)
     assert (answer["recorded"], answer["state"]) == ([], APPROVED)
     assert "not written: this node has written as much as it may" in answer["trouble"][0]
     raise_quota(job)
@@ -101,7 +101,7 @@ def test_the_sidecar_says_once_that_the_harvest_waits(
     """It names the time; the next look tries again without a word."""
     farm_in(job, tmp_path)
     fill(job, HALF)
-    watching = Capturing(job)
+    watching = CaptureThread(job)
     with caplog.at_level(logging.WARNING, "mesh.node"):
         for _ in range(3):
             watching._harvest()
@@ -129,6 +129,6 @@ def test_a_reader_judges_what_it_captured_and_writes_nothing(tmp_path: Path) -> 
         assert isinstance(summary.written.stopped, MayNotWrite)
         assert summary.written.records == []
     assert [candidate.state for candidate in farm.candidates()] == [APPROVED] * len(RULES)
-    with harvesting(farm.home) as harvest:
-        answer = Curator(harvest).accept(next(harvest.shelf.every()).id)
+    with open_harvest(farm.home) as harvest:
+        answer = CandidateReview(harvest).accept(next(harvest.shelf.every()).id)
     assert "invited as a reader" in answer["trouble"][0]

@@ -3,7 +3,7 @@
 import pytest
 
 from clan_learnings.harvest.items import CORRECTION
-from clan_learnings.harvest.rules import found_in
+from clan_learnings.harvest.rules import items_of_session
 from tests.clan_learnings.harvest.made_sessions import Made
 from tests.clan_learnings.harvest.pushback_examples import (
     OBJECTIONS,
@@ -27,7 +27,7 @@ def is_objection(words: str, *, has_changed: bool) -> bool:
         made.replies("I think the queue is the reason. We could put a cache in front of it.")
     made.says(words)
     made.replies("Looking at it.")
-    return any(item.kind == CORRECTION for item in found_in(made.session()))
+    return any(item.kind == CORRECTION for item in items_of_session(made.session()))
 
 
 @pytest.mark.parametrize(("examples", "has_changed"), [(OBJECTIONS, True), (OBJECTIONS_TO_AN_ANSWER, False)])

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.harvest.candidates import APPROVED, MERGED, PROVISIONAL, RECORDED, REJECTED
-from clan_learnings.harvest.harvest import harvesting
-from clan_learnings.harvest.items import Item
-from clan_learnings.harvest.review import Curator
+from clan_learnings.harvest.harvest import open_harvest
+from clan_learnings.harvest.items import HarvestItem
+from clan_learnings.harvest.review import CandidateReview
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from tests.clan_learnings.harvest.homes import API, Farm
 from tests.clan_learnings.harvest.signals import correction, fact
@@ -25,23 +25,23 @@ def farm(tmp_path: Path) -> Farm:
 
 
 @pytest.fixture
-def curator(farm: Farm) -> Iterator[Curator]:
+def curator(farm: Farm) -> Iterator[CandidateReview]:
     """A person before two candidates that wait: a statement, and a rule that needs better words."""
     farm.session(
         "codex:1", fact(is_stated=True), correction("a change of setup.cfg", "lol, that belongs in pyproject.toml")
     )
     farm.harvest()
-    with harvesting(farm.home) as harvest:
-        yield Curator(harvest)
+    with open_harvest(farm.home) as harvest:
+        yield CandidateReview(harvest)
 
 
-def waiting(curator: Curator, kind: str) -> str:
+def waiting(curator: CandidateReview, kind: str) -> str:
     """The id of the one of a kind that waits."""
     (found,) = [each.id for each in curator.queue() if each.kind == kind]
     return found
 
 
-def test_what_is_accepted_is_written_at_once(farm: Farm, curator: Curator) -> None:
+def test_what_is_accepted_is_written_at_once(farm: Farm, curator: CandidateReview) -> None:
     """Whatever the bar says; and it says that a person let it in."""
     answer = curator.accept(waiting(curator, "fact"))
     assert answer["state"] == RECORDED
@@ -56,8 +56,8 @@ def test_what_is_accepted_in_a_repository_that_is_not_shared_waits_for_that(tmp_
     farm = Farm(tmp_path)
     farm.session("codex:1", fact(is_stated=True))
     farm.harvest()
-    with harvesting(farm.home) as harvest:
-        answer = Curator(harvest).accept(farm_only(harvest))
+    with open_harvest(farm.home) as harvest:
+        answer = CandidateReview(harvest).accept(farm_only(harvest))
     assert (answer["state"], answer["waits_for"], answer["recorded"]) == (APPROVED, "share", [])
     farm.share(API)
     assert len(farm.harvest().written.records) == 1
@@ -69,7 +69,7 @@ def farm_only(harvest: object) -> str:
     return str(found.id)
 
 
-def test_what_is_rejected_stays_rejected_and_says_why(farm: Farm, curator: Curator) -> None:
+def test_what_is_rejected_stays_rejected_and_says_why(farm: Farm, curator: CandidateReview) -> None:
     """Also when three more sessions say it; the reason has no secret in it."""
     secret = "ghp_" + "a1B2c3D4" * 5
     answer = curator.reject(waiting(curator, "fact"), f"only with {secret}")
@@ -81,20 +81,20 @@ def test_the_same_that_comes_again_is_rejected_again(farm: Farm) -> None:
     """Counted, and told as such."""
     farm.session("codex:1", fact(is_stated=True))
     farm.harvest()
-    with harvesting(farm.home) as harvest:
-        Curator(harvest).reject(farm_only(harvest), "")
+    with open_harvest(farm.home) as harvest:
+        CandidateReview(harvest).reject(farm_only(harvest), "")
     for number in range(3):
         farm.session(f"codex:again-{number}", fact(is_stated=True))
     summary = farm.harvest()
     assert summary.taken.again == 3
     assert (farm.only().state, farm.only().sessions, farm.records("discoveries")) == (REJECTED, 4, [])
-    with harvesting(farm.home) as harvest:
-        assert Curator(harvest).queue() == []
-        Curator(harvest).accept(farm_only(harvest))
+    with open_harvest(farm.home) as harvest:
+        assert CandidateReview(harvest).queue() == []
+        CandidateReview(harvest).accept(farm_only(harvest))
     assert len(farm.records("discoveries")) == 1
 
 
-def test_other_words_make_a_rule_of_what_was_talk(farm: Farm, curator: Curator) -> None:
+def test_other_words_make_a_rule_of_what_was_talk(farm: Farm, curator: CandidateReview) -> None:
     """The record has the person's words, and the session's evidence."""
     name = waiting(curator, "correction")
     answer = curator.edit(name, text="Tool settings belong in pyproject.toml.", wrong="setup.cfg")
@@ -106,14 +106,14 @@ def test_other_words_make_a_rule_of_what_was_talk(farm: Farm, curator: Curator) 
     assert record["session"] == "codex:1"
 
 
-def test_an_edited_candidate_keeps_its_words_when_more_sessions_come(farm: Farm, curator: Curator) -> None:
+def test_an_edited_candidate_keeps_its_words_when_more_sessions_come(farm: Farm, curator: CandidateReview) -> None:
     """And is found by what the sessions say as before."""
     name = waiting(curator, "fact")
     curator.edit(name, text="Clients of the staging database of billing have to speak TLS 1.3.")
     assert curator.get(name).text.startswith("Clients")
 
 
-def test_two_that_are_one_are_merged(farm: Farm, curator: Curator) -> None:
+def test_two_that_are_one_are_merged(farm: Farm, curator: CandidateReview) -> None:
     """Signals go over, the other stands for both; what comes later goes there too."""
     into, name = waiting(curator, "fact"), waiting(curator, "correction")
     answer = curator.merge(name, into)
@@ -125,7 +125,7 @@ def test_two_that_are_one_are_merged(farm: Farm, curator: Curator) -> None:
         curator.accept(name)
 
 
-def test_decisions_that_cannot_be_say_what_can(farm: Farm, curator: Curator) -> None:
+def test_decisions_that_cannot_be_say_what_can(farm: Farm, curator: CandidateReview) -> None:
     """Each with its next step."""
     name = waiting(curator, "fact")
     with pytest.raises(UsageError, match="itself"):
@@ -149,8 +149,8 @@ def test_what_was_held_back_from_being_hot_is_a_persons_to_let_go(farm: Farm) ->
         farm.session(f"codex:{number}", correction(), days_ago=200 + number)
     farm.harvest()
     assert farm.hot() == []
-    with harvesting(farm.home) as harvest:
-        curator = Curator(harvest)
+    with open_harvest(farm.home) as harvest:
+        curator = CandidateReview(harvest)
         (held,) = curator.queue()
         assert held.waits_for == "hot"
         answer = curator.accept(held.id)
@@ -164,8 +164,8 @@ def test_about_the_same_is_shown_for_choosing(farm: Farm) -> None:
     farm.session("codex:1", fact("The staging database of billing is encrypted by the vault.", is_stated=True))
     farm.session("codex:2", fact("The staging database of billing is restored by the vault on Monday.", is_stated=True))
     farm.harvest()
-    with harvesting(farm.home) as harvest:
-        curator = Curator(harvest)
+    with open_harvest(farm.home) as harvest:
+        curator = CandidateReview(harvest)
         one, other = curator.queue()
         assert [each.id for each in curator.linked(one)] == [other.id]
         assert one.state == PROVISIONAL
@@ -173,7 +173,7 @@ def test_about_the_same_is_shown_for_choosing(farm: Farm) -> None:
         assert curator.linked(curator.get(one.id)) == []
 
 
-def local_rule() -> Item:
+def local_rule() -> HarvestItem:
     """A rule of one project."""
     return correction("npm install", "use pnpm install in this project", text="Use pnpm install in this project.")
 
@@ -186,8 +186,8 @@ def test_a_rule_of_an_unknown_project_waits_whatever_is_shared(tmp_path: Path) -
         farm.session(f"codex:{number}", local_rule(), repo="")
     assert farm.harvest().waiting["person"] == 1
     assert (farm.records(), farm.hot()) == ([], [])
-    with harvesting(farm.home) as harvest:
-        answer = Curator(harvest).accept(farm_only(harvest), "github.com/acme/web")
+    with open_harvest(farm.home) as harvest:
+        answer = CandidateReview(harvest).accept(farm_only(harvest), "github.com/acme/web")
     assert answer["state"] == RECORDED
     assert {record["repo"] for record in farm.records()} == {"github.com/acme/web"}
 
@@ -200,8 +200,8 @@ def test_beside_sessions_with_a_repository_those_without_wait(tmp_path: Path) ->
     farm.session("codex:2", local_rule(), repo="")
     assert farm.harvest().waiting["place"] == 1
     assert [record["repo"] for record in farm.records()] == [API]
-    with harvesting(farm.home) as harvest:
-        curator = Curator(harvest)
+    with open_harvest(farm.home) as harvest:
+        curator = CandidateReview(harvest)
         assert [each.waits_for for each in curator.queue()] == ["place"]
         curator.accept(farm_only(harvest))
         with pytest.raises(UsageError, match="is known"):
@@ -254,7 +254,7 @@ def test_what_was_erased_has_one_line_and_no_empty_numbers(farm: Farm) -> None:
     """Nothing of it is kept to be told."""
     farm.session("codex:1", correction())
     farm.harvest()
-    with harvesting(farm.home) as harvest:
+    with open_harvest(farm.home) as harvest:
         (kept,) = harvest.shelf.every()
         with harvest.shelf.writing():
             harvest.shelf.put(kept.wiped("erased"), [])

@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from clan_learnings.harvest.harvest import harvesting
+from clan_learnings.harvest.harvest import open_harvest
 from clan_learnings.records import spool
 from clan_learnings.repository.consent import change_shared
-from clan_learnings.sessions.capture_thread import Capturing
+from clan_learnings.sessions.capture_thread import CaptureThread
 from mesh.app.snapshot import memory_of
 from mesh.store.home import create_home
 from tests.end_to_end.claude_sessions import clone_of, corrected
@@ -22,7 +22,7 @@ def ended(home: str, path: Path) -> None:
     assert spool.point(home, {"path": str(path), "offset": 0, "session": "s", "event": "Stop", "at": 1})
 
 
-def look(watching: Capturing, home: str) -> None:
+def look(watching: CaptureThread, home: str) -> None:
     """What the thread does now, and a while later, when no hook can write to the old list any more."""
     watching.look(NOW_MS)
     taken = Path(home) / "spool" / "pointers.taken"
@@ -41,11 +41,11 @@ def test_a_session_that_a_hook_points_at_is_harvested(tmp_path: Path) -> None:
     """Kept as a candidate at first; a record as soon as its repository is shared and the next session ends."""
     home = create_home(str(tmp_path / "home"), "n")
     clone = clone_of(REPO, tmp_path / "clone")
-    watching = Capturing(home)
+    watching = CaptureThread(home)
     ended(home.path, corrected("one", clone).save(tmp_path))
     look(watching, home.path)
     assert texts(home.path) == []
-    with harvesting(home.path) as harvest:
+    with open_harvest(home.path) as harvest:
         (found,) = harvest.shelf.every()
         assert found.waits_for == "share"
         ended(home.path, corrected("two", clone).save(tmp_path))

@@ -2,17 +2,17 @@
 
 import pytest
 
-from clan_learnings.harvest.items import CORRECTION, Item
-from clan_learnings.harvest.rules import found_in
-from clan_learnings.sessions.events import Event, Kind
+from clan_learnings.harvest.items import CORRECTION, HarvestItem
+from clan_learnings.harvest.rules import items_of_session
+from clan_learnings.sessions.transcript_events import Kind, SessionEvent
 from tests.clan_learnings.harvest.made_sessions import Made
 
 
-def corrections(made: Made, **more: object) -> list[Item]:
-    return [item for item in found_in(made.session(**more)) if item.kind == CORRECTION]
+def corrections(made: Made, **more: object) -> list[HarvestItem]:
+    return [item for item in items_of_session(made.session(**more)) if item.kind == CORRECTION]
 
 
-def after_a_change(words: str) -> list[Item]:
+def after_a_change(words: str) -> list[HarvestItem]:
     """What is found if a person says this after the model changed a file and said so."""
     made = Made()
     made.says("make the panel")
@@ -180,7 +180,7 @@ def test_what_was_injected_is_no_persons_word() -> None:
     made.replies("Done.")
     for kind in (Kind.INJECTED, Kind.SUMMARY):
         made.events.append(
-            Event(made.line, kind, "No, that's wrong. You should never do that. Use the other one instead.")
+            SessionEvent(made.line, kind, "No, that's wrong. You should never do that. Use the other one instead.")
         )
     assert corrections(made) == []
 

@@ -10,9 +10,9 @@ from clan_learnings.records.memory import Memory
 from clan_learnings.records.pattern_conflicts import PatternConflicts
 from clan_learnings.records.recent_records import recent, recent_patterns
 from clan_learnings.records.tiers import WARM_DISCOVERIES, WARM_MOST, Census
-from clan_learnings.search.filters import Within
+from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.likeness import covering
-from clan_learnings.search.search import search
+from clan_learnings.search.record_search import search
 from mesh.app import answers
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import text_id
@@ -241,7 +241,7 @@ def test_a_muted_record_is_nowhere(book: Notebook) -> None:
     memory = book.memory()
     assert [note.tag for note in memory.warm(REPO)] == [kept]
     assert [note.tag for note in recent(memory, REPO, 10)] == [kept]
-    assert [hit.note.tag for hit in search(memory, "405", Within(REPO), 10)] == [kept]
+    assert [hit.note.tag for hit in search(memory, "405", SearchFilters(REPO), 10)] == [kept]
 
 
 def test_the_newest_go_on_behind_what_is_muted(book: Notebook) -> None:
@@ -345,7 +345,7 @@ def read_everything(book: Notebook) -> None:
         Census(memory, repo)
     for item in memory.hot(None):
         answers.hot_item(memory, item)
-    search(memory, "npm install thing x", Within(None), 50)
+    search(memory, "npm install thing x", SearchFilters(None), 50)
     covering(memory, "npm install thing", REPO)
     PatternConflicts(memory)
     made = session_context(memory, memory, repo=REPO, task="npm install")

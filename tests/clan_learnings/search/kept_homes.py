@@ -9,12 +9,12 @@ from typing import Any
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import LOGS
-from clan_learnings.search.filters import Within
-from clan_learnings.search.finder import Finder, Keywords
-from clan_learnings.search.index_thread import Kept
-from clan_learnings.search.indexes import Recall
-from clan_learnings.search.keywords.unindexed import Fresh, look
-from clan_learnings.search.node_finder import Indexed
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.finder import Finder, KeywordFinder
+from clan_learnings.search.index_thread import IndexState
+from clan_learnings.search.indexes import SearchIndexes
+from clan_learnings.search.keywords.word_query import WordSnapshot, word_snapshot
+from clan_learnings.search.node_finder import NodeFinder
 from mesh.core.draft import NewRecord
 from mesh.store.changes import Followed
 from mesh.store.erase_requests import erase
@@ -54,10 +54,10 @@ def wipe(book: Notebook, tag: bytes) -> None:
 
 
 @contextmanager
-def recalling(book: Notebook, choice: str = "none") -> Iterator[Recall]:
+def recalling(book: Notebook, choice: str = "none") -> Iterator[SearchIndexes]:
     """The indexes, running."""
     Path(book.home.file("embedder")).write_text(choice, encoding="utf-8")
-    with Recall(book.home.path) as recall:
+    with SearchIndexes(book.home.path) as recall:
         yield recall
 
 
@@ -72,7 +72,7 @@ def snapshot(book: Notebook) -> Iterator[Reader]:
         reader.connection.close()
 
 
-def settled(book: Notebook, recall: Recall) -> Kept:
+def settled(book: Notebook, recall: SearchIndexes) -> IndexState:
     """Wait until the index of words is as the database is; returns what it holds."""
     follower = recall._words
     assert follower is not None
@@ -93,18 +93,18 @@ class Stale:
 
     meaning = None
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: IndexState) -> None:
         self.kept = kept
         self.distrusted: list[Exception] = []
 
-    def fresh(self, reader: Reader) -> Fresh | None:
-        return look(reader, self.kept)
+    def fresh(self, reader: Reader) -> WordSnapshot | None:
+        return word_snapshot(reader, self.kept)
 
     def distrust(self, error: Exception) -> None:
         self.distrusted.append(error)
 
 
-def questions(seed: int = 2, count: int = 25) -> list[tuple[dict[str, float], Within]]:
+def questions(seed: int = 2, count: int = 25) -> list[tuple[dict[str, float], SearchFilters]]:
     """What is asked for, and within what."""
     chance = random.Random(seed)
     scopes: Sequence[dict[str, Any]] = (
@@ -115,37 +115,40 @@ def questions(seed: int = 2, count: int = 25) -> list[tuple[dict[str, float], Wi
         {"until_ms": 1_800_000_000_020},
     )
     return [
-        ({word: chance.choice((1.0, 0.5)) for word in text(chance, 1, 5).split()}, Within(**chance.choice(scopes)))
+        (
+            {word: chance.choice((1.0, 0.5)) for word in text(chance, 1, 5).split()},
+            SearchFilters(**chance.choice(scopes)),
+        )
         for _ in range(count)
     ]
 
 
-def asked(finder: Finder, words: dict[str, float], within: Within, count: int = 10) -> Found:
+def asked(finder: Finder, words: dict[str, float], within: SearchFilters, count: int = 10) -> Found:
     """What a finder finds: tags and weights, in its order."""
     return [(entry.tag, weight) for entry, weight in finder.by_words(words, within, count)]
 
 
-def in_scope(reader: Reader, words: dict[str, float], within: Within) -> Found:
+def in_scope(reader: Reader, words: dict[str, float], within: SearchFilters) -> Found:
     """What the database's own index finds, without what was edited to be elsewhere."""
     memory = Memory(reader)
-    found = Keywords(reader).by_words(words, within, 1000, memory.moved_into(within.repo))
+    found = KeywordFinder(reader).by_words(words, within, 1000, memory.moved_into(within.repo))
     return [(entry.tag, weight) for entry, weight in found if within.takes(memory, memory.read(entry))][:10]
 
 
-def same_as_database(book: Notebook, indexes: Recall | Stale) -> None:
+def same_as_database(book: Notebook, indexes: SearchIndexes | Stale) -> None:
     """Every answer is the one that the database's own index gives."""
     with snapshot(book) as reader:
         assert indexes.fresh(reader) is not None
         for words, within in questions():
             expected = in_scope(reader, words, within)
-            assert asked(Indexed(indexes, reader), words, within) == expected, (words, within.repo)
+            assert asked(NodeFinder(indexes, reader), words, within) == expected, (words, within.repo)
 
 
-def answers(book: Notebook, recall: Recall) -> list[Found]:
+def answers(book: Notebook, recall: SearchIndexes) -> list[Found]:
     """What the indexes answer to everything."""
     with snapshot(book) as reader:
         assert recall.fresh(reader) is not None
-        return [asked(Indexed(recall, reader), words, within) for words, within in questions()]
+        return [asked(NodeFinder(recall, reader), words, within) for words, within in questions()]
 
 
 def anywhere(folder: str, secret: str) -> list[str]:

@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.records.record import Note
-from clan_learnings.search.diversity import Saying, diverse, grouped
+from clan_learnings.search.diversity import ResultText, diverse, grouped
 from mesh.store.entries import Entry
 
 LEXICON: dict[str, int] = {}
 
 
-def saying(text: str, number: int = 0, pattern: str = "", **record: Any) -> Saying:
+def saying(text: str, number: int = 0, pattern: str = "", **record: Any) -> ResultText:
     """A discovery, or a correction if it says what is right."""
     log = "corrections" if "right" in record else "discoveries"
     entry = Entry(number.to_bytes(4, "big"), log, number, b"", record or {"text": text})
-    return Saying(Note(entry, {}), LEXICON, pattern)
+    return ResultText(Note(entry, {}), LEXICON, pattern)
 
 
 @pytest.mark.parametrize(

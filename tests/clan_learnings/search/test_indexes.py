@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.search import index_thread
-from clan_learnings.search.filters import Within
-from clan_learnings.search.finder import Keywords
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.finder import KeywordFinder
 from clan_learnings.search.keywords.word_index import WordIndex
-from clan_learnings.search.node_finder import Indexed
+from clan_learnings.search.node_finder import NodeFinder
 from mesh.app.desk import Desk
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 from tests.clan_learnings.search.kept_homes import (
@@ -30,7 +30,7 @@ from tests.clan_learnings.search.kept_homes import (
 )
 from tests.end_to_end.commands import wait_until
 
-EVERYWHERE = Within()
+EVERYWHERE = SearchFilters()
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def words_folder(book: Notebook) -> str:
 
 def found(book: Notebook, recall: Stale, word: str) -> list[bytes]:
     with snapshot(book) as reader:
-        return [tag for tag, _ in asked(Indexed(recall, reader), {word: 1.0}, EVERYWHERE)]
+        return [tag for tag, _ in asked(NodeFinder(recall, reader), {word: 1.0}, EVERYWHERE)]
 
 
 def test_weights_and_order_are_those_of_the_database(book: Notebook) -> None:
@@ -98,11 +98,11 @@ def test_an_index_that_is_newer_than_a_snapshot_answers_for_the_snapshot(book: N
         settled(book, recall)
         with snapshot(book) as reader:
             reader.last_arrived()  # from here on it stays as it is
-            before = asked(Indexed(recall, reader), {WORDS[0]: 1.0}, EVERYWHERE, 40)
+            before = asked(NodeFinder(recall, reader), {WORDS[0]: 1.0}, EVERYWHERE, 40)
             fill(book, 10, seed=5)
             book.set(tags[0], "text", WORDS[0])
             settled(book, recall)
-            assert asked(Indexed(recall, reader), {WORDS[0]: 1.0}, EVERYWHERE, 40) == before
+            assert asked(NodeFinder(recall, reader), {WORDS[0]: 1.0}, EVERYWHERE, 40) == before
 
 
 def test_of_many_equal_records_the_newest_are_found(book: Notebook) -> None:
@@ -111,7 +111,7 @@ def test_of_many_equal_records_the_newest_are_found(book: Notebook) -> None:
     with recalling(book) as recall:
         settled(book, recall)
         with snapshot(book) as reader:
-            same = asked(Indexed(recall, reader), {"same": 1.0}, EVERYWHERE, 20)
+            same = asked(NodeFinder(recall, reader), {"same": 1.0}, EVERYWHERE, 20)
     assert [tag for tag, _ in same] == tags[:-21:-1]
 
 
@@ -125,8 +125,8 @@ def test_a_crowd_is_one_for_the_index_and_for_the_database(book: Notebook) -> No
         with snapshot(book) as reader:
             for count, others in ((5, 2), (20, 10), (30, 10), (60, 10)):
                 asked_for = ({"pnpm": 1.0, "install": 1.0}, EVERYWHERE, count, others)
-                crowded = Indexed(stale, reader).is_crowded(*asked_for)
-                assert crowded is Keywords(reader).is_crowded(*asked_for), (step, count)
+                crowded = NodeFinder(stale, reader).is_crowded(*asked_for)
+                assert crowded is KeywordFinder(reader).is_crowded(*asked_for), (step, count)
                 seen.add(crowded)
         for number in range(4):
             book.discover(f"pnpm install {step} {number}")
@@ -140,13 +140,13 @@ def test_who_asks_for_a_few_more_is_answered_by_one_search(book: Notebook) -> No
     with recalling(book) as recall:
         stale = Stale(settled(book, recall))
         with snapshot(book) as reader:
-            finder = Indexed(stale, reader)
+            finder = NodeFinder(stale, reader)
             finder.is_crowded({WORDS[0]: 1.0}, EVERYWHERE, 30, 10)
             sought = finder._sought
             short, long = (asked(finder, {WORDS[0]: 1.0}, EVERYWHERE, count) for count in (5, 30))
             assert finder._sought is sought
             assert long[:5] == short
-            assert long == asked(Indexed(stale, reader), {WORDS[0]: 1.0}, EVERYWHERE, 30)
+            assert long == asked(NodeFinder(stale, reader), {WORDS[0]: 1.0}, EVERYWHERE, 30)
 
 
 def test_what_is_not_for_people_counts_and_is_not_found(book: Notebook) -> None:
@@ -159,10 +159,10 @@ def test_what_is_not_for_people_counts_and_is_not_found(book: Notebook) -> None:
             settled(book, recall)
             same_as_database(book, recall)
             with snapshot(book) as reader:
-                finder = Indexed(recall, reader)
+                finder = NodeFinder(recall, reader)
                 assert aside not in [found for found, _ in asked(finder, {"quixotic": 1.0}, EVERYWHERE)]
                 for word in ("quixotic", WORDS[0]):
-                    assert finder.counts([word]) == Keywords(reader).counts([word])
+                    assert finder.counts([word]) == KeywordFinder(reader).counts([word])
             book.set(tag, "text", field)
             book.set(aside, "old", field)
 
@@ -178,17 +178,17 @@ def test_every_filter_is_applied_before_the_best_are_taken(book: Notebook) -> No
         settled(book, recall)
         own = book.author.store.own
         for within in (
-            Within(REPO),
-            Within(category="build-errors"),
-            Within(tags=["x", "y"]),
-            Within(agent="me"),
-            Within(author=own, category="build-errors"),
-            Within(since_ms=book.now_ms),
+            SearchFilters(REPO),
+            SearchFilters(category="build-errors"),
+            SearchFilters(tags=["x", "y"]),
+            SearchFilters(agent="me"),
+            SearchFilters(author=own, category="build-errors"),
+            SearchFilters(since_ms=book.now_ms),
         ):
             with snapshot(book) as reader:
-                assert [tag for tag, _ in asked(Indexed(recall, reader), {"lock": 1.0}, within, 3)] == [one]
+                assert [tag for tag, _ in asked(NodeFinder(recall, reader), {"lock": 1.0}, within, 3)] == [one]
         with snapshot(book) as reader:
-            assert asked(Indexed(recall, reader), {"lock": 1.0}, Within(author=bytes(32)), 3) == []
+            assert asked(NodeFinder(recall, reader), {"lock": 1.0}, SearchFilters(author=bytes(32)), 3) == []
 
 
 def test_any_word_may_be_asked_for(book: Notebook) -> None:
@@ -197,7 +197,7 @@ def test_any_word_may_be_asked_for(book: Notebook) -> None:
     with recalling(book) as recall:
         settled(book, recall)
         with snapshot(book) as reader:
-            finder = Indexed(recall, reader)
+            finder = NodeFinder(recall, reader)
             for word in ("", " ", '"', "*", "a" * 70_000, "🔥", "日本語", "\0", "NOT", "words:x", "tag:*"):
                 assert asked(finder, {word: 1.0}, EVERYWHERE) == []
                 assert finder.counts([word]) == (1, {word: 0})
@@ -289,7 +289,7 @@ def test_an_erased_record_is_gone_at_once_and_its_words_from_every_file(book: No
         wipe(book, first)
         assert found(book, stale, "xyzzyplugh") == []
         with snapshot(book) as reader:
-            assert asked(Indexed(recall, reader), {"xyzzyplugh": 1.0}, EVERYWHERE) == []
+            assert asked(NodeFinder(recall, reader), {"xyzzyplugh": 1.0}, EVERYWHERE) == []
         wait_until(lambda: not anywhere(folder, "xyzzyplugh"))
         settled(book, recall)
         assert not anywhere(folder, "xyzzyplugh")

@@ -20,8 +20,8 @@ from clan_learnings.records.notebook import draft_discovery, find_pattern
 from clan_learnings.records.record import About
 from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.search.embedders.embedder import available, open_embedder
-from clan_learnings.search.filters import Within
-from clan_learnings.search.finder import Keywords
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.finder import KeywordFinder
 from clan_learnings.search.likeness import LINK, MERGE, covering, judge, likeness, telling_words
 from mesh.core.draft import NewRecord
 from mesh.store.reading import Entry, Reader
@@ -156,7 +156,7 @@ def test_likeness_is_symmetric_and_on_its_scale(one: str, other: str, cosine: fl
         assert found < MERGE
 
 
-class Meaning(Keywords):
+class Meaning(KeywordFinder):
     """The keyword index, and cosines that were given: for texts by what they are looked for with."""
 
     has_meaning = True
@@ -168,7 +168,7 @@ class Meaning(Keywords):
         self._live = reader
 
     def by_meaning(
-        self, text: str, within: Within, count: int, without: Collection[str] = ()
+        self, text: str, within: SearchFilters, count: int, without: Collection[str] = ()
     ) -> list[tuple[Entry, float]]:
         """All of them that are live."""
         assert text

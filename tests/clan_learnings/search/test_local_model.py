@@ -38,12 +38,12 @@ def model(cache: Path) -> Embedder:
 def test_eight_bits_are_close_to_the_floats_they_were_made_of(model: Embedder) -> None:
     """The same weights, computed in plain numpy without rounding, point the same way."""
     from clan_learnings.search.embedders.local_model import open_tokenizer
-    from clan_learnings.search.embedders.safetensors_file import Weights
+    from clan_learnings.search.embedders.safetensors_file import TensorFile
     from tests.clan_learnings.search.models import reference, shapes
 
     tokenizer = open_tokenizer(Path(local_model._file("tokenizer.json")).read_bytes(), 256)
     with open(local_model._file("model.safetensors"), "rb") as file:
-        weights = Weights(file)
+        weights = TensorFile(file)
         floats = {name: weights.read(name, *shape) for name, shape in shapes(local_model._CONFIG).items()}
     rows = model.embed(SENTENCES)
     for row, text in zip(rows, SENTENCES, strict=True):

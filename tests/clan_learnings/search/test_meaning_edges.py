@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.records.provenance_table import edits_of
-from clan_learnings.search import indexes, node_finder
-from clan_learnings.search.filters import Within
-from clan_learnings.search.indexes import Recall
-from clan_learnings.search.node_finder import Indexed
-from clan_learnings.search.vectors import erased_vectors, record_vectors
-from clan_learnings.search.vectors.erased_vectors import wipe_erased
+from clan_learnings.search import index_files, indexes, node_finder
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.index_files import wipe_erased
+from clan_learnings.search.indexes import SearchIndexes
+from clan_learnings.search.node_finder import NodeFinder
+from clan_learnings.search.vectors import record_vectors
 from clan_learnings.search.vectors.vector_file import wipe_rows
 from mesh.app.desk import Desk
 from mesh.cli.index import _sidecar
@@ -37,9 +37,9 @@ def kept(book: Notebook) -> bytes:
     return Path(book.home.file(VECTORS)).read_bytes()
 
 
-@pytest.mark.parametrize("within", [EVERYWHERE, Within(REPO), Within(since_ms=1)])
+@pytest.mark.parametrize("within", [EVERYWHERE, SearchFilters(REPO), SearchFilters(since_ms=1)])
 def test_an_edited_record_is_not_found_by_what_it_said(
-    book: Notebook, server: Server, monkeypatch: pytest.MonkeyPatch, within: Within
+    book: Notebook, server: Server, monkeypatch: pytest.MonkeyPatch, within: SearchFilters
 ) -> None:
     """However long its next vector takes; and if the edit is undone, it is found again."""
     tags = write(book, *({"text": f"xylophone {number}", "repo": REPO} for number in range(30)))
@@ -54,7 +54,7 @@ def test_an_edited_record_is_not_found_by_what_it_said(
         assert len(found) == 29
         assert tags[7] not in found
         with snapshot(book) as reader:
-            assert [*Indexed(running, reader).cosines("xylophone 7", tags[6:9])] == [tags[6], tags[8]]
+            assert [*NodeFinder(running, reader).cosines("xylophone 7", tags[6:9])] == [tags[6], tags[8]]
         book.set(tags[7], "text", "xylophone 7")
         assert nearest(book, running, "xylophone 7", within) == [tags[7]]
 
@@ -94,7 +94,7 @@ def test_what_others_erased_while_nobody_ran_has_no_vector_either(
         embedded(running, 5)
     wipe_erased(book.home)
     assert all(tag in kept(book) for tag in tags)
-    monkeypatch.setattr(erased_vectors, "wipe_vectors", lambda *_: None)
+    monkeypatch.setattr(index_files, "wipe_vectors", lambda *_: None)
     wipe(book, tags[2])
     monkeypatch.undo()
     assert tags[2] in kept(book)
@@ -135,7 +135,7 @@ def test_what_nobody_has_asked_for_by_name_waits_until_a_sidecar_has_started(
     opened: list[str] = []
     monkeypatch.setattr(record_vectors, "available", opened.append)
     fill(book, 5)
-    with Recall(book.home.path, {}) as running:
+    with SearchIndexes(book.home.path, {}) as running:
         settled(book, running)
         assert opened == []
         monkeypatch.undo()
@@ -181,7 +181,7 @@ def test_what_is_only_faintly_near_was_not_found(
         embedded(running, 20)
         wait_until(lambda: nearest(book, running, "quixotic", count=20) == [tags[4]])
         with snapshot(book) as reader:
-            assert len(Indexed(running, reader).cosines("quixotic", tags)) == 20
+            assert len(NodeFinder(running, reader).cosines("quixotic", tags)) == 20
 
 
 def test_a_text_that_is_refused_costs_its_own_vector_only(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from clan_learnings.search.embedders.cosine_scale import PAIRS
-from clan_learnings.search.indexes import Recall
-from clan_learnings.search.node_finder import Indexed
+from clan_learnings.search.indexes import SearchIndexes
+from clan_learnings.search.node_finder import NodeFinder
 from mesh.app.desk import Desk
 from tests.clan_learnings.records.notebooks import Notebook
 from tests.clan_learnings.search.kept_homes import fill, recalling, snapshot, write
@@ -33,9 +33,9 @@ def one_for_all(asked: Asked) -> None:
     data(lambda rows: [row | {"embedding": vector("the same")} for row in rows])(asked)
 
 
-def cosines(book: Notebook, recall: Recall, question: str, tags: list[bytes]) -> dict[bytes, float]:
+def cosines(book: Notebook, recall: SearchIndexes, question: str, tags: list[bytes]) -> dict[bytes, float]:
     with snapshot(book) as reader:
-        return Indexed(recall, reader).cosines(question, tags)
+        return NodeFinder(recall, reader).cosines(question, tags)
 
 
 def kept(book: Notebook) -> Any:

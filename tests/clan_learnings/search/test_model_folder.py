@@ -14,8 +14,8 @@ pytest.importorskip("tokenizers")
 np = pytest.importorskip("numpy")
 
 from clan_learnings.search.embedders.embedder import available, open_embedder  # noqa: E402
-from clan_learnings.search.embedders.onnx_graph import Shape, build_graph  # noqa: E402
-from clan_learnings.search.embedders.safetensors_file import Weights  # noqa: E402
+from clan_learnings.search.embedders.onnx_graph import ModelShape, build_graph  # noqa: E402
+from clan_learnings.search.embedders.safetensors_file import TensorFile  # noqa: E402
 from mesh.core.errors import Malformed, MeshError, UsageError  # noqa: E402
 from tests.clan_learnings.search.models import CONFIG, WORDS, packed, reference, tiny_weights, write_folder  # noqa: E402
 
@@ -68,7 +68,7 @@ def test_a_graph_is_run_as_it_is(tmp_path: Path, place: str) -> None:
     exact = vector(folder)
     shutil.rmtree(folder / "cache")
     with open(folder / "model.safetensors", "rb") as file:
-        graph = build_graph(Weights(file), Shape.parse(CONFIG), 32)
+        graph = build_graph(TensorFile(file), ModelShape.parse(CONFIG), 32)
     (folder / place).parent.mkdir(exist_ok=True)
     (folder / place).write_bytes(graph)
     (folder / "model.safetensors").unlink()
@@ -199,7 +199,7 @@ def test_a_word_that_a_graph_does_not_have_fails_in_words(tmp_path: Path) -> Non
     """How many words a graph has cannot be seen: the text that has one is an error, not a read beyond the table's end."""
     folder = write_folder(tmp_path / "model")
     with open(folder / "model.safetensors", "rb") as file:
-        (folder / "model.onnx").write_bytes(build_graph(Weights(file), Shape.parse(CONFIG), 32))
+        (folder / "model.onnx").write_bytes(build_graph(TensorFile(file), ModelShape.parse(CONFIG), 32))
     with_a_word_too_many(folder)
     model = open_embedder(str(folder), str(tmp_path / "cache"), {})
     with pytest.raises(MeshError, match="the model failed"):

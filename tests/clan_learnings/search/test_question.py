@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clan_learnings.records.matching_tokens import split_words
-from clan_learnings.search.filters import Within
+from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.question import Question, is_grammar
 from tests.clan_learnings.records.notebooks import Notebook
@@ -130,7 +130,7 @@ def test_no_text_is_an_error(book: Notebook, text: str) -> None:
     """Whatever is asked, there is an answer, and bounded work."""
     question = Question(book.memory(), text)
     assert len(question.words) <= 32
-    book.memory().finder.by_words(question.words, Within(), 5)
+    book.memory().finder.by_words(question.words, SearchFilters(), 5)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)

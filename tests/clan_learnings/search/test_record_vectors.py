@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.search.filters import Within
-from clan_learnings.search.indexes import Recall
-from clan_learnings.search.node_finder import Indexed
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.indexes import SearchIndexes
+from clan_learnings.search.node_finder import NodeFinder
 from mesh.app.desk import Desk
 from mesh.store.database import Database
 from mesh.store.reading import Entry
@@ -18,14 +18,14 @@ from tests.end_to_end.commands import wait_until
 
 pytestmark = pytest.mark.usefixtures("hurried")
 
-EVERYWHERE = Within()
+EVERYWHERE = SearchFilters()
 
 
 def choice(server: Server) -> str:
     return f"{server.address} some-model"
 
 
-def embedded(recall: Recall, count: int) -> None:
+def embedded(recall: SearchIndexes, count: int) -> None:
     """Wait until so many records have a vector, and nothing is left to do."""
 
     def is_done() -> bool:
@@ -39,9 +39,11 @@ def _tags(found: list[tuple[Entry, float]]) -> list[tuple[bytes, float]]:
     return [(entry.tag, cosine) for entry, cosine in found]
 
 
-def nearest(book: Notebook, recall: Recall, text: str, within: Within = EVERYWHERE, count: int = 1) -> list[bytes]:
+def nearest(
+    book: Notebook, recall: SearchIndexes, text: str, within: SearchFilters = EVERYWHERE, count: int = 1
+) -> list[bytes]:
     with snapshot(book) as reader:
-        return [entry.tag for entry, _ in Indexed(recall, reader).by_meaning(text, within, count)]
+        return [entry.tag for entry, _ in NodeFinder(recall, reader).by_meaning(text, within, count)]
 
 
 def texts_asked(server: Server) -> list[str]:
@@ -55,7 +57,7 @@ def test_every_record_gets_a_vector_and_is_found_by_it(book: Notebook, server: S
     with recalling(book, choice(server)) as recall:
         embedded(recall, 40)
         with snapshot(book) as reader:
-            finder = Indexed(recall, reader)
+            finder = NodeFinder(recall, reader)
             assert finder.has_meaning
             entry = reader.entry(tags[11])
             assert entry is not None
@@ -64,10 +66,10 @@ def test_every_record_gets_a_vector_and_is_found_by_it(book: Notebook, server: S
             cosine = finder.cosines(text, [tags[11]])[tags[11]]
             assert cosine == pytest.approx(1.0, abs=0.02)
             plain = finder.by_meaning(text, EVERYWHERE, 3)
-            for expected in (EVERYWHERE, Within(REPO), Within(category="build-errors")):
+            for expected in (EVERYWHERE, SearchFilters(REPO), SearchFilters(category="build-errors")):
                 finder.expect(text, expected, 3)
-                for within in (EVERYWHERE, Within(REPO), Within(category="build-errors")):
-                    near = Indexed(recall, reader).by_meaning(text, within, 3)
+                for within in (EVERYWHERE, SearchFilters(REPO), SearchFilters(category="build-errors")):
+                    near = NodeFinder(recall, reader).by_meaning(text, within, 3)
                     assert _tags(finder.by_meaning(text, within, 3)) == _tags(near)
                 assert finder.cosines(text, [tags[11]])[tags[11]] == cosine
             other = "another question"
@@ -138,8 +140,8 @@ def test_the_nearest_are_those_in_scope(
         everything = nearest(book, recall, "some number", count=60)
         assert set(everything) == set(tags)
         in_scope = [tag for tag in everything if tag in tags[::2]]
-        assert nearest(book, recall, "some number", Within(REPO), 3) == in_scope[:3]
-        assert nearest(book, recall, "some number", Within(REPO), 50) == in_scope
+        assert nearest(book, recall, "some number", SearchFilters(REPO), 3) == in_scope[:3]
+        assert nearest(book, recall, "some number", SearchFilters(REPO), 50) == in_scope
 
 
 def test_a_server_that_is_away_costs_the_vectors_and_nothing_else(book: Notebook) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 np = pytest.importorskip("numpy")
 
-from clan_learnings.search.embedders.safetensors_file import Weights  # noqa: E402
+from clan_learnings.search.embedders.safetensors_file import TensorFile  # noqa: E402
 from mesh.core.errors import Malformed  # noqa: E402
 from tests.clan_learnings.search.models import packed  # noqa: E402
 
@@ -29,7 +29,7 @@ def told(**changes: Any) -> dict[str, Any]:
 
 def test_tensors_are_read_by_name() -> None:
     """Each is what was written, and can be changed without changing the other."""
-    weights = Weights(io.BytesIO(GOOD))
+    weights = TensorFile(io.BytesIO(GOOD))
     assert weights.names() == {"first", "second"}
     assert (weights.read("second", 2, 3) == -VALUES).all()
     weights.read("first", 2, 3)[:] = 9
@@ -66,7 +66,7 @@ def test_tensors_are_read_by_name() -> None:
 def test_what_breaks_the_format_is_malformed(data: bytes) -> None:
     """Nothing outside the file is read, and nothing that is no number is given."""
     with pytest.raises(Malformed):
-        Weights(io.BytesIO(data)).read("first", 2, 3)
+        TensorFile(io.BytesIO(data)).read("first", 2, 3)
 
 
 @given(at=st.integers(0, len(GOOD) - 1), byte=st.integers(0, 255), length=st.integers(0, len(GOOD)))
@@ -74,7 +74,7 @@ def test_any_changed_byte_and_any_cut_is_malformed_or_harmless(at: int, byte: in
     """A tensor of the shape that was asked for, of numbers, or one kind of error."""
     data = (GOOD[:at] + bytes([byte]) + GOOD[at + 1 :])[:length]
     try:
-        read = Weights(io.BytesIO(data)).read("first", 2, 3)
+        read = TensorFile(io.BytesIO(data)).read("first", 2, 3)
     except Malformed:
         return
     assert read.shape == (2, 3)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.search import index_thread
-from clan_learnings.search.filters import Within
-from clan_learnings.search.node_finder import Indexed
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.node_finder import NodeFinder
 from clan_learnings.search.vectors import nearest as module
 from clan_learnings.search.vectors.nearest import Vectors
 from clan_learnings.search.vectors.record_vectors import repo_number, version_of
@@ -173,7 +173,10 @@ def test_a_record_that_is_moved_is_near_in_the_repository_it_is_moved_to(
 
         def near(repo: str | None) -> set[bytes]:
             with snapshot(book) as reader:
-                return {entry.tag for entry, _ in Indexed(recall, reader).by_meaning("gearwheels", Within(repo), 9)}
+                return {
+                    entry.tag
+                    for entry, _ in NodeFinder(recall, reader).by_meaning("gearwheels", SearchFilters(repo), 9)
+                }
 
         wait_until(lambda: near(None) == {one, other, everywhere})
         assert near(REPO) == {one, everywhere}

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from clan_learnings.search.keywords.word_index import WordIndex
-from clan_learnings.search.keywords.word_view import Paper, Scope
+from clan_learnings.search.keywords.word_view import IndexScope, WordDocument
 
 
 def tag(number: int) -> bytes:
@@ -16,7 +16,7 @@ def filled(folder: Path, common: int, every: int) -> WordIndex:
     index = WordIndex(str(folder / "index"))
     index.clear()
     index.put(
-        Paper(tag(at), ["lesson", "rare"] if at % every == 0 else ["lesson", f"w{at}"], [], at)
+        WordDocument(tag(at), ["lesson", "rare"] if at % every == 0 else ["lesson", f"w{at}"], [], at)
         for at in range(1, common)
     )
     index.commit()
@@ -27,7 +27,7 @@ def test_of_many_equals_the_newest_are_given_though_others_are_newer(tmp_path: P
     """Not the newest of all that have any of the words: those weigh less."""
     view = filled(tmp_path, 3000, 40).view
     assert view is not None
-    ranking = view.ranked({"lesson": 1.0, "rare": 1.0}, Scope())
+    ranking = view.ranked({"lesson": 1.0, "rare": 1.0}, IndexScope())
     ranking.give(10, frozenset())
     assert set(range(2960, 2560, -40)) <= ranking.places.keys()
 
@@ -36,6 +36,6 @@ def test_more_equals_than_are_looked_through_still_give_the_newest(tmp_path: Pat
     """Of thousands that weigh the same, those that came last are there."""
     view = filled(tmp_path, 5000, 10_000).view
     assert view is not None
-    ranking = view.ranked({"lesson": 1.0}, Scope())
+    ranking = view.ranked({"lesson": 1.0}, IndexScope())
     ranking.give(10, frozenset())
     assert set(range(4990, 5000)) <= ranking.places.keys()

@@ -8,23 +8,22 @@ import pytest
 
 from clan_learnings.search.keywords import word_view
 from clan_learnings.search.keywords.bm25 import Corpus
-from clan_learnings.search.keywords.unindexed import Fresh
 from clan_learnings.search.keywords.word_index import WordIndex
-from clan_learnings.search.keywords.word_query import Sought
-from clan_learnings.search.keywords.word_view import Paper, Ranking, Scope
+from clan_learnings.search.keywords.word_query import WordQuery, WordSnapshot
+from clan_learnings.search.keywords.word_view import IndexScope, Ranking, WordDocument
 
 WORDS = ("retry", "kernel", "socket", "use", "for")
 
 
-def paper(number: int, chance: random.Random) -> Paper:
+def paper(number: int, chance: random.Random) -> WordDocument:
     """A record of a pattern, or of none, in words that many others have too."""
     pattern = chance.choice(["", "busy", "busy", "busy", "other"])
     facets = [f"pattern:{pattern}"] if pattern else []
     words = chance.choices(WORDS, k=chance.randint(1, 9))
-    return Paper(number.to_bytes(8, "big") * 4, words, facets, chance.randint(1, 50), pattern)
+    return WordDocument(number.to_bytes(8, "big") * 4, words, facets, chance.randint(1, 50), pattern)
 
 
-def filled(folder: Path, seed: int) -> Fresh:
+def filled(folder: Path, seed: int) -> WordSnapshot:
     """An index of 400 records, of which some are not any more as it has them, and a few that it does not have."""
     chance = random.Random(seed)
     index = WordIndex(str(folder / "index"))
@@ -36,7 +35,7 @@ def filled(folder: Path, seed: int) -> Fresh:
     assert view is not None
     new = [paper(number, chance) for number in (*range(5, 400, 40), *range(400, 410))]
     hidden = frozenset(item.tag for item in (*new, *papers[7::50]))
-    return Fresh(view, hidden, new, Corpus(view.records, view.words, view.documents))
+    return WordSnapshot(view, hidden, new, Corpus(view.records, view.words, view.documents))
 
 
 @pytest.mark.parametrize("looked_at", [1, 60, 300, 1000])
@@ -46,14 +45,14 @@ def test_passing_a_pattern_finds_what_a_question_without_it_finds(
 ) -> None:
     """Whether enough was found by then, or too little."""
     monkeypatch.setattr(word_view, "_LOOKED_AT", looked_at)
-    scope = Scope(without=[f"pattern:{pattern}" for pattern in patterns])
+    scope = IndexScope(without=[f"pattern:{pattern}" for pattern in patterns])
     for seed in range(5):
         fresh = filled(tmp_path / str(seed), seed)
         stems = {"kernel": 1.0, "retry": 1.0, "use": 0.5}
         for count in (3, 30, 500):
-            whole = Sought(fresh, stems, Scope())
+            whole = WordQuery(fresh, stems, IndexScope())
             whole.best(30)
-            assert whole.passing(patterns, scope).best(count) == Sought(fresh, stems, scope).best(count)
+            assert whole.passing(patterns, scope).best(count) == WordQuery(fresh, stems, scope).best(count)
 
 
 def test_a_pattern_is_passed_without_another_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,13 +66,13 @@ def test_a_pattern_is_passed_without_another_search(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(Ranking, "_search", counted)
     fresh = filled(tmp_path, 1)
-    whole = Sought(fresh, {"kernel": 1.0}, Scope())
+    whole = WordQuery(fresh, {"kernel": 1.0}, IndexScope())
     whole.best(30)
     assert len(searches) == 1
-    assert whole.passing(["busy"], Scope(without=["pattern:busy"])).best(20)
+    assert whole.passing(["busy"], IndexScope(without=["pattern:busy"])).best(20)
     assert len(searches) == 1
     monkeypatch.setattr(word_view, "_LOOKED_AT", 45)
-    few = Sought(fresh, {"kernel": 1.0}, Scope())
+    few = WordQuery(fresh, {"kernel": 1.0}, IndexScope())
     few.best(20)
-    assert few.passing(["busy"], Scope(without=["pattern:busy"])).best(20)
+    assert few.passing(["busy"], IndexScope(without=["pattern:busy"])).best(20)
     assert len(searches) == 3

@@ -15,7 +15,7 @@ from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.store.author import Author
 from mesh.store.reading import Reader
 from mesh.store.verify import verify_store
-from tests.clan_learnings.search.test_words import content
+from tests.clan_learnings.search.test_fts_table import content
 from tests.worlds import Clan, open_author
 
 CLAN = Clan()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clan_learnings.search.keywords import word_weights_table
 from clan_learnings.search.keywords.search_table import WordSearch
-from clan_learnings.search.keywords.word_table import BATCH, Words
+from clan_learnings.search.keywords.word_table import BATCH, WordTableView
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.operation import Add
 from mesh.store.author import Author
@@ -40,7 +40,7 @@ def write(author: Author, *texts: str, log: str = "notes", **more: Any) -> tuple
 
 def flush(author: Author) -> None:
     with author.store.database.writing(durable=False):
-        Words(author.store.database.connection).flush()
+        WordTableView(author.store.database.connection).flush()
 
 
 def reading(author: Author) -> Reader:
@@ -98,7 +98,7 @@ def test_answers_and_weights_do_not_depend_on_how_far_the_index_is(author: Autho
     with author.store.database.writing(durable=False):
         author.store.database.run("CREATE TEMP TABLE half AS SELECT * FROM unindexed WHERE op%2")
         author.store.database.run("DELETE FROM unindexed WHERE op IN (SELECT op FROM half)")
-        Words(author.store.database.connection).flush()
+        WordTableView(author.store.database.connection).flush()
         author.store.database.run("INSERT INTO unindexed SELECT * FROM half")
     half = answers()
     flush(author)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clan_learnings.sessions.analysis import Analysts
-from clan_learnings.sessions.events import Event, Kind, Session
-from clan_learnings.sessions.session_folders import Found, look_at
+from clan_learnings.sessions.session_folders import SessionFile, look_at
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent
 
 
 class Read(NamedTuple):
@@ -29,14 +29,14 @@ class Value(NamedTuple):
 
 def read(body: bytes, path: str) -> Read:
     """Lines `{"id": ..., "text": ...}`; sessions by id."""
-    events: dict[str, list[Event]] = {}
+    events: dict[str, list[SessionEvent]] = {}
     for number, line in enumerate(body.decode().split("\n"), 1):
         try:
             value = json.loads(line)
         except ValueError:
             continue
         if isinstance(value, dict) and "id" in value:
-            events.setdefault(value["id"], []).append(Event(number, Kind.PROMPT, value.get("text", "")))
+            events.setdefault(value["id"], []).append(SessionEvent(number, Kind.PROMPT, value.get("text", "")))
     sessions = [Session("small", name, found, messages=len(found)) for name, found in events.items()]
     return Read("small" if sessions else "", sessions, {} if sessions else {"no flavour knows it": 1})
 
@@ -63,11 +63,11 @@ def write(path: Path, *texts: str, name: str = "s1", mode: str = "w") -> Path:
     return path
 
 
-def found(*paths: Path) -> list[Found]:
+def found(*paths: Path) -> list[SessionFile]:
     """As discovery would find them."""
     return [each for path in paths if (each := look_at(str(path), is_own_only=True)) is not None]
 
 
-def nobody() -> Iterable[Found]:
+def nobody() -> Iterable[SessionFile]:
     """No file at all."""
     return ()

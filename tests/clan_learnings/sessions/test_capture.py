@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.sessions.capture import Capture, Report
+from clan_learnings.sessions.capture import Capture, CaptureReport
 from clan_learnings.sessions.catalogue_table import Catalogue
-from clan_learnings.sessions.worker_processes import Stopped
+from clan_learnings.sessions.worker_processes import CaptureStopped
 from tests.clan_learnings.sessions.stand_ins import ANALYSTS, Value, found, write
 
 
@@ -16,7 +16,7 @@ def catalogue(tmp_path: Path) -> Catalogue:
     return Catalogue(str(tmp_path / "home"))
 
 
-def capture(catalogue: Catalogue, *paths: Path, dry_run: bool = False) -> Report:
+def capture(catalogue: Catalogue, *paths: Path, dry_run: bool = False) -> CaptureReport:
     return Capture(catalogue, ANALYSTS, dry_run=dry_run).run(found(*paths))
 
 
@@ -168,7 +168,7 @@ def test_a_run_that_is_stopped_keeps_what_it_has_done(catalogue: Catalogue, tmp_
         nonlocal calls
         calls += 1
         if calls > 8:
-            raise Stopped
+            raise CaptureStopped
 
     report = Capture(catalogue, ANALYSTS, breathe).run(found(*paths))
     assert report.is_cut

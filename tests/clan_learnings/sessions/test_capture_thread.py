@@ -9,7 +9,7 @@ import pytest
 
 from clan_learnings.records import spool
 from clan_learnings.sessions.capture_settings import CaptureSettings, read_settings, write_settings
-from clan_learnings.sessions.capture_thread import Capturing, Pointers
+from clan_learnings.sessions.capture_thread import CaptureThread, Pointers
 from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.store.home import Home, create_home
 from tests.clan_learnings.sessions.stand_ins import ANALYSTS, write
@@ -32,8 +32,8 @@ def rested(path: Path) -> Path:
     return path
 
 
-def watcher(home: Home) -> Capturing:
-    return Capturing(home, lambda: ANALYSTS)
+def watcher(home: Home) -> CaptureThread:
+    return CaptureThread(home, lambda: ANALYSTS)
 
 
 def sessions(home: Home) -> set[str]:
@@ -155,7 +155,7 @@ def test_pointers_that_a_killed_process_had_taken_are_found_by_the_next(home: Ho
 def test_the_thread_starts_and_stops(home: Home, tmp_path: Path) -> None:
     """Stopping does not wait for its next look."""
     point(home, rested(write(tmp_path / "a.jsonl", "one")))
-    with Capturing(home, lambda: ANALYSTS, look_seconds=0.01) as watching:
+    with CaptureThread(home, lambda: ANALYSTS, look_seconds=0.01) as watching:
         while not (Path(home.path) / "capture" / "catalogue.db").exists() or not sessions(home):
             watching._thread.join(0.01)
     assert not watching._thread.is_alive()

@@ -6,31 +6,43 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.sessions.bodies import Bodies
-from clan_learnings.sessions.catalogue_rows import COPY, FAILED, FORGOTTEN, MOVED_ON, TAKEN, Known, Look, Taking, Told
+from clan_learnings.sessions.catalogue_files import Bodies
+from clan_learnings.sessions.catalogue_rows import (
+    COPY,
+    FAILED,
+    FORGOTTEN,
+    MOVED_ON,
+    TAKEN,
+    CapturedFile,
+    CapturedSession,
+    FileLook,
+    KnownFile,
+)
 from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.core.errors import NewerHome
 
 
-def told(key: str = "codex:1", *, weight: int = 5, task: str = "a task", name: str = "") -> Told:
-    return Told(key, name or key, weight, {"key": key}, {"session": key, "task": task}, [{"kind": "fix", "text": task}])
+def told(key: str = "codex:1", *, weight: int = 5, task: str = "a task", name: str = "") -> CapturedSession:
+    return CapturedSession(
+        key, name or key, weight, {"key": key}, {"session": key, "task": task}, [{"kind": "fix", "text": task}]
+    )
 
 
 def taking(
     path: str,
     text: str = '{"a":1}\n',
-    sessions: list[Told] | None = None,
+    sessions: list[CapturedSession] | None = None,
     *,
-    known: Known | None = None,
+    known: KnownFile | None = None,
     first_line: int = 1,
     state: str = TAKEN,
     is_continued: bool = True,
-) -> Taking:
+) -> CapturedFile:
     data = text.encode()
     found = [told()] if sessions is None else sessions
-    return Taking(
+    return CapturedFile(
         path,
-        Look(1, 2, len(data), 3_000_000),
+        FileLook(1, 2, len(data), 3_000_000),
         len(data),
         text.count("\n"),
         b"hash",
@@ -193,7 +205,7 @@ def test_a_body_is_kept_while_another_process_removes_the_last_one_beside_it(
         makedirs(path, mode, exist_ok=exist_ok)
         other.remove([gone])
 
-    monkeypatch.setattr("clan_learnings.sessions.bodies.os.makedirs", interrupted)
+    monkeypatch.setattr("clan_learnings.sessions.catalogue_files.os.makedirs", interrupted)
     place, _ = one.keep(2, b"stays")
     assert one.read(place) == b"stays"
     with pytest.raises(FileNotFoundError):
@@ -244,7 +256,7 @@ def test_a_process_that_dies_between_a_row_and_its_file_breaks_nothing(
     """Dropped: the row is gone first, the digest stays, the file is swept. Replaced: the new body counts, the old one is swept."""
     catalogue.take([taking("/t/a.jsonl", "one\n"), taking("/t/b.jsonl", "two\n", [told("codex:2")])])
     with monkeypatch.context() as patch:
-        patch.setattr("clan_learnings.sessions.bodies.os.unlink", _die)
+        patch.setattr("clan_learnings.sessions.catalogue_files.os.unlink", _die)
         with pytest.raises(KeyboardInterrupt):
             catalogue.drop([kept.file for kept in catalogue.kept()][:1])
         known = catalogue.known("/t/b.jsonl")
@@ -262,7 +274,7 @@ def test_a_process_that_dies_before_the_row_leaves_the_file_unread(
 ) -> None:
     """The body that was written is swept, and the next run takes the file as if nothing had been."""
     with monkeypatch.context() as patch:
-        patch.setattr("clan_learnings.sessions.bodies.os.fsync", _die)
+        patch.setattr("clan_learnings.sessions.catalogue_files.os.fsync", _die)
         with pytest.raises(KeyboardInterrupt):
             catalogue.take([taking("/t/a.jsonl", "one\n")])
     assert catalogue.known("/t/a.jsonl") is None

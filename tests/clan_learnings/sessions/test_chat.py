@@ -1,16 +1,16 @@
 """Plain messages of chat APIs."""
 
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from clan_learnings.sessions.flavours import chat
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
+from clan_learnings.sessions.transcript_source import TranscriptSource
 from tests.clan_learnings.sessions.small_transcripts import CHAT, CHAT_BLOCKS, document, lines
 
 
 def _read(data: bytes) -> Session:
-    return next(chat.read(Source(data)))
+    return next(chat.read(TranscriptSource(data)))
 
 
-def _of(session: Session, *kinds: Kind) -> list[Event]:
+def _of(session: Session, *kinds: Kind) -> list[SessionEvent]:
     return [event for event in session.events if event.kind in kinds]
 
 
@@ -41,7 +41,7 @@ def test_content_blocks_are_read_too() -> None:
 
 def test_a_line_that_holds_a_conversation_is_a_session() -> None:
     """As files for training have them."""
-    sessions = list(chat.read(Source(lines({"messages": CHAT}, {"messages": CHAT[1:]}))))
+    sessions = list(chat.read(TranscriptSource(lines({"messages": CHAT}, {"messages": CHAT[1:]}))))
     assert [session.messages for session in sessions] == [3, 3]
     assert {event.line for event in sessions[1].events} == {2}
 
@@ -85,7 +85,7 @@ def test_a_session_without_a_name_keeps_the_one_of_its_beginning() -> None:
 
 def test_records_that_are_no_messages_are_counted() -> None:
     """Nothing is lost silently."""
-    source = Source(lines(*CHAT, {"role": "stranger", "content": "x"}, {"x": 1}))
+    source = TranscriptSource(lines(*CHAT, {"role": "stranger", "content": "x"}, {"x": 1}))
     list(chat.read(source))
     assert source.skipped == {"a record that is no message": 2}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from clan_learnings.sessions.recognition import read_transcript
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
 from tests.clan_learnings.sessions import transcripts
 from tests.clan_learnings.sessions.transcripts import lines, only, told
 
@@ -58,7 +58,7 @@ def session(*records: Any, path: str = "") -> Session:
     return transcripts.session_of(lines(*records), "claude-code", path)
 
 
-def outcome(words: str, *, tool: str = "Bash", is_error: bool = True, **fields: Any) -> Event:
+def outcome(words: str, *, tool: str = "Bash", is_error: bool = True, **fields: Any) -> SessionEvent:
     """What becomes of a call that was answered like this."""
     told_session = session(
         assistant("a", use("c1", tool, command="make")), user("u", [result("c1", words, is_error=is_error)], **fields)

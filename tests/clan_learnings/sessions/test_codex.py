@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from clan_learnings.sessions.codex_output import command_of, told
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
+from clan_learnings.sessions.flavours.codex_output import command_of, told
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
 from tests.clan_learnings.sessions import transcripts
 from tests.clan_learnings.sessions.transcripts import lines, only
 from tests.clan_learnings.sessions.transcripts import told as said
@@ -56,7 +56,7 @@ def session(*records: Any) -> Session:
     return transcripts.session_of(lines(*records), "codex")
 
 
-def results(found: Session) -> list[Event]:
+def results(found: Session) -> list[SessionEvent]:
     return [one for one in found.events if one.kind is Kind.RESULT]
 
 

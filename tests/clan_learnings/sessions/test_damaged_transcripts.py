@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clan_learnings.sessions.events import Event, Session
 from clan_learnings.sessions.recognition import all_flavours
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.transcript_events import Session, SessionEvent
+from clan_learnings.sessions.transcript_source import TranscriptSource
 from tests.clan_learnings.sessions.small_transcripts import TRANSCRIPTS, document, lines
 
 JUNK: list[Any] = [
@@ -84,7 +84,7 @@ def _is_sound(session: Session) -> bool:
     return all(isinstance(text, str) for text in texts) and all(map(_is_sound_event, session.events))
 
 
-def _is_sound_event(event: Event) -> bool:
+def _is_sound_event(event: SessionEvent) -> bool:
     texts = (event.text, event.call, event.tool, event.message)
     numbers = (event.at_ms, event.exit_code)
     return (
@@ -98,13 +98,13 @@ def _is_sound_event(event: Event) -> bool:
 
 
 def _is_looked_at(data: bytes) -> bool:
-    return all(isinstance(flavour.recognises(Source(data)), bool) for flavour in all_flavours())
+    return all(isinstance(flavour.recognises(TranscriptSource(data)), bool) for flavour in all_flavours())
 
 
 def _survives(name: str, data: bytes) -> None:
     module = import_module(f"clan_learnings.sessions.flavours.{TRANSCRIPTS[name][0]}")
-    assert isinstance(module.recognises(Source(data)), bool)
-    assert all(_is_sound(session) for session in module.read(Source(data)))
+    assert isinstance(module.recognises(TranscriptSource(data)), bool)
+    assert all(_is_sound(session) for session in module.read(TranscriptSource(data)))
 
 
 @pytest.mark.parametrize("name", NAMES)

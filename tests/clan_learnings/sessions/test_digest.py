@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.sessions.course import Course
 from clan_learnings.sessions.digest import digest_of, repo_of
-from clan_learnings.sessions.events import Kind, Usage
+from clan_learnings.sessions.failures import SessionCourse
 from clan_learnings.sessions.session_outcome import outcome_of
+from clan_learnings.sessions.transcript_events import Kind, Usage
 from tests.clan_learnings.harvest.made_sessions import Made
 
 
 def outcome(made: Made) -> str:
-    return outcome_of(Course.of(made.session())).result
+    return outcome_of(SessionCourse.of(made.session())).result
 
 
 def test_a_digest_has_task_files_failures_corrections_and_cost() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from clan_learnings.sessions.failed_output import exit_code_in, failed_by
-from clan_learnings.sessions.typed_text import assigned
+from clan_learnings.sessions.prompt_text import assigned
 
 RAISED = 'Traceback (most recent call last):\n  File "x"\nValueError: no'
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.sessions.events import Kind, Session, Usage
+from clan_learnings.sessions.transcript_events import Kind, Session, Usage
 from tests.clan_learnings.sessions import transcripts
 from tests.clan_learnings.sessions.transcripts import lines, only, told
 

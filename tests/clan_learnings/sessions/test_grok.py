@@ -3,17 +3,17 @@
 import json
 from pathlib import Path
 
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from clan_learnings.sessions.flavours import grok
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
+from clan_learnings.sessions.transcript_source import TranscriptSource
 from tests.clan_learnings.sessions.small_transcripts import GROK_HISTORY, GROK_UPDATES, lines
 
 
 def _read(data: bytes, path: str = "") -> Session:
-    return next(grok.read(Source(data, path)))
+    return next(grok.read(TranscriptSource(data, path)))
 
 
-def _of(session: Session, *kinds: Kind) -> list[Event]:
+def _of(session: Session, *kinds: Kind) -> list[SessionEvent]:
     return [event for event in session.events if event.kind in kinds]
 
 
@@ -90,7 +90,7 @@ def test_both_files_of_a_session_give_the_same_id(tmp_path: Path) -> None:
 def test_a_history_stands_back_where_updates_lie_beside_it(tmp_path: Path) -> None:
     """They tell more; and it says so. What are no updates changes nothing."""
     (tmp_path / "updates.jsonl").write_bytes(lines(*GROK_UPDATES))
-    source = Source(lines(*GROK_HISTORY), str(tmp_path / "chat_history.jsonl"))
+    source = TranscriptSource(lines(*GROK_HISTORY), str(tmp_path / "chat_history.jsonl"))
     assert list(grok.read(source)) == []
     assert source.skipped == {"a history, which updates.jsonl beside it tells better": 1}
     (tmp_path / "updates.jsonl").write_bytes(b"not yet\n")
@@ -119,7 +119,7 @@ def test_a_summary_beside_it_names_the_history_and_where_it_happened(tmp_path: P
     assert session.remote == "git@forge.example:ann/engine.git"
     assert session.is_subagent
     assert not _of(session, Kind.PROMPT)  # what a subagent is told, the model wrote
-    alone = Source((tmp_path / "summary.json").read_bytes())
+    alone = TranscriptSource((tmp_path / "summary.json").read_bytes())
     assert grok.recognises(alone)
     assert list(grok.read(alone)) == []
     assert alone.skipped == {"a summary, which is read with its transcript": 1}

@@ -1,8 +1,8 @@
 """Hermes: its gateway's lines, its documents, what it exports."""
 
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from clan_learnings.sessions.flavours import hermes, hermes_export
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
+from clan_learnings.sessions.transcript_source import TranscriptSource
 from tests.clan_learnings.sessions.small_transcripts import (
     HERMES_ARCHIVE,
     HERMES_DOCUMENT,
@@ -15,10 +15,10 @@ from tests.clan_learnings.sessions.small_transcripts import (
 
 
 def _read(data: bytes, path: str = "") -> Session:
-    return next(hermes.read(Source(data, path)))
+    return next(hermes.read(TranscriptSource(data, path)))
 
 
-def _of(session: Session, *kinds: Kind) -> list[Event]:
+def _of(session: Session, *kinds: Kind) -> list[SessionEvent]:
     return [event for event in session.events if event.kind in kinds]
 
 
@@ -87,7 +87,7 @@ def test_a_conversation_exported_for_training_has_its_calls_in_tags() -> None:
 
 def test_an_archival_export_tells_cost_parent_and_failures() -> None:
     """It has names of its own for everything."""
-    session = next(hermes_export.read(Source(document(HERMES_ARCHIVE))))
+    session = next(hermes_export.read(TranscriptSource(document(HERMES_ARCHIVE))))
     (result,) = _of(session, Kind.RESULT)
     assert (session.id, session.parent, session.branch, session.version) == (
         "archived-2",
@@ -101,6 +101,6 @@ def test_an_archival_export_tells_cost_parent_and_failures() -> None:
 
 def test_telemetry_tells_prompts_answers_tools_and_faults() -> None:
     """A tool's scope belongs to the answer before it."""
-    session = next(hermes_export.read(Source(lines(*HERMES_SCOPES))))
+    session = next(hermes_export.read(TranscriptSource(lines(*HERMES_SCOPES))))
     assert [event.kind for event in session.events] == [Kind.PROMPT, Kind.REPLY, Kind.CALL, Kind.RESULT, Kind.FAULT]
     assert (session.messages, session.calls, session.events[3].exit_code) == (2, 1, 0)

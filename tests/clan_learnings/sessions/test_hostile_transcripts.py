@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clan_learnings.sessions.recognition import Transcript, all_flavours, read_transcript
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.recognition import TranscriptContent, all_flavours, read_transcript
+from clan_learnings.sessions.transcript_source import TranscriptSource
 from tests.clan_learnings.sessions.transcripts import lines
 
 AT = "2026-01-01T10:00:00Z"
@@ -132,7 +132,7 @@ WRONG: list[Any] = [
 ]
 
 
-def assert_whole(transcript: Transcript) -> None:
+def assert_whole(transcript: TranscriptContent) -> None:
     """What everybody behind us relies on."""
     broken = [why for why in transcript.skipped if "failed to look" in why or "could not read" in why]
     assert not broken, broken
@@ -236,7 +236,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 @given(st.sampled_from(all_flavours()), st.lists(st.dictionaries(st.text(max_size=8), JSON, max_size=6), max_size=6))
 def test_any_records_are_read_by_every_flavour(flavour: Any, records: list[Any]) -> None:
     """Also by one that would not have taken them for its own."""
-    source = Source(lines(*records))
+    source = TranscriptSource(lines(*records))
     flavour.recognises(source)
     for session in flavour.read(source):
         assert session.flavour

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clan_learnings.sessions.typed_text import typed
+from clan_learnings.sessions.prompt_text import typed
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,16 @@
 """OpenClaw and pi, which share an engine."""
 
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from clan_learnings.sessions.flavours import openclaw
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
+from clan_learnings.sessions.transcript_source import TranscriptSource
 from tests.clan_learnings.sessions.small_transcripts import OPENCLAW, PI, lines
 
 
 def _read(*records: object) -> Session:
-    return next(openclaw.read(Source(lines(*records))))
+    return next(openclaw.read(TranscriptSource(lines(*records))))
 
 
-def _of(session: Session, *kinds: Kind) -> list[Event]:
+def _of(session: Session, *kinds: Kind) -> list[SessionEvent]:
     return [event for event in session.events if event.kind in kinds]
 
 

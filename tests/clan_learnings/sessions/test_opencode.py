@@ -4,18 +4,18 @@ import copy
 import json
 from pathlib import Path
 
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from clan_learnings.sessions.flavours import opencode
 from clan_learnings.sessions.flavours.opencode import assembled
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
+from clan_learnings.sessions.transcript_source import TranscriptSource
 from tests.clan_learnings.sessions.small_transcripts import OPENCODE, OPENCODE_LINES, document, lines
 
 
 def _read(value: object = OPENCODE) -> Session:
-    return next(opencode.read(Source(document(value))))
+    return next(opencode.read(TranscriptSource(document(value))))
 
 
-def _of(session: Session, *kinds: Kind) -> list[Event]:
+def _of(session: Session, *kinds: Kind) -> list[SessionEvent]:
     return [event for event in session.events if event.kind in kinds]
 
 
@@ -78,7 +78,7 @@ def test_the_task_of_a_subagent_is_the_models_text() -> None:
 
 def test_lines_of_a_run_tell_the_same_parts() -> None:
     """Without what the person asked."""
-    session = next(opencode.read(Source(lines(*OPENCODE_LINES))))
+    session = next(opencode.read(TranscriptSource(lines(*OPENCODE_LINES))))
     assert [(event.line, event.kind) for event in session.events] == [
         (2, Kind.CALL),
         (2, Kind.RESULT),
@@ -108,14 +108,14 @@ def test_a_session_in_many_files_is_put_together(tmp_path: Path) -> None:
     """It tells what the exported document tells."""
     together = assembled(str(_stored(tmp_path)))
     assert together is not None
-    session, exported = next(opencode.read(Source(together))), _read()
+    session, exported = next(opencode.read(TranscriptSource(together))), _read()
     assert [event._replace(line=0) for event in session.events] == [event._replace(line=0) for event in exported.events]
     assert (session.messages, session.calls, session.usage) == (exported.messages, exported.calls, exported.usage)
 
 
 def test_the_head_alone_is_no_session_and_that_is_said(tmp_path: Path) -> None:
     """The messages lie elsewhere."""
-    source = Source(_stored(tmp_path).read_bytes())
+    source = TranscriptSource(_stored(tmp_path).read_bytes())
     assert opencode.recognises(source)
     assert list(opencode.read(source)) == []
     assert source.skipped == {"the head of a session, whose messages lie in other files": 1}

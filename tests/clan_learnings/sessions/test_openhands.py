@@ -1,8 +1,8 @@
 """OpenHands: instances of benchmarks, and events of its SDK."""
 
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from clan_learnings.sessions.flavours import openhands
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
+from clan_learnings.sessions.transcript_source import TranscriptSource
 from tests.clan_learnings.sessions.small_transcripts import (
     OPENHANDS_EVENTS,
     OPENHANDS_INSTANCE,
@@ -13,16 +13,16 @@ from tests.clan_learnings.sessions.small_transcripts import (
 
 
 def _read(*records: object) -> Session:
-    return next(openhands.read(Source(lines(*records))))
+    return next(openhands.read(TranscriptSource(lines(*records))))
 
 
-def _of(session: Session, *kinds: Kind) -> list[Event]:
+def _of(session: Session, *kinds: Kind) -> list[SessionEvent]:
     return [event for event in session.events if event.kind in kinds]
 
 
 def test_each_line_is_a_session() -> None:
     """An instance each, at its own line."""
-    one, other = openhands.read(Source(lines(OPENHANDS_INSTANCE, OPENHANDS_OLD)))
+    one, other = openhands.read(TranscriptSource(lines(OPENHANDS_INSTANCE, OPENHANDS_OLD)))
     assert one.id.startswith("ann__engine-1-")
     assert other.id.startswith("ann/engine#7-")
     assert {event.line for event in other.events} == {2}
@@ -106,6 +106,6 @@ def test_events_of_the_sdk_tell_refusals_pauses_and_condensations() -> None:
 def test_an_exported_trajectory_is_a_list_of_events() -> None:
     """With its physical lines."""
     data = document(OPENHANDS_INSTANCE["history"])
-    session = next(openhands.read(Source(data)))
+    session = next(openhands.read(TranscriptSource(data)))
     (prompt, _) = _of(session, Kind.PROMPT)
     assert '"id": 1,' in data.decode().split("\n")[prompt.line]

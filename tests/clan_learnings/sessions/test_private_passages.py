@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.redaction.private_passages import without_private, without_private_lines, without_private_values
-from clan_learnings.sessions.events import Kind
 from clan_learnings.sessions.recognition import read_transcript
+from clan_learnings.sessions.transcript_events import Kind
 
 RECORD = {
     "type": "user",

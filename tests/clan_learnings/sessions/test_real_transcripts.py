@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clan_learnings.sessions.events import Kind, Session
 from clan_learnings.sessions.recognition import read_transcript
+from clan_learnings.sessions.transcript_events import Kind, Session
 
 FOLDER = Path(__file__).parents[3].parent / "shared" / "transcripts"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the transcripts are not beside the checkout")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from clan_learnings.sessions import flavours, recognition
-from clan_learnings.sessions.events import Event, Kind, Session
 from clan_learnings.sessions.recognition import EMPTY, TOO_LARGE, UNKNOWN, all_flavours, read_transcript
-from clan_learnings.sessions.transcript_source import Source, TooLarge
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent
+from clan_learnings.sessions.transcript_source import TooLarge, TranscriptSource
 from tests.clan_learnings.sessions.transcripts import lines
 
 CLAUDE = {"type": "user", "uuid": "u1", "sessionId": "s1", "message": {"role": "user", "content": "hello"}}
@@ -102,10 +102,10 @@ def test_too_large_file_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_flavour_that_breaks_while_it_looks_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next one is asked."""
 
-    def broken(_source: Source) -> bool:
+    def broken(_source: TranscriptSource) -> bool:
         raise KeyError("x")
 
-    def read(_source: Source) -> Iterator[Session]:
+    def read(_source: TranscriptSource) -> Iterator[Session]:
         yield Session("good", "s1", [])
 
     with_flavours(monkeypatch, flavour("bad", read, recognises=broken), flavour("good", read))
@@ -117,8 +117,8 @@ def test_flavour_that_breaks_while_it_looks_is_passed_over(monkeypatch: pytest.M
 def test_flavour_that_breaks_while_it_reads_keeps_what_it_gave(monkeypatch: pytest.MonkeyPatch) -> None:
     """And says why there is no more."""
 
-    def read(_source: Source) -> Iterator[Session]:
-        yield Session("bad", "s1", [Event(1, Kind.PROMPT, "hello")])
+    def read(_source: TranscriptSource) -> Iterator[Session]:
+        yield Session("bad", "s1", [SessionEvent(1, Kind.PROMPT, "hello")])
         raise RecursionError
 
     with_flavours(monkeypatch, flavour("bad", read))
@@ -130,7 +130,7 @@ def test_flavour_that_breaks_while_it_reads_keeps_what_it_gave(monkeypatch: pyte
 def test_session_without_an_id_is_called_like_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or by its beginning, if there is no file; never by nothing."""
 
-    def read(_source: Source) -> Iterator[Session]:
+    def read(_source: TranscriptSource) -> Iterator[Session]:
         yield Session("x", "", [])
 
     with_flavours(monkeypatch, flavour("x", read))

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from clan_learnings.sessions.sampling import Candidate, best, score_all
+from clan_learnings.sessions.sampling import SampleCandidate, best, score_all
 
 DAY = 86_400_000
 NOW = 1000 * DAY
@@ -12,9 +12,9 @@ NOW = 1000 * DAY
 
 def candidate(
     key: str = "a", *, days: int = 100, messages: int = 1, calls: int = 0, outcome: str = "unknown", repo: str = ""
-) -> Candidate:
+) -> SampleCandidate:
     at = NOW - days * DAY
-    return Candidate(f"/t/{key}", key, key, "codex", messages, calls, outcome, repo, at, at)
+    return SampleCandidate(f"/t/{key}", key, key, "codex", messages, calls, outcome, repo, at, at)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def candidate(
         (candidate(calls=10), "calls", 0),
     ],
 )
-def test_each_part_of_the_score(one: Candidate, part: str, points: int) -> None:
+def test_each_part_of_the_score(one: SampleCandidate, part: str, points: int) -> None:
     """On both sides of every bound."""
     (scored,) = score_all([one], NOW)
     assert scored.parts[part] == points

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.sessions.session_folders import AGENTS, Found, look_at, places, sessions_in
+from clan_learnings.sessions.session_folders import AGENTS, SessionFile, look_at, places, sessions_in
 
 
 def make(root: Path, *names: str) -> None:
@@ -90,7 +90,7 @@ def test_only_regular_files_of_our_own_are_looked_at(tmp_path: Path, monkeypatch
     make(tmp_path, "a.jsonl")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "a.jsonl")
-    assert isinstance(look_at(str(tmp_path / "a.jsonl"), is_own_only=True), Found)
+    assert isinstance(look_at(str(tmp_path / "a.jsonl"), is_own_only=True), SessionFile)
     for name in ("pipe", "link", "", "gone", "a\0b"):
         assert look_at(str(tmp_path / name), is_own_only=True) is None
     monkeypatch.setattr(os, "getuid", lambda: 4242)

@@ -1,16 +1,16 @@
 """SWE-agent's and mini-swe-agent's documents."""
 
-from clan_learnings.sessions.events import Event, Kind, Session, Usage
 from clan_learnings.sessions.flavours import swe_agent
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent, Usage
+from clan_learnings.sessions.transcript_source import TranscriptSource
 from tests.clan_learnings.sessions.small_transcripts import HISTORY_ONLY, MINI, MINI_NEWER, TRAJECTORY, document
 
 
 def _read(value: object) -> Session:
-    return next(swe_agent.read(Source(document(value))))
+    return next(swe_agent.read(TranscriptSource(document(value))))
 
 
-def _of(session: Session, *kinds: Kind) -> list[Event]:
+def _of(session: Session, *kinds: Kind) -> list[SessionEvent]:
     return [event for event in session.events if event.kind in kinds]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from clan_learnings.sessions.recognition import all_flavours, read_transcript
-from clan_learnings.sessions.transcript_source import Source
+from clan_learnings.sessions.transcript_source import TranscriptSource
 from tests.clan_learnings.sessions.small_transcripts import SHARED, TRANSCRIPTS
 
 FOLDERS = {
@@ -18,7 +18,9 @@ FOLDERS = {
 
 
 def _knowing(data: bytes) -> list[str]:
-    return [flavour.__name__.rpartition(".")[2] for flavour in all_flavours() if flavour.recognises(Source(data))]
+    return [
+        flavour.__name__.rpartition(".")[2] for flavour in all_flavours() if flavour.recognises(TranscriptSource(data))
+    ]
 
 
 @pytest.mark.parametrize("name", TRANSCRIPTS)

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from clan_learnings.sessions.events import Event, Kind, Session
 from clan_learnings.sessions.recognition import read_transcript
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent
 
 
 def lines(*records: Any) -> bytes:
@@ -25,7 +25,7 @@ def told(session: Session, *kinds: Kind) -> list[tuple[int, str, str]]:
     return [(event.line, event.kind.value, event.text) for event in session.events if not kinds or event.kind in kinds]
 
 
-def only(session: Session, kind: Kind) -> Event:
+def only(session: Session, kind: Kind) -> SessionEvent:
     """The one event of a kind."""
     (event,) = (event for event in session.events if event.kind is kind)
     return event

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.shared_settings import KEY
-from clan_learnings.search.filters import Within
-from clan_learnings.search.finder import Keywords, are_crowded
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.finder import KeywordFinder, are_crowded
 from clan_learnings.search.keywords.search_table import WordSearch
-from clan_learnings.search.search import Hit, search
+from clan_learnings.search.record_search import SearchHit, search
 from mesh.core.draft import NewRecord
 from mesh.core.ids import text_id
 from mesh.store.reading import Entry, Reader
@@ -35,7 +35,7 @@ FILTERS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-class Meanings(Keywords):
+class Meanings(KeywordFinder):
     """Words as ever, and a meaning that was given to some records by hand: the cosine of each with any question."""
 
     has_meaning = True
@@ -45,7 +45,7 @@ class Meanings(Keywords):
         self._live, self._given = reader.live(given), given
 
     def by_meaning(
-        self, text: str, within: Within, count: int, without: Collection[str] = ()
+        self, text: str, within: SearchFilters, count: int, without: Collection[str] = ()
     ) -> list[tuple[Entry, float]]:
         """All that have one."""
         ranked = sorted(self._live, key=lambda tag: -self._given[tag])
@@ -62,10 +62,10 @@ def book(tmp_path: Path) -> Notebook:
     return Notebook(tmp_path)
 
 
-def found(book: Notebook, query: str, repo: str | None = REPO, limit: int = 10, **more: Any) -> list[Hit]:
+def found(book: Notebook, query: str, repo: str | None = REPO, limit: int = 10, **more: Any) -> list[SearchHit]:
     """Hits by words alone."""
     least, collapse = more.pop("least", 0.0), more.pop("collapse", True)
-    return search(book.memory(), query, Within(repo, **more), limit, least=least, collapse=collapse)
+    return search(book.memory(), query, SearchFilters(repo, **more), limit, least=least, collapse=collapse)
 
 
 def with_meaning(book: Notebook, given: dict[bytes, float]) -> Memory:
@@ -74,7 +74,7 @@ def with_meaning(book: Notebook, given: dict[bytes, float]) -> Memory:
     return Memory(reader, finder=Meanings(reader, given))
 
 
-def tags_of(hits: list[Hit]) -> list[bytes]:
+def tags_of(hits: list[SearchHit]) -> list[bytes]:
     """What was found, in its order."""
     return [hit.note.tag for hit in hits]
 
@@ -241,7 +241,7 @@ def test_of_a_busy_pattern_no_more_are_promised_than_a_filter_lets_through(
     assert hits
 
 
-class Counting(Keywords):
+class Counting(KeywordFinder):
     """Words as ever, and how many records were handed out for one question."""
 
     def __init__(self, reader: Reader) -> None:
@@ -251,7 +251,7 @@ class Counting(Keywords):
     def by_words(
         self,
         words: Mapping[str, float],
-        within: Within,
+        within: SearchFilters,
         count: int,
         also: Iterable[bytes] = (),
         without: Collection[str] = (),
@@ -262,7 +262,7 @@ class Counting(Keywords):
         return found
 
     def is_crowded(
-        self, words: Mapping[str, float], within: Within, count: int, others: int, also: Iterable[bytes] = ()
+        self, words: Mapping[str, float], within: SearchFilters, count: int, others: int, also: Iterable[bytes] = ()
     ) -> bool:
         """As ever; an index of its own needs to read nothing for this."""
         before = self.given
@@ -280,7 +280,7 @@ def test_who_asks_about_a_busy_pattern_does_not_read_all_of_it(book: Notebook, h
         book.archive("use-pnpm")
     others = [book.discover(f"a long install of many pnpm packages: number {number}") for number in range(12)]
     finder = Counting(book.memory().reader)
-    hits = search(book.memory_with(finder), "pnpm install", Within(REPO, archived=False), 10)
+    hits = search(book.memory_with(finder), "pnpm install", SearchFilters(REPO, archived=False), 10)
     assert len(hits) == 10
     assert len({hit.note.tag for hit in hits} & set(others)) == 10 - (not has_ended)
     assert finder.given <= 30
@@ -319,12 +319,12 @@ def test_a_few_more_of_the_same_are_asked_for_once(book: Notebook, monkeypatch: 
     for number in range(40):
         book.discover(f"redis number {number}")
     reader = book.memory().reader
-    finder, within = Keywords(reader), Within()
+    finder, within = KeywordFinder(reader), SearchFilters()
     first, more = finder.by_words({"redis": 1.0}, within, 5), finder.by_words({"redis": 1.0}, within, 35)
     assert [entry.tag for entry, _ in more][:5] == [entry.tag for entry, _ in first]
     assert len(more) == 35
     assert [entry.record["text"] for entry, _ in finder.by_words({"17": 1.0}, within, 5)] == ["redis number 17"]
-    assert len(finder.by_words({"redis": 1.0}, Within(OTHER), 5)) == 0
+    assert len(finder.by_words({"redis": 1.0}, SearchFilters(OTHER), 5)) == 0
     asked: list[int] = []
 
     def nothing(*_args: object, **_more: object) -> list[tuple[Entry, float]]:
@@ -344,7 +344,7 @@ def test_a_paraphrase_is_found_by_what_it_means(book: Notebook) -> None:
     meant = book.discover("the gateway host is edge-7")
     other = book.discover("which machine compiles is in the inventory")
     memory = with_meaning(book, {meant: 0.62, other: 0.31})
-    hits = search(memory, "which machine runs the proxy", Within(REPO), 10)
+    hits = search(memory, "which machine runs the proxy", SearchFilters(REPO), 10)
     assert hits[0].note.tag == meant
     assert (hits[0].why, hits[0].parts["meaning"]) == ("near in meaning (0.62)", 0.62)
 
@@ -353,14 +353,14 @@ def test_what_has_nothing_to_do_with_the_question_is_not_found(book: Notebook) -
     """Every text has some cosine with every other."""
     near, far = book.discover("the gateway host is edge-7"), book.discover("lunch is at noon")
     memory = with_meaning(book, {near: 0.5, far: 0.12})
-    assert tags_of(search(memory, "which machine runs the proxy", Within(REPO), 10)) == [near]
+    assert tags_of(search(memory, "which machine runs the proxy", SearchFilters(REPO), 10)) == [near]
 
 
 def test_an_exact_identifier_wins_over_a_meaning(book: Notebook) -> None:
     """What is looked for letter by letter is there letter by letter."""
     exact, near = book.discover("ERR_REQUIRE_ESM: use import"), book.discover("modules of the other sort fail")
     memory = with_meaning(book, {exact: 0.4, near: 0.6})
-    assert tags_of(search(memory, "ERR_REQUIRE_ESM", Within(REPO), 10)) == [exact, near]
+    assert tags_of(search(memory, "ERR_REQUIRE_ESM", SearchFilters(REPO), 10)) == [exact, near]
 
 
 def test_a_record_without_a_vector_yet_loses_nothing(book: Notebook) -> None:
@@ -368,7 +368,7 @@ def test_a_record_without_a_vector_yet_loses_nothing(book: Notebook) -> None:
     others = [book.discover(f"the {word} is slow") for word in WORDS]
     fresh = book.discover("ECONNRESET comes from the proxy")
     memory = with_meaning(book, dict(zip(others, (0.1, 0.3, 0.2, 0.4, 0.1, 0.2, 0.3, 0.2), strict=True)))
-    hits = search(memory, "ECONNRESET proxy", Within(REPO), 10)
+    hits = search(memory, "ECONNRESET proxy", SearchFilters(REPO), 10)
     assert hits[0].note.tag == fresh
     assert "meaning" not in hits[0].parts
 
@@ -377,9 +377,9 @@ def test_the_mesh_sets_what_meaning_counts(book: Notebook) -> None:
     """None of it: the order of the words."""
     worded, meant = book.discover("redis queue"), book.discover("something else")
     given = {worded: 0.3, meant: 0.9}
-    assert tags_of(search(with_meaning(book, given), "redis", Within(REPO), 10)) == [meant, worded]
+    assert tags_of(search(with_meaning(book, given), "redis", SearchFilters(REPO), 10)) == [meant, worded]
     book.set(KEY, "recall_weight", 0)
-    assert tags_of(search(with_meaning(book, given), "redis", Within(REPO), 10)) == [worded, meant]
+    assert tags_of(search(with_meaning(book, given), "redis", SearchFilters(REPO), 10)) == [worded, meant]
     for odd in ("x", True, -1, 7, None):
         book.set(KEY, "recall_weight", odd)
         assert book.memory().settings.recall_weight == 0.7
@@ -388,7 +388,7 @@ def test_the_mesh_sets_what_meaning_counts(book: Notebook) -> None:
 def test_filters_hold_for_what_meaning_finds(book: Notebook) -> None:
     """An index of vectors knows nothing of repositories."""
     here, there = book.discover("a"), book.discover("b", OTHER)
-    assert tags_of(search(with_meaning(book, {here: 0.5, there: 0.9}), "question", Within(REPO), 10)) == [here]
+    assert tags_of(search(with_meaning(book, {here: 0.5, there: 0.9}), "question", SearchFilters(REPO), 10)) == [here]
 
 
 # Properties

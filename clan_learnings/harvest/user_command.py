@@ -24,7 +24,7 @@ _LOOK_SECONDS = 0.1
 _CHUNK = 64 * 1024
 
 
-class Answer(NamedTuple):
+class CommandAnswer(NamedTuple):
     """What came back. `problem`: why it is not to be used; empty if it is."""
 
     text: str
@@ -32,14 +32,14 @@ class Answer(NamedTuple):
     complaint: str = ""  # the end of what it said on stderr
 
 
-def ask(command: str, question: str, *, seconds: float, environ: Mapping[str, str]) -> Answer:
+def ask(command: str, question: str, *, seconds: float, environ: Mapping[str, str]) -> CommandAnswer:
     """Run a command line with a question on its stdin. Nothing is raised for what the program does."""
     try:
         words = shlex.split(command)
     except ValueError as error:
-        return Answer("", f"the command line cannot be read ({str(error).lower()})")
+        return CommandAnswer("", f"the command line cannot be read ({str(error).lower()})")
     if not words:
-        return Answer("", "the command line is empty")
+        return CommandAnswer("", "the command line is empty")
     if os.path.dirname(words[0]):  # named from where the user is, and run elsewhere
         words[0] = os.path.abspath(words[0])
     with tempfile.TemporaryDirectory(prefix="clan-mesh-", ignore_cleanup_errors=True) as folder:
@@ -55,7 +55,7 @@ def ask(command: str, question: str, *, seconds: float, environ: Mapping[str, st
             )
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            return Answer("", f"{words[0]!r} cannot be started: {why}")
+            return CommandAnswer("", f"{words[0]!r} cannot be started: {why}")
         talk = _Talk(process, question.encode("utf-8", "replace"))
         try:
             problem = talk.until(time.monotonic() + seconds)
@@ -66,7 +66,7 @@ def ask(command: str, question: str, *, seconds: float, environ: Mapping[str, st
         problem = _ending(process.returncode)
     if problem == _TOO_SLOW:
         problem = f"no answer within {seconds:g} s"
-    return Answer(bytes(talk.answer).decode("utf-8", "replace"), problem, complaint)
+    return CommandAnswer(bytes(talk.answer).decode("utf-8", "replace"), problem, complaint)
 
 
 _TOO_SLOW = "too slow"

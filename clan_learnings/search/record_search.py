@@ -9,7 +9,7 @@ from __future__ import annotations
 from clan_learnings.records.memory import quality
 from clan_learnings.records.record import CORRECTIONS, PATTERNS, written_under
 from clan_learnings.search import fusion
-from clan_learnings.search.diversity import Saying, diverse, grouped
+from clan_learnings.search.diversity import ResultText, diverse, grouped
 from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.question import Question
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import Note
-    from clan_learnings.search.filters import Within
+    from clan_learnings.search.filters import SearchFilters
     from mesh.store.reading import Entry
 
 # Candidates where words are all there is, for ten to be shown: see ADR 0043 for what more of them would change.
@@ -33,7 +33,7 @@ _SPARE = 10  # more than are asked for, so that something different can be chose
 _WHY = 4  # words that are named
 
 
-class Hit:
+class SearchHit:
     """A record that was found.
 
     `score`: what it is ranked by; `relevance`: how well it fits whatever else was found; both from 0 to 1. `words`: those of
@@ -64,14 +64,14 @@ class Hit:
 
 
 def search(
-    memory: Memory, query: str, within: Within, limit: int, *, least: float = 0.0, collapse: bool = True
-) -> list[Hit]:
+    memory: Memory, query: str, within: SearchFilters, limit: int, *, least: float = 0.0, collapse: bool = True
+) -> list[SearchHit]:
     """The records that fit a question best, best first. `least`: none that is less relevant. `collapse`: what says the same once."""
     depth = max(limit, _BY_BOTH if memory.finder.has_meaning else _BY_WORDS)
     memory.finder.expect(query, within, depth)
     question = Question(memory, query)
     finding = _Finding(memory, question, within)
-    hits: list[Hit] = []
+    hits: list[SearchHit] = []
     if collapse and 0 < limit + _GLANCE < depth and not memory.finder.has_meaning:
         depth -= finding.pass_crowd(depth, limit)
     while limit > 0:
@@ -90,7 +90,7 @@ def search(
 class _Finding:
     """Finds and scores: what one question has for answers, so and so deep."""
 
-    def __init__(self, memory: Memory, question: Question, within: Within) -> None:
+    def __init__(self, memory: Memory, question: Question, within: SearchFilters) -> None:
         self._memory = memory
         self._question = question
         self._within = within
@@ -100,7 +100,7 @@ class _Finding:
         self._without: frozenset[str] = frozenset()
         self.beyond = 0.0  # what is not among the candidates is no more relevant than this
 
-    def hits(self, depth: int, least: float) -> list[Hit]:
+    def hits(self, depth: int, least: float) -> list[SearchHit]:
         """All that pass the filters, best first."""
         self._find(depth)
         entries, weights = self._entries, self._weights
@@ -120,7 +120,7 @@ class _Finding:
             if cosine is None and cosines:
                 cosine = usual + (highest - usual) * keyword
             score = self._score(note, fusion.fuse(keyword, cosine, weight_of_meaning), parts)
-            found.append(Hit(note, fusion.steady(score), "", relevance=relevance, parts=parts))
+            found.append(SearchHit(note, fusion.steady(score), "", relevance=relevance, parts=parts))
         found.sort(key=lambda hit: (-hit.score, -hit.note.stamp, hit.note.tag))
         return found
 
@@ -147,7 +147,7 @@ class _Finding:
         before, self._without = self._without, frozenset(name for name, count in crowds.items() if count >= _CROWD)
         return self._without != before
 
-    def count_crowds(self, hits: list[Hit]) -> None:
+    def count_crowds(self, hits: list[SearchHit]) -> None:
         """Of patterns that were passed, the first line says how many more there are. With filters that is not known."""
         if self._within.is_narrow or self._memory.bound is not None:
             return
@@ -202,13 +202,15 @@ def _span(cosines: list[float]) -> tuple[float, float]:
     return ranked[len(ranked) // 2], ranked[-1]
 
 
-def _chosen(memory: Memory, hits: list[Hit], limit: int, *, collapse: bool) -> list[Hit]:
+def _chosen(memory: Memory, hits: list[SearchHit], limit: int, *, collapse: bool) -> list[SearchHit]:
     """The first so many, what says the same put together."""
     if not collapse:
         return hits[:limit]
     by_tag = {hit.note.tag: hit for hit in hits}
     lexicon: dict[str, int] = {}
-    sayings, others = grouped((Saying(hit.note, lexicon, _pattern(memory, hit.note)) for hit in hits), limit + _SPARE)
+    sayings, others = grouped(
+        (ResultText(hit.note, lexicon, _pattern(memory, hit.note)) for hit in hits), limit + _SPARE
+    )
     pool = [by_tag[saying.note.tag] for saying in sayings]
     for hit, same in zip(pool, others, strict=True):
         hit.also = same
@@ -220,7 +222,7 @@ def _pattern(memory: Memory, note: Note) -> str:
     return min(memory.patterns.names(note.pattern)) if note.log == CORRECTIONS and note.pattern else ""
 
 
-def _explain(memory: Memory, question: Question, hit: Hit) -> None:
+def _explain(memory: Memory, question: Question, hit: SearchHit) -> None:
     known = memory.finder.stems_of(hit.note.tag)
     hit.words = question.shared(memory.reader.part(WordSearch).stems(_texts(hit.note)) if known is None else known)
     said = [f"has {', '.join(hit.words[:_WHY])}"] if hit.words else []

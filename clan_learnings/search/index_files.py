@@ -6,17 +6,24 @@ The keyword index is part of the database. What a sidecar has beside it, words a
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from json import load
+from logging import getLogger
 
 from mesh.core.errors import UsageError
+from mesh.store.changes import Touches
 from mesh.store.permissions import unwritable
+from mesh.store.reading import open_reading
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from clan_learnings.search.indexes import Recall
+    from clan_learnings.search.indexes import SearchIndexes
+    from mesh.store.home import Home
     from mesh.store.reading import Reader
+
 
 FOLDER = "recall"  # in the home
 WORDS, VECTORS = "words", "vectors"  # in the folder
@@ -27,7 +34,7 @@ _CHOICE_BYTES = 4096
 KEYWORDS, BOTH = "keywords", "keywords and vectors"
 
 
-def index_state(home: str, reader: Reader, recall: Recall | None) -> dict[str, Any]:
+def index_state(home: str, reader: Reader, recall: SearchIndexes | None) -> dict[str, Any]:
     """Everything in one answer. `recall`: the indexes of the sidecar that answers; None if a command does."""
     from clan_learnings.search.embedders.embedder import available
 
@@ -115,3 +122,39 @@ def _size(folder: str) -> int:
             except OSError:
                 continue
     return total
+
+
+def wipe_erased(home: Home) -> None:
+    """The vectors of what others have erased, if that came while no sidecar ran: it is what one would find out at its start."""
+    folder = home.file(os.path.join(FOLDER, VECTORS))
+    try:
+        with open(os.path.join(folder, "state.json"), encoding="utf-8") as file:
+            before = load(file)["progress"]
+        reader = open_reading(home.path)
+    except (OSError, ValueError, TypeError, KeyError):
+        return
+    try:
+        touches = Touches(reader.connection)
+        now = touches.progress()
+        if type(before) is dict and all(now[name] == before.get(name) for name in ("erased", "erasures")):
+            return
+        found = touches.since(before) if type(before) is dict else None
+    finally:
+        reader.connection.close()
+    if found is None:  # too much has come to say which: without a state all are overwritten
+        with suppress(OSError):
+            os.unlink(os.path.join(folder, "state.json"))
+    wipe_vectors(folder, set() if found is None else {*found.erased, *found.records})
+
+
+def wipe_vectors(folder: str, tags: set[bytes]) -> None:
+    """What a sidecar would do, if one ran: there may never be another one."""
+    if not os.path.isdir(folder):
+        return
+    from clan_learnings.search.vectors.vector_file import wipe_rows  # brings numpy, and few homes have vectors
+
+    try:
+        wipe_rows(folder, tags)
+    except OSError as error:
+        says = "vectors of what was erased may still be in %s: %s; next: delete that folder"
+        getLogger("mesh.erase").warning(says, folder, error.strerror)

@@ -7,9 +7,8 @@ says the same means: somebody took it back. Decides nothing about what is writte
 import os
 from collections.abc import Collection
 
-from clan_learnings.harvest.candidate_store import KeptShelf
-from clan_learnings.harvest.candidate_table import FOLDER, Candidates, are_there
-from clan_learnings.harvest.candidates import Candidate, Signal, family_of
+from clan_learnings.harvest.candidate_table import FOLDER, CandidateStore, CandidateTable, has_candidates
+from clan_learnings.harvest.candidates import HarvestCandidate, Signal, family_of
 from clan_learnings.harvest.record_drafts import draft_signal
 from clan_learnings.records.memory import Memory
 from clan_learnings.redaction.text_cleaner import TextCleaner
@@ -24,7 +23,7 @@ KEY = "harvested:"  # before the hash: the name of the counter
 _KEY_CHARS = 26  # 130 bits
 
 
-class TakenBack:
+class WithdrawalMarks:
     """The marks of one mesh."""
 
     def __init__(self, author: Author) -> None:
@@ -35,13 +34,13 @@ class TakenBack:
         key = key_of(self._author.store.mesh, signal)
         return [] if self._reader().total(key) else [Increment(key)]
 
-    def holds(self, signal: Signal, candidate: Candidate | None = None) -> bool:
+    def holds(self, signal: Signal, candidate: HarvestCandidate | None = None) -> bool:
         """Whether a signal was recorded once, and no record says it now."""
         if not self._reader().total(key_of(self._author.store.mesh, signal)):
             return False
         item = signal.item
         if candidate is None:
-            candidate = Candidate("", item.kind, "", item.text, item.wrong, item.right, signals=(signal,))
+            candidate = HarvestCandidate("", item.kind, "", item.text, item.wrong, item.right, signals=(signal,))
         with self._author.store.database.savepoint():  # one state: others write and erase meanwhile
             try:
                 return not draft_signal(Memory(self._reader()), candidate, signal, signal.repo, TextCleaner(), 0).known
@@ -69,13 +68,13 @@ _WAIT_SECONDS = 30.0
 
 def forget_erased(home: str, tags: Collection[bytes]) -> list[str]:
     """Take the words of candidates that became these records out of the home. Returns the sessions they were harvested from."""
-    if not tags or not are_there(home):
+    if not tags or not has_candidates(home):
         return []
-    with FileLock(os.path.join(home, FOLDER, LOCK)).held(_WAIT_SECONDS), Candidates(home) as kept:
-        return forget_in(KeptShelf(kept), tags)
+    with FileLock(os.path.join(home, FOLDER, LOCK)).held(_WAIT_SECONDS), CandidateTable(home) as kept:
+        return forget_in(CandidateStore(kept), tags)
 
 
-def forget_in(shelf: KeptShelf, tags: Collection[bytes]) -> list[str]:
+def forget_in(shelf: CandidateStore, tags: Collection[bytes]) -> list[str]:
     """The same, for who holds the lock."""
     names = {text_id(tag) for tag in tags}
     gone = [each for each in shelf.every() if any(signal.record in names for signal in each.signals)]

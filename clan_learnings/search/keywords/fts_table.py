@@ -24,7 +24,7 @@ _LOOKED_FOR = 50  # words of a record
 _ENDINGS = ("", "e", "s", "es", "ing", "ed", "y", "ion", "al", "er")
 
 
-class Index:
+class FtsIndex:
     """The records of one table by their words. Any text is answered, also one that is none."""
 
     def __init__(self, connection: apsw.Connection, table: str, counts: str) -> None:

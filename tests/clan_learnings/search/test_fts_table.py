@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clan_learnings.search.keywords import word_table
-from clan_learnings.search.keywords.word_index_table import Index
-from clan_learnings.search.keywords.word_table import Words, plain, reindex, searchable
+from clan_learnings.search.keywords.fts_table import FtsIndex
+from clan_learnings.search.keywords.word_table import WordTableView, plain, reindex, searchable
 from mesh.core.operation import Add, Remove, Set
 from mesh.core.statement import Statement
 from mesh.store.store import Store
@@ -25,7 +25,7 @@ VOCABULARY = ("proxy", "caches", "get_user", "HTTP405", "the", "lock")
 def content(store: Store) -> dict[str, object]:
     """Everything the index knows: words and how often, records and their lengths, the averages."""
     with store.database.writing(durable=False):
-        Words(store.database.connection).flush()
+        WordTableView(store.database.connection).flush()
     run = store.database.run
     return {
         "words": run("SELECT term, doc, cnt FROM word_counts ORDER BY term").fetchall(),
@@ -34,7 +34,7 @@ def content(store: Store) -> dict[str, object]:
             word: run(f"SELECT rowid FROM words WHERE words MATCH '\"{word}\"' ORDER BY rowid").fetchall()
             for word in VOCABULARY
         },
-        "averages": Index(store.database.connection, "words", "word_counts").size(),
+        "averages": FtsIndex(store.database.connection, "words", "word_counts").size(),
     }
 
 

@@ -9,15 +9,9 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
-from clan_learnings.search.embedders import remote  # noqa: E402
-from clan_learnings.search.embedders.embedder import Refused, open_embedder  # noqa: E402
-from clan_learnings.search.embedders.remote import (  # noqa: E402
-    ANSWER_BYTES,
-    KEY,
-    Patience,
-    Remote,
-    ServerAway,
-)
+from clan_learnings.search.embedders import embedding_server  # noqa: E402
+from clan_learnings.search.embedders.embedder import EmbeddingRefused, open_embedder  # noqa: E402
+from clan_learnings.search.embedders.embedding_server import ANSWER_BYTES, KEY, EmbeddingServer, RetryPolicy, ServerAway  # noqa: E402
 from mesh.core.errors import Malformed, MeshError, RemoteError, UsageError  # noqa: E402
 from tests.clan_learnings.search.servers import (  # noqa: E402
     DIMENSIONS,
@@ -33,12 +27,12 @@ from tests.clan_learnings.search.servers import (  # noqa: E402
 )
 
 SECRET = "sk-very-secret"
-HASTY = Patience(0.3)
-EAGER = Patience(300.0, (0.0, 0.0))
+HASTY = RetryPolicy(0.3)
+EAGER = RetryPolicy(300.0, (0.0, 0.0))
 
 
-def opened(address: str, key: str = "") -> Remote:
-    return Remote(address, "a-model", key, question=Patience(300.0), background=EAGER)
+def opened(address: str, key: str = "") -> EmbeddingServer:
+    return EmbeddingServer(address, "a-model", key, question=RetryPolicy(300.0), background=EAGER)
 
 
 def expected(texts: list[str]) -> Any:
@@ -85,14 +79,14 @@ def test_without_a_key_none_is_sent() -> None:
 def test_a_key_that_is_none_is_refused(key: str) -> None:
     """It could otherwise begin a header of its own."""
     with pytest.raises(UsageError, match="no key has") as refused:
-        Remote("https://embeddings.invalid/v1", "a-model", key)
+        EmbeddingServer("https://embeddings.invalid/v1", "a-model", key)
     assert key not in str(refused.value)
 
 
 def test_a_key_does_not_travel_in_the_open() -> None:
     """Without TLS it goes to this machine only."""
     with pytest.raises(UsageError, match="in the open"):
-        Remote("http://embeddings.invalid/v1", "a-model", SECRET)
+        EmbeddingServer("http://embeddings.invalid/v1", "a-model", SECRET)
 
 
 def test_a_server_must_prove_who_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +97,7 @@ def test_a_server_must_prove_who_it_is(tmp_path: Path, monkeypatch: pytest.Monke
             opened(server.address, SECRET)
         assert server.asked == []
         monkeypatch.setenv("SSL_CERT_FILE", str(known))
-        model = Remote(server.address, "a-model", SECRET, question=HASTY)
+        model = EmbeddingServer(server.address, "a-model", SECRET, question=HASTY)
         assert server.asked[0].headers["Authorization"] == f"Bearer {SECRET}"
         with pytest.raises(ServerAway, match="no answer in time"):
             model.embed(["a question"])
@@ -262,7 +256,7 @@ def test_what_may_pass_is_tried_again_a_few_times(how: str) -> None:
 def test_a_slow_server_is_left_when_the_time_is_over(answer: Answer) -> None:
     """The whole answer has its time, not each byte of it."""
     with serving(well, answer) as server:
-        model = Remote(server.address, "a-model", question=HASTY)
+        model = EmbeddingServer(server.address, "a-model", question=HASTY)
         with pytest.raises(ServerAway, match="no answer in time"):
             model.embed(["a question"])
 
@@ -277,7 +271,7 @@ def test_a_question_is_tried_once_and_then_not_for_a_while(monkeypatch: pytest.M
         assert len(server.asked) == 2
         model.embed(["in the", "background"])  # works, so the server is back
         assert np.allclose(model.embed(["a question"]), expected(["a question"]), atol=1e-6)
-        monkeypatch.setattr(remote, "REST_SECONDS", 0.0)
+        monkeypatch.setattr(embedding_server, "REST_SECONDS", 0.0)
         server.answers[:] = [status(503), well]
         with pytest.raises(ServerAway):
             model.embed(["a question"])
@@ -324,7 +318,7 @@ def test_a_text_of_which_no_vector_can_be_had_costs_no_other_one(answer: Answer)
     with serving(answer) as server:
         model = opened(server.address)
         rows = model.embed(texts)
-        with pytest.raises(Refused, match=server.address):
+        with pytest.raises(EmbeddingRefused, match=server.address):
             model.embed(texts[17:18])
     assert not rows[17].any()
     assert np.allclose(np.delete(rows, 17, 0), expected(texts[:17] + texts[18:]), atol=1e-6)
@@ -338,7 +332,7 @@ def test_a_server_that_refuses_everything_is_soon_believed() -> None:
         for texts in (["long " * 200] * 32, ["short"]):
             with pytest.raises(RemoteError, match="every text") as refused:
                 model.embed(texts)
-            assert not isinstance(refused.value, Refused)
+            assert not isinstance(refused.value, EmbeddingRefused)
     assert len(server.asked) < 6
 
 
@@ -360,7 +354,7 @@ def test_closing_ends_a_call_that_waits() -> None:
         silence(asked)
 
     with serving(well, thinking) as server:
-        model = Remote(server.address, "a-model", background=Patience(100.0, (100.0,)))
+        model = EmbeddingServer(server.address, "a-model", background=RetryPolicy(100.0, (100.0,)))
         errors: list[MeshError] = []
 
         def ask() -> None:

@@ -27,7 +27,7 @@ class Kind(StrEnum):
     FAULT = "fault"  # the provider failed, and the answer was tried again
 
 
-class Event(NamedTuple):
+class SessionEvent(NamedTuple):
     """One thing that happened."""
 
     line: int  # where its record begins
@@ -58,7 +58,7 @@ class Session(NamedTuple):
 
     flavour: str  # as in `flavour:id` of records: claude-code, codex, gemini, ...
     id: str
-    events: list[Event]
+    events: list[SessionEvent]
     parent: str = ""  # id of the session it is a subagent, a fork or a continuation of; it counts as that one
     is_subagent: bool = False
     folder: str = ""  # where the agent worked

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clan_learnings.harvest.items import Item
-from clan_learnings.harvest.withdrawn import KEY, key_of
+from clan_learnings.harvest.items import HarvestItem
+from clan_learnings.harvest.withdrawals import KEY, key_of
 from mesh.app.snapshot import memory_of
 from mesh.store.home import open_home
 from tests.clan_learnings.harvest.homes import API, WEB, Farm
@@ -40,7 +40,7 @@ def take_back(farm: Farm, how: str) -> None:
     "items", [[SAID], [fact("The zanzibar service needs a token.", is_stated=True, source="human")]]
 )
 def test_it_is_not_recorded_again_after_the_captured_sessions_were_deleted(
-    farm: Farm, how: str, items: list[Item]
+    farm: Farm, how: str, items: list[HarvestItem]
 ) -> None:
     """The mark is in the feed, not in the folder; no word of it is among the candidates then."""
     sessions = ["codex:1"] if items == [SAID] else ["codex:1", "codex:2"]

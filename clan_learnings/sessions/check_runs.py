@@ -10,7 +10,7 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
-from clan_learnings.sessions.attempts import Attempt, State, only_looks
+from clan_learnings.sessions.attempts import Attempt, AttemptState, only_looks
 from clan_learnings.sessions.cleaning import without_colours
 from clan_learnings.sessions.command_fixes import are_one_check
 from clan_learnings.sessions.command_lines import filters_of
@@ -54,7 +54,7 @@ _SLIP = re.compile(
 )
 
 
-class Finding(NamedTuple):
+class CheckFinding(NamedTuple):
     """An error at a place."""
 
     file: str  # as it was printed
@@ -64,14 +64,14 @@ class Finding(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def findings_in(text: str) -> tuple[Finding, ...]:
+def findings_in(text: str) -> tuple[CheckFinding, ...]:
     """Of an output, in order, each message of each file once."""
     if len(text) > _CHARS:
         text = f"{text[: _CHARS // 2]}\n{text[-_CHARS // 2 :]}"
     if not _ANY_PLACE.search(text):
         return ()
     lines = [line.rstrip()[:_LINE] for line in without_colours(text).splitlines()[:_LINES]]
-    found: dict[tuple[str, str], Finding] = {}
+    found: dict[tuple[str, str], CheckFinding] = {}
     above = ""
     for number, line in enumerate(lines):
         named = _NAMED_FILE.match(line)
@@ -81,7 +81,7 @@ def findings_in(text: str) -> tuple[Finding, ...]:
             continue
         signature = signed(message) or message.lower()[:_LINE]
         if signature and (file, signature) not in found:
-            found[file, signature] = Finding(file, message, signature, bool(_SLIP.search(message)))
+            found[file, signature] = CheckFinding(file, message, signature, bool(_SLIP.search(message)))
             if len(found) == _MOST:
                 break
     return tuple(found.values())
@@ -116,27 +116,27 @@ _NAME = re.compile(r"`([^`\n]{2,60})`|'([^'\n]{2,60})'|\"([^\"\n]{2,60})\"|\b(\w
 _CUTS = frozenset(("head", "tail"))
 
 
-class Gone(NamedTuple):
+class MendedFinding(NamedTuple):
     """What one run showed for the last time."""
 
     attempt: Attempt
-    findings: tuple[Finding, ...]  # that went away, the most telling first
+    findings: tuple[CheckFinding, ...]  # that went away, the most telling first
     fix: Attempt  # the edit
     passed: Attempt  # what showed it
     is_clean: bool  # whether that had nothing left to say
 
 
-class _Run(NamedTuple):
+class _CheckRun(NamedTuple):
     number: int  # among the attempts
     attempt: Attempt
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     filters: str
 
     @property
     def has_passed(self) -> bool:
         """Whether nothing is left, as far as this run tells."""
         attempt = self.attempt
-        if self.findings or attempt.state not in (State.WORKED, State.ANSWERED):
+        if self.findings or attempt.state not in (AttemptState.WORKED, AttemptState.ANSWERED):
             return False
         if any(_COUNTS.match(part) for part in self.filters.split(" | ")):
             return attempt.output.strip() == "0"
@@ -148,15 +148,15 @@ def is_well(output: str) -> bool:
     return not _STILL.search(_NONE.sub(" ", output[-_END:]))
 
 
-def gone_in(attempts: list[Attempt]) -> list[Gone]:
+def mended_findings_in(attempts: list[Attempt]) -> list[MendedFinding]:
     """All of a session, in order of the runs that showed them."""
     runs = [
-        _Run(number, attempt, findings_in(attempt.output), filters_of(attempt.call.text))
+        _CheckRun(number, attempt, findings_in(attempt.output), filters_of(attempt.call.text))
         for number, attempt in enumerate(attempts)
         if attempt.call.text and attempt.result is not None and not only_looks(attempt.call.text)
     ]
     edited = [number for number, attempt in enumerate(attempts) if _has_edited(attempt)]
-    found: list[Gone] = []
+    found: list[MendedFinding] = []
     seen: set[int] = set()
     for place, run in enumerate(runs):
         if run.findings and run.number not in seen:
@@ -166,7 +166,7 @@ def gone_in(attempts: list[Attempt]) -> list[Gone]:
     return sorted(found, key=lambda gone: gone.attempt.at)
 
 
-def _row(runs: list[_Run], place: int) -> list[_Run]:
+def _row(runs: list[_CheckRun], place: int) -> list[_CheckRun]:
     """The runs of one check, until it passes."""
     row = [runs[place]]
     for run in runs[place + 1 :]:
@@ -181,8 +181,8 @@ def _row(runs: list[_Run], place: int) -> list[_Run]:
     return row
 
 
-def _gone(row: list[_Run], attempts: list[Attempt], edited: list[int]) -> list[Gone]:
-    found, shown = list[Gone](), _shown(row)
+def _gone(row: list[_CheckRun], attempts: list[Attempt], edited: list[int]) -> list[MendedFinding]:
+    found, shown = list[MendedFinding](), _shown(row)
     for place, run in enumerate(row):
         last = tuple(
             finding
@@ -204,11 +204,11 @@ def _gone(row: list[_Run], attempts: list[Attempt], edited: list[int]) -> list[G
         last = tuple(sorted(last, key=lambda finding: finding.is_slip))
         fix = _mending(edits, last[0], row[place + 1].attempt.at)
         if not any(other.fix is fix for other in found):  # one edit is one story, told where it begins
-            found.append(Gone(run.attempt, last, fix, later.attempt, later.has_passed))
+            found.append(MendedFinding(run.attempt, last, fix, later.attempt, later.has_passed))
     return found
 
 
-def _shown(row: list[_Run]) -> dict[str, list[int]]:
+def _shown(row: list[_CheckRun]) -> dict[str, list[int]]:
     """For each signature the runs that show it or its like."""
     kinds: list[tuple[set[str], list[int]]] = []
     places: dict[str, list[int]] = {}
@@ -228,21 +228,21 @@ def _shown(row: list[_Run]) -> dict[str, list[int]]:
     return places
 
 
-def _is_second_look(row: list[_Run], places: list[int], place: int) -> bool:
+def _is_second_look(row: list[_CheckRun], places: list[int], place: int) -> bool:
     """Whether a run only shows in passing what the one just before had failed with."""
-    if row[place].attempt.state is State.FAILED or place - 1 not in places:
+    if row[place].attempt.state is AttemptState.FAILED or place - 1 not in places:
         return False
-    return row[place - 1].attempt.state is State.FAILED
+    return row[place - 1].attempt.state is AttemptState.FAILED
 
 
-def _first_unchanged(row: list[_Run], places: list[int], edited: list[int]) -> int:
+def _first_unchanged(row: list[_CheckRun], places: list[int], edited: list[int]) -> int:
     """The run to cite: the last that shows it, or one before that, if nothing was changed in between."""
     last = places[-1]
     since = bisect_left(edited, row[last].number)  # edits before it
     return next(at for at in places if bisect_left(edited, row[at].number) == since)
 
 
-def _would_show(run: _Run, later: _Run) -> bool:
+def _would_show(run: _CheckRun, later: _CheckRun) -> bool:
     """Whether a later run says something about what this one showed."""
     if later.has_passed:
         return True
@@ -251,16 +251,16 @@ def _would_show(run: _Run, later: _Run) -> bool:
 
 
 def _has_edited(attempt: Attempt) -> bool:
-    return attempt.state in (State.WORKED, State.UNKNOWN) and is_edit(attempt.call)
+    return attempt.state in (AttemptState.WORKED, AttemptState.UNKNOWN) and is_edit(attempt.call)
 
 
-def _touches(edit: Attempt, finding: Finding) -> bool:
+def _touches(edit: Attempt, finding: CheckFinding) -> bool:
     name = finding.file.rsplit("/", 1)[-1]
     names = {file.replace("\\", "/").rsplit("/", 1)[-1] for file in files_of(edit.call)}
     return name in names or (bool(edit.call.text) and name in edit.call.text)
 
 
-def _mending(edits: list[Attempt], finding: Finding, until: int) -> Attempt:
+def _mending(edits: list[Attempt], finding: CheckFinding, until: int) -> Attempt:
     """The edit that speaks of what the finding names, rather in its file and before the next run; else the last one of its file."""
     names = {name for groups in _NAME.findall(finding.message) for name in groups if name}
 

@@ -1,6 +1,6 @@
 """Retention: what goes, in which order, and what never does."""
 
-from clan_learnings.sessions.retention import Body, Budget, overdue
+from clan_learnings.sessions.capture_settings import Body, Budget, overdue
 
 DAY = 86_400_000
 NOW = 1000 * DAY

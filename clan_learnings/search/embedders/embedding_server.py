@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from clan_learnings.search.embedders.embedder import Refused
+from clan_learnings.search.embedders.embedder import EmbeddingRefused
 from mesh.core.errors import Malformed, MeshError, RemoteError, UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ _REFUSED = frozenset({400, 413, 422})
 _PLAIN = "a first text, to learn how many dimensions there are"
 
 
-class Patience:
+class RetryPolicy:
     """How long a caller waits. `pauses_seconds`: before each further attempt."""
 
     def __init__(self, seconds: float, pauses_seconds: tuple[float, ...] = ()) -> None:
@@ -90,9 +90,9 @@ class Patience:
 
 
 # One text is a question, and somebody waits for its answer, which keywords can give, too; many are indexed in the background.
-QUESTION = Patience(3.0)
-BACKGROUND = Patience(60.0, (0.5, 2.0))
-OPENING = Patience(10.0)  # whoever opens tries again later, and cannot be interrupted meanwhile
+QUESTION = RetryPolicy(3.0)
+BACKGROUND = RetryPolicy(60.0, (0.5, 2.0))
+OPENING = RetryPolicy(10.0)  # whoever opens tries again later, and cannot be interrupted meanwhile
 REST_SECONDS = 15.0  # after a failure, questions are not even tried for so long
 
 
@@ -100,10 +100,10 @@ class ServerAway(MeshError):
     """The server gave no answer that could be read; later it may."""
 
 
-_UNFIT = (Refused, Malformed)  # it may be a text's fault
+_UNFIT = (EmbeddingRefused, Malformed)  # it may be a text's fault
 
 
-class Remote:
+class EmbeddingServer:
     """A model on a server; an `Embedder`. Opening it embeds one text, to learn how many dimensions there are."""
 
     def __init__(
@@ -112,9 +112,9 @@ class Remote:
         model: str,
         key: str = "",
         *,
-        question: Patience = QUESTION,
-        background: Patience = BACKGROUND,
-        opening: Patience = OPENING,
+        question: RetryPolicy = QUESTION,
+        background: RetryPolicy = BACKGROUND,
+        opening: RetryPolicy = OPENING,
     ) -> None:
         """`address` without `/embeddings`."""
         parts = urlsplit(address)
@@ -154,21 +154,21 @@ class Remote:
             for each in self._open:
                 _hang_up(each)
 
-    def _one(self, text: str, patience: Patience) -> Rows:
+    def _one(self, text: str, patience: RetryPolicy) -> Rows:
         try:
             return self._shortened(text, patience)
         except _UNFIT as error:
             self._check(patience)
-            raise Refused(f"{self._address} has no vector for a text", error.next_step) from error
+            raise EmbeddingRefused(f"{self._address} has no vector for a text", error.next_step) from error
 
-    def _several(self, texts: Sequence[str], patience: Patience) -> Rows:
+    def _several(self, texts: Sequence[str], patience: RetryPolicy) -> Rows:
         try:
             return self._patiently(texts, patience)
         except _UNFIT:
             self._check(patience)
             return self._apart(texts, patience)
 
-    def _apart(self, texts: Sequence[str], patience: Patience) -> Rows:
+    def _apart(self, texts: Sequence[str], patience: RetryPolicy) -> Rows:
         """In ever smaller parts, the server being well: one odd record must not keep all others from being found."""
         import numpy as np
 
@@ -180,23 +180,23 @@ class Remote:
                 return np.zeros((1, self.dimensions), np.float32)
             return np.concatenate([self._apart(part, patience) for part in (texts[:half], texts[half:])])
 
-    def _shortened(self, text: str, patience: Patience) -> Rows:
+    def _shortened(self, text: str, patience: RetryPolicy) -> Rows:
         while True:
             try:
                 return self._patiently([text], patience)
-            except Refused:
+            except EmbeddingRefused:
                 if len(text) < 2 * _FEW_CHARS:
                     raise
                 text = text[: len(text) // 2]
 
-    def _check(self, patience: Patience) -> None:
+    def _check(self, patience: RetryPolicy) -> None:
         """An error unless the server still takes a text that it has taken before."""
         try:
             self._patiently([_PLAIN], patience)
-        except Refused as error:
+        except EmbeddingRefused as error:
             raise RemoteError(f"{error}, as it does with every text", error.next_step) from error
 
-    def _patiently(self, texts: Sequence[str], patience: Patience) -> Rows:
+    def _patiently(self, texts: Sequence[str], patience: RetryPolicy) -> Rows:
         """With further attempts where one may help: not where the server answered something wrong."""
         for pause_seconds in (*patience.pauses_seconds, None):
             try:
@@ -220,7 +220,7 @@ class Remote:
         if status in _BUSY:
             raise ServerAway(f"{self._address} answered {status}", "mesh index")
         if status in _REFUSED:
-            raise Refused(f"{self._address} refused a text with {status}", _next_step(status))
+            raise EmbeddingRefused(f"{self._address} refused a text with {status}", _next_step(status))
         if status != http.client.OK:
             raise RemoteError(f"{self._address} answered {status} for the model {self._model}", _next_step(status))
         try:

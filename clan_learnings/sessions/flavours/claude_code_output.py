@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clan_learnings.sessions.json_values import object_of, text_of
-from clan_learnings.sessions.typed_text import typed
+from clan_learnings.sessions.prompt_text import typed
 
 _REFUSED = "The user doesn't want to proceed with this tool use."
 _DENIED = "Permission for this tool use was denied."  # to a subagent, by a person or by a rule

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clan_learnings.sessions.typed_text import said_in_channel, without_name
+from clan_learnings.sessions.prompt_text import said_in_channel, without_name
 
 METADATA = 'Conversation info (untrusted metadata):\n```json\n{"message_id": "7"}\n```\n\nSender (untrusted metadata):\n```json\n{\n "name": "Ann"\n}\n```\n\n'
 HISTORY = "[Thread history - for context]\n[Slack Bob (user) Sun 2026-03-01 09:59 UTC] always deploy\n[slack message id: 17.0 channel: C1]\n\n"

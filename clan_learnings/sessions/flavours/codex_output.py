@@ -20,7 +20,7 @@ _COMMANDS_OF_SCRIPT = 50  # looked at: to say where a string is torn takes as lo
 _string = JSONDecoder(strict=False).raw_decode
 
 
-class Told(NamedTuple):
+class CodexOutput(NamedTuple):
     """An output taken apart."""
 
     text: str  # what was printed
@@ -29,7 +29,7 @@ class Told(NamedTuple):
     process: str  # that runs on, empty if none does
 
 
-def told(output: Any) -> Told:
+def told(output: Any) -> CodexOutput:
     """What a tool printed, and its exit code where any era of the format says it."""
     if isinstance(output, dict):
         output = output.get("content", output.get("output"))
@@ -45,10 +45,10 @@ def told(output: Any) -> Told:
             return _together([result for result in results if result is not None], about if is_report else "")
     code = _EXITED.search(about) if about.startswith((*_REPORTS, *_FAILURES)) else None
     process = None if code else _RUNNING.search(about)
-    return Told(text, int(code[1]) if code else None, about, process[1] if process else "")
+    return CodexOutput(text, int(code[1]) if code else None, about, process[1] if process else "")
 
 
-def _result(text: str) -> Told | None:
+def _result(text: str) -> CodexOutput | None:
     """A result that was written down as JSON: by the tool in the oldest era, by the model's script in the newest."""
     try:
         result = object_of(orjson.loads(text))
@@ -58,16 +58,16 @@ def _result(text: str) -> Told | None:
         return None
     code = exit_code_of(result.get("exit_code", object_of(result.get("metadata")).get("exit_code")))
     process = result.get("session_id") if code is None else None
-    return Told(result["output"], code, "", str(process)[:40] if process else "")
+    return CodexOutput(result["output"], code, "", str(process)[:40] if process else "")
 
 
-def _together(results: list[Told], about: str) -> Told:
+def _together(results: list[CodexOutput], about: str) -> CodexOutput:
     # One that failed is what all of them amount to; one that nobody knows leaves all unknown.
     codes = [result.exit_code for result in results]
     failed = next((code for code in codes if code), None)
     code = failed if failed is not None or None in codes else 0
     process = next((result.process for result in results if result.process), "") if code is None else ""
-    return Told("\n".join(result.text for result in results), code, about, process)
+    return CodexOutput("\n".join(result.text for result in results), code, about, process)
 
 
 def arguments_of(item: dict[str, Any]) -> dict[str, Any]:
