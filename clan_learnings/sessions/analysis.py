@@ -17,8 +17,7 @@ from clan_learnings.sessions.catalogue_rows import (
     FileLook,
     KnownFile,
 )
-from clan_learnings.sessions.cleaning import Cleaner
-from clan_learnings.sessions.sampling import project_of
+from clan_learnings.sessions.cleaning import Cleaner, homeless
 from clan_learnings.sessions.session_folders import SessionFile
 from clan_learnings.sessions.transcript_events import Session
 from clan_learnings.sessions.transcript_file import FileReading, FileRefused, read_file
@@ -101,6 +100,13 @@ def _told(key: str, session: Session, analysts: Analysts, cleaner: Cleaner) -> C
         "is_subagent": session.is_subagent,
     }
     return CapturedSession(key, _safe(session.name), len(session.events), facts, digest, items)
+
+
+def project_of(repo: str, folder: str) -> str:
+    """A repository's identity. A folder that is not there any more stands for itself: it was somebody's project."""
+    if repo or not folder or os.path.isdir(folder):
+        return repo
+    return homeless(folder)
 
 
 def _key(session: Session, path: str) -> str:

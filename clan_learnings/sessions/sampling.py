@@ -1,4 +1,7 @@
-"""Which sessions to harvest first: a score of each, and the best of them. Pure: no files; the time is an argument.
+"""Which sessions to harvest first: counts of every session, a score of each, and the best of them.
+
+Counts come from the catalogue where it knows a file as it is, else the flavours read the file, in several processes; what was
+counted is remembered, so that the next time only names and sizes are looked at. Scoring is pure: the time is an argument.
 
 Recency: 3 up to 7 days, 2 up to 30, else 1. Length: 3 above 50 messages, 2 above 20, else 1. Repository: 5 for the first
 session there ever was of it, else 1. Outcome: failure 3, success 2, unknown 1. And 2 for more than 10 calls of tools. Equal
@@ -9,16 +12,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from clan_learnings.sessions.analysis import CREW_BYTES, RULES
+from clan_learnings.sessions.analysis import CREW_BYTES, RULES, project_of
 from clan_learnings.sessions.catalogue_rows import FileLook
 from clan_learnings.sessions.catalogue_table import Catalogue
-from clan_learnings.sessions.cleaning import homeless
 from clan_learnings.sessions.digest import repo_of
 from clan_learnings.sessions.flavours.opencode import assembled
-from clan_learnings.sessions.quick_counts.counting import count, is_packed
-from clan_learnings.sessions.quick_counts.session_counts import Facts
+from clan_learnings.sessions.recognition import read_transcript
 from clan_learnings.sessions.session_folders import SessionFile
-from clan_learnings.sessions.transcript_source import TooLarge, unpacked
+from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent
+from clan_learnings.sessions.transcript_source import ZSTD, TooLarge, unpacked
 from clan_learnings.sessions.worker_processes import by_crew, processors
 
 _DAY_MS = 86_400_000
@@ -63,7 +65,13 @@ def score_all(candidates: Iterable[SampleCandidate], now_ms: int) -> list[Scored
 
 
 def best(
-    scored: list[Scored], *, count: int, min_score: int = 0, top_percent: float = 0, repo: str = "", since_ms: int = 0
+    scored: list[Scored],
+    *,
+    count: int,
+    min_score: int = 0,
+    top_percent: float = 0,
+    repo: str = "",
+    since_ms: int = 0,
 ) -> list[Scored]:
     """Those that were asked for. `top_percent` takes the place of `count`."""
     found = [
@@ -113,13 +121,6 @@ def _is_of(repo: str, asked: str) -> bool:
     """`host/owner/name`, or its end: `owner/name`, `name`."""
     asked = asked.lower().strip("/")
     return repo.lower() == asked or repo.lower().endswith("/" + asked)
-
-
-def project_of(repo: str, folder: str) -> str:
-    """A repository's identity. A folder that is not there any more stands for itself: it was somebody's project."""
-    if repo or not folder or os.path.isdir(folder):
-        return repo
-    return homeless(folder)
 
 
 _FILE_BYTES = 64 * 1024 * 1024
@@ -196,27 +197,39 @@ def _facts(path: str) -> "list[dict[str, Any]] | str":
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     try:
-        sessions = count(unpacked(data) if is_packed(data) else assembled(path) or data, path)
+        whole = unpacked(data) if data.startswith(ZSTD) else assembled(path) or data
     except TooLarge:
         return "too large when unpacked"
-    return [_as_facts(session) for session in sessions]
+    return [_as_facts(session) for session in read_transcript(whole, path).sessions if session.events]
 
 
-def _as_facts(session: Facts) -> dict[str, Any]:
+def _as_facts(session: Session) -> dict[str, Any]:
     """As the catalogue has them of captured sessions too."""
-    key = f"{session.flavour}:{session.id}"
     return {
-        "key": key,
+        "key": f"{session.flavour}:{session.id}",
         "session": f"{session.flavour}:{session.parent or session.id}",
         "flavour": session.flavour,
         "messages": session.messages,
         "calls": session.calls,
-        "outcome": session.outcome,
+        "outcome": _last_outcome(session),
         "repo": project_of(repo_of(session.remote, session.folder), session.folder),
         "started_ms": session.started_ms,
         "ended_ms": session.ended_ms,
         "is_subagent": session.is_subagent,
     }
+
+
+def _last_outcome(session: Session) -> str:
+    """How a session looks by its last result; a digest knows better. Without results, or without an answer, nobody can tell."""
+    failed = next((event.failed for event in reversed(session.events) if _has_result(event)), None)
+    if failed is None:
+        return "unknown"
+    has_answer = any(event.kind in (Kind.REPLY, Kind.CALL) for event in session.events)
+    return "failure" if failed else "success" if has_answer else "unknown"
+
+
+def _has_result(event: SessionEvent) -> bool:
+    return event.kind is Kind.RESULT and event.failed is not None
 
 
 def _candidate(found: SessionFile, facts: dict[str, Any]) -> SampleCandidate:
