@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from clan_learnings.search.keywords.bm25 import DIGITS, rarity, word_weight
 from clan_learnings.search.keywords.fts_table import FTS, FtsIndex, number_in
-from clan_learnings.search.keywords.word_weights_table import DIGITS, part, rarity
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def best_pages(connection: apsw.Connection, words: Mapping[str, float], count: i
         "SELECT page_words_docsize.id, sz FROM json_each(?) CROSS JOIN page_words_docsize ON page_words_docsize.id=value",
         (str([*often]),),
     ):
-        weight = sum(part(gain, times, number_in(size), usual) for gain, times in often[number])
+        weight = sum(word_weight(gain, times, number_in(size), usual) for gain, times in often[number])
         found.append((round(weight, DIGITS), number))
     found.sort(reverse=True)
     texts = [

@@ -1,10 +1,32 @@
-"""BM25 over a text that is known word by word. Pure; the formula and its numbers are those of `clan_learnings.search.keywords.word_weights_table`."""
+"""Okapi BM25: what the words of a question weigh in a record. Pure; the one place of the formula and its numbers.
 
-from collections.abc import Callable, Iterable, Mapping
+Robertson, Zaragoza, "The Probabilistic Relevance Framework", 2009. The index in the database weighs word by word with `rarity`
+and `word_weight`; the index of a running node weighs whole texts with `Bm25Query`.
+"""
+
+from __future__ import annotations
+
 from math import log
 
-_K1, _B = 1.2, 0.75
-_DIGITS = 6
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+_K1, _B = 1.2, 0.75  # as in FTS5
+DIGITS = 6  # of a weight: beyond them, mathematics libraries differ
+
+
+def rarity(records: int, having: int) -> float:
+    """What a word counts that `having` of all records have. Never negative, as in Lucene.
+
+    In a small notebook half of all records may have the word that is looked for.
+    """
+    return log(1 + max(records - having + 0.5, 0.5) / (having + 0.5))
+
+
+def word_weight(gain: float, often: float, words: int, usual: float) -> float:
+    """What one word of a question adds to a record of so many words. `gain`: its rarity times its factor; `usual`: words of a record on average."""
+    return gain * often * (_K1 + 1) / (often + _K1 * (1 - _B + _B * words / usual))
 
 
 class Corpus:
@@ -16,28 +38,27 @@ class Corpus:
         self.documents = documents
 
     def rarity(self, word: str) -> float:
-        """What a word tells. Never negative, as in Lucene."""
-        found = self.documents(word)
-        return log(1 + max(self.records - found + 0.5, 0.5) / (found + 0.5))
+        """What a word counts."""
+        return rarity(self.records, self.documents(word))
 
 
 class Bm25Query:
-    """One question: what each of its words counts."""
+    """The words of one question, ready to weigh any number of texts."""
 
     def __init__(self, words: Mapping[str, float], corpus: Corpus) -> None:
         """`words`: stems, each with a factor."""
-        self._usual = corpus.records / (corpus.words or 1)
-        self._rarity = [(f" {word} ", factor * corpus.rarity(word) * (_K1 + 1)) for word, factor in words.items()]
+        self._usual = corpus.words / (corpus.records or 1) or 1
+        self._gains = [(f" {word} ", factor * corpus.rarity(word)) for word, factor in words.items()]
 
     def weigh(self, text: str) -> float:
-        """How well a text fits, as `joined` has made it."""
-        long = _K1 * (1 - _B + _B * (text.count("  ") + 1) * self._usual)
+        """How well a text fits that `joined` has made."""
+        words = text.count("  ") + 1
         weight = 0.0
-        for word, rare in self._rarity:
+        for word, gain in self._gains:
             often = text.count(word)
             if often:
-                weight += rare * often / (often + long)
-        return round(weight, _DIGITS)
+                weight += word_weight(gain, often, words, self._usual)
+        return round(weight, DIGITS)
 
 
 def joined(stems: Iterable[str]) -> str:

@@ -10,8 +10,7 @@ scope that have most of them are measured; the best of these are read and weighe
 
 from __future__ import annotations
 
-from math import log
-
+from clan_learnings.search.keywords.bm25 import DIGITS, rarity, word_weight
 from clan_learnings.search.keywords.fts_table import FtsIndex, number_in
 from clan_learnings.search.keywords.word_table import searchable, texts
 from mesh.core.ids import digest, tag_of
@@ -83,9 +82,6 @@ REPEATED = 2.0  # times as often as expected a word may stand in one that is not
 ENOUGH = 25  # records in scope that have rare words, so that frequent words need not find any
 NARROW = 4_000  # records; a scope of no more is looked up first
 WORDS = 64  # of a question, the rarest
-
-_K1, _B = 1.2, 0.75  # as in FTS5
-DIGITS = 6  # of a weight: beyond them, mathematics libraries differ
 
 
 class SearchScope:
@@ -302,7 +298,7 @@ class WordWeights:
             if stem in wanted:
                 counts[stem] = counts.get(stem, 0) + 1
         # In the order of rarity: a sum of fractions depends on the order of its parts.
-        return sum(part(word.gain, counts[stem], size, usual) for stem, word in wanted.items() if stem in counts)
+        return sum(word_weight(word.gain, counts[stem], size, usual) for stem, word in wanted.items() if stem in counts)
 
     def _documents(self, stem: str) -> int:
         found = self._counted.get(stem)
@@ -317,17 +313,4 @@ class WordWeights:
 
 def _expected(gain: float, words: int, usual: float, often: float = 1.0) -> float:
     """What a record may weigh that has words which count so much, each so often. A long one may repeat them: that is seen when it is read."""
-    return part(gain, often * max(words / usual, 1.0), words, usual)
-
-
-def rarity(held: int, having: int) -> float:
-    """What a word counts that so many of all records have. Never negative, as in Lucene: in a small notebook half of all
-
-    records may have the word that is looked for.
-    """
-    return log(1 + max(held - having + 0.5, 0.5) / (having + 0.5))
-
-
-def part(gain: float, often: float, words: int, usual: float) -> float:
-    """What one word of a question gives a record of so many words."""
-    return gain * often * (_K1 + 1) / (often + _K1 * (1 - _B + _B * words / usual))
+    return word_weight(gain, often * max(words / usual, 1.0), words, usual)
