@@ -1,19 +1,15 @@
-"""How the search indexes of a home stand, and which embedder it uses. Reads, but for the one line that says which.
+"""The search indexes of a home as files: their state, which embedder is chosen, deleting them, and wiping vectors of erased records.
 
-The keyword index is part of the database. What a sidecar has beside it, words and vectors, is in one folder, and disposable.
+The keyword index is part of the database. What a running node keeps beside it, words and vectors, is in one folder and disposable.
+Everyday commands import this: nothing slow at the top.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from json import load
-from logging import getLogger
 
 from mesh.core.errors import UsageError
-from mesh.store.changes import Touches
 from mesh.store.permissions import unwritable
-from mesh.store.reading import open_reading
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -35,7 +31,7 @@ KEYWORDS, BOTH = "keywords", "keywords and vectors"
 
 
 def index_state(home: str, reader: Reader, recall: SearchIndexes | None) -> dict[str, Any]:
-    """Everything in one answer. `recall`: the indexes of the sidecar that answers; None if a command does."""
+    """The state of every index. `recall`: the indexes of the node that answers; None if a command does."""
     from clan_learnings.search.embedders.embedder import available
 
     choice = chosen(home)
@@ -71,7 +67,7 @@ def chosen(home: str, environ: Mapping[str, str] = os.environ) -> str:
 
 
 def choose(home: str, words: list[str]) -> dict[str, Any]:
-    """Use another embedder from now on; a running sidecar notices. What cannot work is refused, and the error says why."""
+    """Use another embedder from now on; a running node notices. A choice that cannot work raises UsageError."""
     from clan_learnings.search.embedders.embedder import AUTO, CHOICES, MINILM, NONE, available, is_address
 
     choice = " ".join(words)
@@ -95,7 +91,7 @@ def choose(home: str, words: list[str]) -> dict[str, Any]:
 
 
 def drop_indexes(home: str, *, vectors: bool) -> list[str]:
-    """Delete what a sidecar has beside the database: it makes it anew, whether it runs or is started later."""
+    """Delete the indexes beside the database; a node builds them again."""
     from shutil import rmtree  # brings three compressors with it
 
     folder = os.path.join(home, FOLDER)
@@ -125,7 +121,13 @@ def _size(folder: str) -> int:
 
 
 def wipe_erased(home: Home) -> None:
-    """The vectors of what others have erased, if that came while no sidecar ran: it is what one would find out at its start."""
+    """Overwrite the vectors of what others have erased while no node ran. A node does the same when it starts."""
+    from contextlib import suppress
+    from json import load
+
+    from mesh.store.changes import Touches
+    from mesh.store.reading import open_reading
+
     folder = home.file(os.path.join(FOLDER, VECTORS))
     try:
         with open(os.path.join(folder, "state.json"), encoding="utf-8") as file:
@@ -148,9 +150,11 @@ def wipe_erased(home: Home) -> None:
 
 
 def wipe_vectors(folder: str, tags: set[bytes]) -> None:
-    """What a sidecar would do, if one ran: there may never be another one."""
+    """Overwrite these vectors without a running node: there may never be one again, and a text can be guessed from its vector."""
     if not os.path.isdir(folder):
         return
+    from logging import getLogger
+
     from clan_learnings.search.vectors.vector_file import wipe_rows  # brings numpy, and few homes have vectors
 
     try:
