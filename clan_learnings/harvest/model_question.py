@@ -6,10 +6,10 @@ day, then nothing of it is taken for somebody's words.
 """
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 
 from clan_learnings.context.injected_mark import CLOSING, opening, without_ours
-from clan_learnings.harvest.prompts import prompt
 from clan_learnings.redaction import redact, redact_value
 from clan_learnings.redaction.private_passages import without_private
 from clan_learnings.sessions.cleaning import homeless
@@ -38,12 +38,18 @@ _WHO = {
 
 def question_about(digest: Digest, session: Session | None) -> str:
     """The whole text for a model's stdin."""
-    parts = [prompt("extract"), "", "The digest:", _digest_text(digest), ""]
+    parts = [_prompt(), "", "The digest:", _digest_text(digest), ""]
     if session is not None:
         parts += ["What happened around failures and corrections:", *_excerpt(digest, session), ""]
     parts.append("END OF MATERIAL. Answer with the JSON array now.")
     body = "\n".join(parts).replace(CLOSING, "(/clan-mesh)")
     return f"{opening(hashed(body.encode('utf-8', 'replace')).hex())}\n{body}\n{CLOSING}\n"
+
+
+def _prompt() -> str:
+    """What a model is told, from a file that people can read and change."""
+    with open(os.path.join(os.path.dirname(__file__), "prompts", "extract.md"), encoding="utf-8") as file:
+        return file.read()
 
 
 def clean(text: str) -> str:
