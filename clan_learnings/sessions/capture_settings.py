@@ -1,6 +1,9 @@
-"""How a home captures: whether at all, and how much it keeps. One JSON file of the home; missing or damaged means defaults.
+"""How a home captures: whether at all, how much it keeps, and which raw bodies have to go. The settings are one JSON file of the home.
 
-A damaged switch must not switch on what somebody switched off: a file that cannot be read means off.
+A missing or damaged file means defaults; a file that cannot be read means off: damage must not switch on what somebody switched off.
+
+Bodies go by room first: above the soft cap, analysed ones, oldest first. Above the hard cap, as a last resort, even such as
+were never analysed, which is a loss and reported as one. Age is a backstop, for analysed ones only. Digests always stay.
 """
 
 import json
@@ -10,7 +13,10 @@ import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from clan_learnings.sessions.catalogue_rows import KeptBody
 from clan_learnings.sessions.catalogue_table import FOLDER, Catalogue
+
+log = logging.getLogger("mesh.node")
 
 GIB = 1024**3
 _DAY_MS = 86_400_000
@@ -24,15 +30,6 @@ class Budget(NamedTuple):
     age_days: int = 365  # analysed bodies older than this go, whatever room there is
 
 
-class Body(NamedTuple):
-    """A session's raw body, as far as it matters here."""
-
-    file: int
-    packed_bytes: int
-    is_analysed: bool
-    at_ms: int
-
-
 class OverdueBodies(NamedTuple):
     """Whose bodies go."""
 
@@ -40,7 +37,7 @@ class OverdueBodies(NamedTuple):
     lose: list[int]  # not analysed: nothing of them stays
 
 
-def overdue(bodies: Iterable[Body], budget: Budget, now_ms: int) -> OverdueBodies:
+def overdue(bodies: Iterable[KeptBody], budget: Budget, now_ms: int) -> OverdueBodies:
     """What has to go so that the rest fits."""
     oldest_first = sorted(bodies, key=lambda body: (body.at_ms, body.file))
     total = sum(body.packed_bytes for body in oldest_first)
@@ -57,13 +54,10 @@ def overdue(bodies: Iterable[Body], budget: Budget, now_ms: int) -> OverdueBodie
     return OverdueBodies(drop, lose)
 
 
-log = logging.getLogger("mesh.node")
-
-
 def keep_within(catalogue: Catalogue, budget: Budget, now_ms: int | None = None) -> tuple[int, int]:
     """Drop what is too much. Returns how many bodies were dropped, and how many of them were lost: never analysed."""
     now_ms = int(time.time() * 1000) if now_ms is None else now_ms
-    verdict = overdue((Body(*kept) for kept in catalogue.kept()), budget, now_ms)
+    verdict = overdue(catalogue.kept(), budget, now_ms)
     dropped = catalogue.drop(verdict.drop) if verdict.drop else 0
     lost = catalogue.drop(verdict.lose, lost=True) if verdict.lose else 0
     if lost:
@@ -90,7 +84,7 @@ class CaptureSettings(NamedTuple):
 
 
 def read_settings(home: str) -> CaptureSettings:
-    """As they are."""
+    """The settings of a home."""
     try:
         with open(os.path.join(home, FOLDER, FILE), "rb") as file:
             value = json.loads(file.read(_BYTES))
@@ -106,7 +100,7 @@ def read_settings(home: str) -> CaptureSettings:
 
 
 def write_settings(home: str, settings: CaptureSettings) -> None:
-    """Keep them."""
+    """Write the settings of a home."""
     folder = os.path.join(home, FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     value: dict[str, Any] = {"on": settings.is_on, "since_ms": settings.since_ms, **settings.budget._asdict()}

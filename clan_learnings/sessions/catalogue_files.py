@@ -1,7 +1,7 @@
-"""Raw bodies of transcripts on disk: one zstd file a segment, for its owner only. What belongs to what is the catalogue's to say.
+"""The files beside the catalogue's database: raw bodies of transcripts, and the list of what must never be captured again. For their owner only.
 
-A body is on disk, whole, before a row names it, and its row is gone before the file is. So a process that is killed leaves at
-most files that nobody names, and those are swept.
+Which body belongs to what is the catalogue's to say. A body is on disk, whole, before a row names it, and its row is gone before
+the file is. So a process that is killed leaves at most files that no row names, and those are swept.
 """
 
 import os
@@ -99,7 +99,10 @@ _PURPOSE = b"clan-mesh forg 1"
 
 
 class NeverCapture:
-    """The list of one home."""
+    """The list of one home: a file of hashes that only grows. Who reads it learns neither a session nor a path.
+
+    It lies outside of the folder of captured sessions: that may be deleted at any time, and a promise to forget must not go with it.
+    """
 
     def __init__(self, home: str) -> None:
         self._path = os.path.join(home, FILE)

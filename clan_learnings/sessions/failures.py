@@ -1,7 +1,7 @@
-"""What failed in a session and what mended it: another way to run it, an edit, a command that prepared it. No opinion whether that is worth knowing.
+"""What failed in a session and what mended it: another way to run it, an edit, a command that prepared it. And the course of the whole session.
 
-Equal failures in a row are one: the same check, failing until it passes. Of these the last one the agent was told about stands
-for all, since what followed it is what helped.
+Equal failures in a row are one: the same check, failing until it passes. The last one that the agent was told about stands for
+all, since what followed it is what helped. No opinion whether any of it is worth knowing.
 """
 
 from bisect import bisect_right
@@ -233,7 +233,7 @@ def _changes_something(line: str) -> bool:
 
 
 class SessionCourse(NamedTuple):
-    """What happened."""
+    """What happened in a session, worked out once for digest and rules: events without our own text, attempts, failures."""
 
     session: Session
     events: list[SessionEvent]

@@ -1,13 +1,14 @@
 """Retention: what goes, in which order, and what never does."""
 
-from clan_learnings.sessions.capture_settings import Body, Budget, overdue
+from clan_learnings.sessions.capture_settings import Budget, overdue
+from clan_learnings.sessions.catalogue_rows import KeptBody
 
 DAY = 86_400_000
 NOW = 1000 * DAY
 
 
-def body(file: int, size: int, *, days: int = 1, is_analysed: bool = True) -> Body:
-    return Body(file, size, is_analysed, NOW - days * DAY)
+def body(file: int, size: int, *, days: int = 1, is_analysed: bool = True) -> KeptBody:
+    return KeptBody(file, size, is_analysed, NOW - days * DAY)
 
 
 def test_within_the_budget_everything_stays() -> None:
