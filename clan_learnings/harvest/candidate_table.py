@@ -1,4 +1,4 @@
-"""What harvesting keeps between its runs: candidates as JSON, the words they are found by, up to where digests were read.
+"""The candidates of a home, kept between harvests: as JSON in a database, with an index of their words and how far digests were read.
 
 Local, like the catalogue beside it: nothing of it is ever in feeds, bundles or rendered files. Judges nothing.
 """
@@ -290,7 +290,7 @@ _LEAST = 64  # candidates that are remembered, however many signals they have
 
 
 class CandidateStore:
-    """A shelf for `clan_learnings.harvest.clusters`.
+    """The same candidates as values: a `CandidateSet` for `clan_learnings.harvest.clusters`.
 
     Remembers what it has read, for the same ones are compared again and again; and what is put within `writing` is written
     once, at its end, however often it changes. Nobody else changes candidates meanwhile: who does has the lock of harvesting.

@@ -1,4 +1,4 @@
-"""A candidate: what the signals of several sessions say alike, on its way to a record. Plain values and their JSON; no files here."""
+"""A candidate for a record: what the signals of several sessions have in common. Plain values and their JSON; no files here."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Detect: items of many sessions become candidates, where they say the same; ranked. Pure; whoever keeps candidates hands them in.
+"""Clustering: items of many sessions that say the same become one candidate; candidates are ranked. Pure: the caller passes in the set of candidates.
 
 One likeness decides, that of `clan_learnings.search.likeness`: from MERGE on two are one, from LINK on they know of each other.
 Of many candidates only those are compared that share words which count.

@@ -1,4 +1,4 @@
-"""The evidence bar: what is kept, and what may leave the node. Two levels, each a few numbers that a mesh can agree on. Pure."""
+"""The evidence bar: how much evidence a candidate needs to be kept, and how much to leave the node. Each level is a few numbers that a mesh can agree on. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,6 +1,8 @@
-"""Items from failures that were mended: the command that worked, the edit, the preparation. Which failures were is `capture.failures`' business.
+"""Rules about failures that were mended: the command that worked, the edit, the preparation, and the correct way to call a tool.
 
-Not every one teaches something. A test that does its work is none; what is not there, and what fails for a moment, neither.
+Which failures were mended is decided in `clan_learnings.sessions.failures`.
+
+Not every failure teaches something: a test that does its work does not, nor does something that is missing or fails for a moment.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Harvest: what was captured since the last run is clustered, gated, judged, and written as records where that is allowed.
+"""The harvest: what was captured since the last run is clustered, judged, and written as records where that is allowed. And the trial, which keeps nothing.
 
-The sidecar runs it after it has captured, `mesh harvest` by hand; two never run at once on one home. Reads no transcript itself.
+A node runs it after capturing, a person with `mesh harvest`; two never run at once on one home. Only the trial reads transcripts.
 """
 
 import os

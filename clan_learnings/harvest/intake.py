@@ -1,4 +1,4 @@
-"""New digests of the catalogue become signals of candidates, which are gated and judged anew. Incremental; writes no record.
+"""The intake of new digests: their items become signals of candidates, and those candidates are judged again. Incremental; writes no record.
 
 Where it stopped is kept with the candidates, in the same transaction: a kill at any moment repeats a page and changes nothing.
 """

@@ -1,6 +1,6 @@
-"""The quality gate of one-line items: a subject, an action, evidence, and nothing that only its own session understands. Pure.
+"""The quality of one-line items: do they have a subject, an action and evidence, are they a rule that others can follow, do they make sense outside of their session? Pure.
 
-It asks for little and says what is missing; what passes it may still be false. What a person wrote by hand comes here too.
+The gate asks for little and says what is missing; an item that passes may still be false. Items written by hand go through it too.
 """
 
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""An item: one thing that a session taught, in one sentence, with the line that shows it. Plain values and their JSON."""
+"""An item: one thing that a session taught, in one sentence, with the line of the transcript that shows it. Plain values and their JSON."""
 
 import re
 from typing import Any, NamedTuple

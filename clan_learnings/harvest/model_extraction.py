@@ -1,4 +1,10 @@
-"""A model of the user's, asked about captured sessions one by one. What goes wrong is collected and told; nothing is lost by it."""
+"""Extraction by a model: a command of the user's is asked about captured sessions one by one, and its answer is read as items.
+
+Problems are collected and reported; they cost nothing but the answer. An answer is untrusted: read leniently, judged strictly, one
+element at a time. A model may be wrong, and what it read may have talked to it. So a line that it cites must exist, must be
+something that happened, and should hold the words it quotes; how confident it may be is decided here. A model is never believed
+that a person said something: what persons say, the rules find.
+"""
 
 import json
 import os

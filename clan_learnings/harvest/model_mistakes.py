@@ -1,5 +1,7 @@
-"""Items from what went wrong and stayed wrong: a claim without its deed, what the place forbids, a way given up after
-three failures, an error that comes back.
+"""Rules about the model's own mistakes, whether it corrected them or not.
+
+Not corrected: a claim without its deed, what the sandbox forbids, a way given up after three failures, an error that comes
+back. Corrected: the model names the mistake, and the next edit makes the change that it named.
 """
 
 import re

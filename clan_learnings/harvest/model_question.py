@@ -1,4 +1,4 @@
-"""What a model is asked about a session: the prompt, the digest, and the events around what went wrong. Bounded; runs nothing.
+"""The question to a model about a session: the prompt, the digest, and the events around what went wrong. Bounded in size; runs nothing.
 
 All of it leaves this process, maybe this machine. So everything is redacted, what was injected and what came from us is left
 out, home folders are `~`, and the whole stands between our own marks: should the model's own session be captured one

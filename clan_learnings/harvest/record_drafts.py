@@ -1,4 +1,4 @@
-"""A candidate as records: corrections and fixes as corrections under their pattern, all else as discoveries. Drafts, writes nothing.
+"""Drafts of records from candidates: corrections and fixes become corrections under their pattern, everything else discoveries. Writes nothing.
 
 Each is stamped with the time of its session, and says from which line of which session it comes. What is there already, be it
 that the agent logged it live or that another node harvested the same transcript, is found and not written again.

@@ -1,4 +1,4 @@
-"""Approved candidates become records, for repositories that are shared. Decides what waits, and for what; drafts come from `drafting`.
+"""Approved candidates become records, for repositories that are shared. Decides which have to wait, and for what; `record_drafts` makes the drafts.
 
 Append first, then note it: after a kill in between, the next run finds the record and writes none. Where this node may write no
 more, for now or at all, a run stops: what is left is due in the next one. At most so many patterns become HOT in one run through what was harvested alone, and none through sessions that are all long past: a person may let them.

@@ -1,4 +1,4 @@
-"""What a person decides about candidates: accept, edit, reject, merge. Each decision is kept, and what it lets go is written at once."""
+"""The review of candidates by a person: accept, edit, reject, merge. Each decision is kept, and what it approves is written at once."""
 
 from typing import Any
 

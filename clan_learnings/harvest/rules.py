@@ -1,6 +1,6 @@
-"""What one session teaches, without any model: every rule's items, each once, none of them ours. The rules are one module each.
+"""What one session teaches, found by rules without any model. Also here: the rules about what a person said. The others are in `fixes` and `model_mistakes`.
 
-No session raises here, whatever its events are: a rule that fails costs its own items only.
+Each item is given once, and nothing that the mesh itself told the session. No session raises: a rule that fails costs its own items only.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A program of the user's, run once: text in, text out, within a time and a size. Knows nothing of what the text is about.
+"""A command of the user, run once: text in, text out, within a time and a size. Knows nothing of what the text is about.
 
 No shell. The program is the leader of its own process group, in an empty folder of its own, and the whole group is ended when it
 has answered, when time is up, when it says too much, and when we are interrupted ourselves. What leaves the group on purpose

@@ -1,7 +1,7 @@
-"""What was a record once and was erased or retracted: known on every node, without a word of it, whatever was deleted since.
+"""Marks of harvested records that were erased or retracted later: every node knows them, and none of their words.
 
 Beside each harvested record a counter grows, named by a hash. It outlives the record's body. A counter without a live record that
-says the same means: somebody took it back. Decides nothing about what is written else.
+says the same means that somebody withdrew it: it is not written again.
 """
 
 import os
@@ -35,7 +35,7 @@ class WithdrawalMarks:
         return [] if self._reader().total(key) else [Increment(key)]
 
     def holds(self, signal: Signal, candidate: HarvestCandidate | None = None) -> bool:
-        """Whether a signal was recorded once, and no record says it now."""
+        """Whether a signal was recorded before, and no record says it now."""
         if not self._reader().total(key_of(self._author.store.mesh, signal)):
             return False
         item = signal.item

@@ -1,4 +1,4 @@
-"""What else to show: not the same thing twice, and not ten of one kind. Orders and groups; finds and scores nothing.
+"""Diversity of results: not the same thing twice, and not ten of one kind. Orders and groups; finds and scores nothing.
 
 The order is that of maximal marginal relevance (Carbonell, Goldstein, 1998) with little weight on being different: much of it
 was measured to ruin the answers.

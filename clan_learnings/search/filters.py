@@ -1,4 +1,4 @@
-"""What a search may find: every filter that was asked for. Exact, on a record as it reads now, before anything is ranked."""
+"""The filters of a search. Exact, on a record with its edits applied, before anything is ranked."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where candidates come from: the seam between what ranks them and the indexes that find them. Everyday commands import this.
+"""Finders of candidates: the protocol between ranking and the indexes, and the finder of every command. Everyday commands import this.
 
-The node's database always answers (`Keywords`). A running sidecar may have indexes of its own, which answer the same
+The database always answers (`KeywordFinder`). A running node may have indexes of its own, which answer the same
 questions sooner, and by meaning.
 """
 

@@ -1,4 +1,4 @@
-"""One score from what words say and what meaning says; what age, category, tags and quality add to it. Pure arithmetic.
+"""One score from keywords and vectors, and what age, category, tags and quality add to it. Pure arithmetic.
 
 Reciprocal ranks and min-max scaling were measured to be worse than BM25 alone on some texts; see ADR 0043 for the figures.
 """

@@ -1,4 +1,4 @@
-"""What a follower keeps up to date, and what it tells of that: the seam between following a database and being an index of it."""
+"""The thread that keeps an index up to date with the database, and the protocol `IndexSink` of the indexes it feeds."""
 
 import json
 import logging
@@ -113,7 +113,7 @@ class IndexSink(Protocol):
 
 
 class IndexOff(Exception):
-    """There is to be no such index, or what it needs is not installed: no error either."""
+    """The index is switched off, or what it needs is not installed: not an error."""
 
 
 _FORM = 1  # of the state, and of whatever is kept by it: another one is made anew
@@ -131,7 +131,7 @@ log = logging.getLogger("mesh.node")
 
 
 class IndexingStopped(Exception):
-    """The way out of the middle of work: no error."""
+    """Leaves work in the middle because the thread is to end: not an error."""
 
 
 class IndexThread(Background):

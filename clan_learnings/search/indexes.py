@@ -1,4 +1,4 @@
-"""What the sidecar searches with: its own indexes, beside the one of the database. Composes them; decides nothing about ranking."""
+"""The search indexes of a running node, beside the one of the database. Composes them; decides nothing about ranking."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""How alike two things are that were said: one measure for the pattern finder, for duplicates and for links.
+"""The likeness of two statements: one measure for finding patterns, duplicates and links.
 
 Words decide where they can: other numbers, flags, identifiers or a negation forbid, whatever else is near. Where they say neither
 yes nor no, the cosine of two vectors may, if there are vectors. Each way has thresholds of its own, chosen on the pairs in

@@ -1,4 +1,4 @@
-"""What a running sidecar finds candidates with: its own indexes where they are up to date, the database's where not."""
+"""The finder of a running node: its own indexes where they are up to date, the database's where not."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future

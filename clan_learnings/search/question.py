@@ -1,4 +1,4 @@
-"""A question as the indexes are asked it: its words, what each counts, and how rare it is. Finds and ranks nothing.
+"""A search question: its words, what each counts, and how rare it is. Finds and ranks nothing.
 
 Words are given as they are written, in small letters, no two with one stem: every index brings them into its own form.
 Grammar is left out, identifiers are there whole and in parts, and a word that no record has becomes those it may be a

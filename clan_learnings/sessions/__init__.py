@@ -1,4 +1,4 @@
-"""Transcripts of coding agents, whatever their flavour, as one schema; and what a session amounts to.
+"""Sessions of coding agents: transcripts of every flavour in one schema, their digests, and the catalogue of what was captured.
 
-Reads bytes that anybody may have written. Judges nothing (that is `clan_learnings.harvest`), keeps nothing (the store does).
+Reads bytes that anybody may have written. What a session teaches is decided in `clan_learnings.harvest`.
 """

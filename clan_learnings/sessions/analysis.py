@@ -1,6 +1,6 @@
-"""What is made of a transcript's cleaned body: sessions, their digests and items, as the catalogue keeps them. Keeps nothing.
+"""The analysis of a transcript's cleaned body: its sessions, their digests and items, as the catalogue stores them. Stores nothing.
 
-Who reads, digests and harvests is handed in. Whatever they say is cleaned once more: they may have looked at files beside it.
+The functions that read, digest and find items are passed in. Their results are cleaned once more: they may have looked at files beside the transcript.
 """
 
 import os

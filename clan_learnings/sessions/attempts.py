@@ -1,4 +1,4 @@
-"""What the model tried: each call with its result, and whether it failed. Says nothing about what would have worked.
+"""The attempts of the model: each call with its result, and whether it failed. Says nothing about what would have worked.
 
 "Failed" is not what an exit code says. A search that finds nothing, a look whether something is there, a call that fell with
 another one: none of them failed. And a command may fail although its tool says success, behind a pipe or in a shell that

@@ -1,4 +1,4 @@
-"""One run of capturing: files in, rows and bodies out, each file once. Who may run when is decided elsewhere.
+"""One run of capturing: files in, rows and bodies out, each file once. When to run is decided elsewhere.
 
 A file is read, cleaned and analysed; then its body goes to disk, and its digest with it into one transaction. Several files
 share a transaction. A run that is killed has lost at most the files of its last batch, which the next run reads again.

@@ -1,4 +1,4 @@
-"""The thread that captures while the sidecar runs: what hooks pointed at, and now and then what they may have missed.
+"""The thread that captures while the node runs: the files that hooks pointed at, and now and then those they may have missed.
 
 It computes for a moment and rests for a moment, because gossip waits for the interpreter meanwhile; it ends in the middle of
 its work when the node stops, which loses nothing. Whatever fails is logged once and tried again later.

@@ -1,4 +1,4 @@
-"""The values that go in and out of the catalogue: a file as it looks, as it was read, and the sessions it tells. No tables here."""
+"""The rows of the catalogue as values: a file and its state, what was read of it, and its sessions. No tables here."""
 
 from typing import Any, NamedTuple
 

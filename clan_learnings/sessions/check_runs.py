@@ -1,4 +1,4 @@
-"""Runs of a check and what made its findings go away: each error that an edit mended, not only the last before all was well.
+"""Runs of a check (tests, linter, compiler), and the edits that made its findings go away: each of them, not only the last.
 
 A check is a line that prints findings, and prints fewer later. Runs of the same check up to one that passes are one row. An
 error is told at the last run that shows it; if that was only a second look, at the first one. What a later run does not show is

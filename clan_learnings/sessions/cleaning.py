@@ -1,4 +1,4 @@
-"""Lines of a transcript without what nobody may keep: private text, names of home folders, secrets. Pure: no files.
+"""Cleaning of transcripts: lines without private text, names of home folders and secrets. Pure: no files.
 
 Works on the strings of JSON as they read when decoded, so nothing hides behind an escape, nor in JSON inside a string; lines
 stay lines, so what is cited is found. Every text of a line is seen, whether or not the line is JSON. What is unchanged stays

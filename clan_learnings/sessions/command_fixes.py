@@ -1,4 +1,4 @@
-"""Two lines for a shell: whether the second does what the first failed to do, and in which way. Knows lines and outputs, no session."""
+"""Pairs of shell commands: whether the second does what the first failed to do, and in which way. Knows commands and outputs, no session."""
 
 import re
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""What a line for a shell does: its programs and their words, as far as that can be told without a shell. Runs nothing.
+"""Parsing of shell command lines: their programs and arguments, as far as that can be told without a shell. Runs nothing.
 
 Enough to say that two lines do the same, or one tries another way. Quoting is followed, expansion is not.
 """

@@ -1,4 +1,4 @@
-"""Where a person put the model right: a refusal with its reason, an interruption and what was said then, an objection. Whose words, on which line.
+"""Corrections by a person: a refusal with its reason, an interruption and what was said then, an objection. The words, and their line.
 
 A subagent's prompt is its parent's, and nobody is corrected by a parent here. What a person typed after a plain refusal counts
 only if it says what to do instead: `continue` does not, and neither does a plan that was taken.

@@ -1,4 +1,4 @@
-"""What a session amounts to, small enough to keep for ever: task, outcome, failures and what mended them, errors, cost. Local, never gossiped."""
+"""The digest of a session, small enough to keep for ever: task, outcome, failures and what mended them, errors, cost. Local, never gossiped."""
 
 import os
 from functools import lru_cache

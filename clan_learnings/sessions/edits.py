@@ -1,4 +1,4 @@
-"""Which calls change files, which files, and what they put in whose place. By what a call looks like, so that new agents' tools are known too."""
+"""Calls that edit files: which files, and which text they replace by what. Recognised by the form of a call, so that tools of new agents work too."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What an error says: the line that tells most, and a signature that is equal for equal errors of any session. Pure.
+"""The signature of an error: equal for equal errors of any session; and the most telling line of an output. Pure.
 
 A signature has no numbers, paths, hashes and quoted names, so that one mistake is the same in every repository. It is for
 comparing, never for reading.

@@ -1,4 +1,4 @@
-"""Whether a program says that it was called in a way it does not take: its options, its arguments, its patterns. By forms of words, no program is known by name."""
+"""Outputs that say a command failed: an exit code, a refusal, wrong options or arguments. By forms of words; no program is known by name."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Events without what came from us. What an agent was told by the mesh is not what it learned.
+"""Text that the mesh itself injected into a session, taken out of its events: what we told an agent is not what it learned.
 
 Our text comes in by hooks, by answers of our MCP server, by `mesh` commands, by rendered files, and again when the model or a
 summary repeats it. Marked text is known by its mark; calls of ours by their names; what is repeated without a mark by its

@@ -1,4 +1,4 @@
-"""Values of JSON that anybody may have written, read without trust: what has the wrong type counts as empty. No flavour is known here."""
+"""Untrusted JSON values: what has the wrong type counts as empty. Knows no flavour."""
 
 import json
 from datetime import UTC, datetime

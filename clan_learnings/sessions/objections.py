@@ -1,4 +1,4 @@
-"""Whether words of a person object to what was just done. Looks at the words alone; who said what before is `corrections`' business.
+"""Objections: whether the words of a person object to what was just done. Looks at the words alone; `corrections` looks at what happened before.
 
 English words, since that is what the rules were tried on; of other languages only how they say no. Each sign has a weight; with 2 of them words object. Some signs count
 by themselves, some only if the model had just changed something: else they describe the world, or a wish.

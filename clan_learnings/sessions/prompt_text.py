@@ -1,4 +1,4 @@
-"""The task inside the words that benchmarks and issue solvers wrap around it. A person wrote the task; nobody typed the rest."""
+"""The text that a person wrote in a prompt, without what benchmarks, issue solvers, channels and agents wrap around it."""
 
 import re
 

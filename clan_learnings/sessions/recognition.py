@@ -1,4 +1,4 @@
-"""Whose transcript it is, by its content, and what it tells. The one place where whatever a flavour does wrong is caught.
+"""Recognition of a transcript's flavour by its content, and reading it. The one place where errors of a flavour are caught.
 
 Knows no flavour by name: a module in `flavours` is one. They are asked in the order of their `ORDER` (0 unless they say
 otherwise, the generic ones later), then by name.

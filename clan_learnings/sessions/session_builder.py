@@ -1,4 +1,4 @@
-"""A session while its transcript is read: collects events, joins results with calls, counts. Reads nothing itself.
+"""The builder of a session while its transcript is read: collects events, joins results with calls, counts. Reads nothing itself.
 
 `messages` are prompts and answers of the model; an answer counts once, by the `message` its events share, if it said or
 did something. Thoughts alone are no message, and neither is an answer that never came.

@@ -1,4 +1,4 @@
-"""How a session ended: success, failure, or nobody can tell, and by what that was seen. Decides by what was run and said last."""
+"""The outcome of a session: success, failure or unknown, and the evidence for it. Decides by what was run and said last."""
 
 import re
 from bisect import bisect_right

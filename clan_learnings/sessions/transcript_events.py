@@ -1,4 +1,4 @@
-"""One schema for what every agent's transcript tells: a session, its events in order, what it cost. Plain values, no reading.
+"""The schema of every agent's transcript: a session, its events in order, its cost. Plain values; reads nothing.
 
 Lines are physical lines of the transcript's file, counted from 1, so that a person finds what is cited.
 

@@ -1,4 +1,4 @@
-"""A transcript's file as cleaned lines, read within bounds; of a file that grew, only what was added. Keeps nothing.
+"""Reading a transcript's file as cleaned lines, within bounds; of a file that grew, only what was added. Stores nothing.
 
 What was read is named by a hash of whole lines from the file's beginning: as long as the hash holds, the file only grew.
 """

@@ -1,6 +1,6 @@
-"""Processes that share the work of one command. They end with it, however it ends, and print nothing.
+"""Worker processes that share the work of one command. They end with it, however it ends, and print nothing.
 
-What goes wrong in one of them comes back to whoever leads, as an answer or as its exception. Knows nothing of the work.
+An error in one of them comes back to the command, as an answer or as its exception. Knows nothing of the work.
 """
 
 import multiprocessing
@@ -53,4 +53,4 @@ def _worked(work: Callable[[_Thing], _Made], thing: _Thing) -> _Made:
 
 
 class CaptureStopped(Exception):
-    """The way out of the middle of a run: no error."""
+    """Leaves a run in the middle because it is to end: not an error."""

@@ -1,4 +1,4 @@
-"""Texts as vectors, so that what means the same lies close: the seam `Embedder` and what stands behind it. Nothing here keeps vectors.
+"""Embedders: texts become vectors, close together if they mean the same. The protocol `Embedder` and its implementations; nothing here stores vectors.
 
 Optional: importing these modules loads neither numpy nor a model; only opening an embedder does.
 """

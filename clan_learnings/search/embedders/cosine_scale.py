@@ -1,4 +1,4 @@
-"""What an embedder's cosines are worth: measured once, and put on one scale for whoever compares them with a number. Keeps nothing.
+"""The scale of an embedder's cosines: measured once, so that thresholds mean the same for every embedder. Stores nothing.
 
 Some models put all texts into one corner of the space: there, texts that have nothing to do with each other have a cosine of 0.6.
 The scale is that of MiniLM-L6, with which every bar was chosen. See docs/adr/0054.

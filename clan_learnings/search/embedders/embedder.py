@@ -1,4 +1,4 @@
-"""The seam: what makes a vector of a text, and which one was chosen. Light: nothing heavy is imported before an embedder is opened.
+"""The protocol of embedders, and how one is chosen and opened. Light: nothing heavy is imported before an embedder is opened.
 
 A choice is one line: `minilm`, `http://host/v1 MODEL`, the path of a model folder, `auto` (minilm if all of it is installed),
 or `none`.

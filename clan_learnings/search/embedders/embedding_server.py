@@ -1,6 +1,6 @@
 """Embeddings of a server: any address that answers `POST /embeddings` as OpenAI's does (Ollama, llama.cpp, vLLM, ...).
 
-Blocking, for threads. The address is the user's, the answers are anybody's: bounded in time and size, checked by `remote_answer`.
+Blocking, for threads. The address is the user's, the answers are anybody's: bounded in time and size, checked number by number.
 Records leave the machine this way, so nothing here is a default, redirects are not followed, and the key is never shown.
 """
 
@@ -134,7 +134,7 @@ class EmbeddingServer:
         self.name = f"{address} {model} {self.dimensions}"
 
     def embed(self, texts: Sequence[str]) -> Rows:
-        """As in the seam. Of one text that cannot be embedded, though others can: `Refused`; among several: a row of zeros."""
+        """As in the protocol. A single text that cannot be embedded, though others can, raises `EmbeddingRefused`; among several it gets a row of zeros."""
         import numpy as np
 
         if len(texts) == 1:

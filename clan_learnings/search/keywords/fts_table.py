@@ -1,4 +1,4 @@
-"""One FTS5 table, and the few questions about it that SQL alone does not answer. Reads only."""
+"""One FTS5 table, and the few questions about it that SQL alone does not answer. Reads only, but for `scrub`."""
 
 from __future__ import annotations
 

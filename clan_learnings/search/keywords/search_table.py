@@ -1,4 +1,4 @@
-"""Records by their words, from the index in the database. Everyday commands import this; the rest is loaded by the first search."""
+"""Keyword search in the database. Everyday commands import this; the weighing is loaded by the first search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words in tantivy: an index in a folder. Knows neither the database nor who keeps it up to date; `word_view` reads it.
+"""The keyword index of a running node: a tantivy index in a folder, and the sink that feeds it with records. `word_view` reads it.
 
 Everything in the folder is disposable, and not trusted.
 """
@@ -93,7 +93,7 @@ _QUIET = 25  # looks, without a question
 
 
 class WordIndex:
-    """One folder. One thread writes; what it has committed is a `View` for any other."""
+    """One folder. One thread writes; what it has committed is a `WordView` for any other."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -229,7 +229,7 @@ _STAMP_BITS = 16  # of a stamp below its milliseconds
 
 
 class WordSink:
-    """The index of words of one home, as a follower keeps it."""
+    """The index of one home, as `index_thread` keeps it up to date."""
 
     batch = 500
     commit_records = 10_000

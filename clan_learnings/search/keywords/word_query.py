@@ -1,4 +1,8 @@
-"""One question to the index of words, as one snapshot has it: which records weigh most. Kept while somebody asks for more of the same."""
+"""One query to the tantivy index, corrected by what one snapshot of the database has otherwise: which records weigh most.
+
+The few records that changed since the last commit are weighed one by one. So a record is found the moment it is written, and
+no longer the moment it is retracted.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -88,7 +92,7 @@ class _QuestionWeights:
 
 
 class WordQuery:
-    """Tantivy finds, we weigh (ADR 0042). Records go by their keys. Whatever is asked may be told that the index is `Broken`."""
+    """Tantivy finds, we weigh (ADR 0042). Records go by their keys. Every method may raise `WordIndexBroken`."""
 
     def __init__(
         self,

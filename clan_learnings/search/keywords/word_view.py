@@ -1,6 +1,6 @@
-"""A state of the index of words: which records have some words, and how well that fits. Reads only; `word_index` writes.
+"""One committed state of the tantivy index: which records have some words, and how well they fit. Reads only; `word_index` writes.
 
-Tantivy finds candidates; they are weighed elsewhere, by the formula of `clan_learnings.search.keywords.word_weights_table` and with exact counts: its own
+Tantivy finds candidates; they are weighed elsewhere, by the formula of `clan_learnings.search.keywords.bm25` and with exact counts: its own
 weights round lengths and count what was deleted, so they would tell how an index came about.
 """
 
@@ -90,7 +90,7 @@ def reading() -> Iterator[None]:
 
 
 class WordView:
-    """What was committed at one time: never changes. Whoever asks may be told that it is `Broken`."""
+    """What was committed at one time: never changes. Every method may raise `WordIndexBroken`."""
 
     def __init__(self, index: Any, same: "WordView | None" = None) -> None:
         """`same`: another view of the same state."""

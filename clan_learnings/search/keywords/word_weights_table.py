@@ -1,6 +1,6 @@
-"""Keyword search: which live records have some of the words of a question, and how much that weighs. Reads only; see `words`.
+"""Keyword search in the database: which live records have some of the words of a question, and what they weigh. Reads only; `word_table` writes.
 
-The weights are those of Okapi BM25 (Robertson, Zaragoza, "The Probabilistic Relevance Framework", 2009), over all live
+The weights are those of `bm25`, over all live
 records: those of the index and those that are only noted for it. FTS5's own `bm25` knows nothing of the latter, so with it
 the order would depend on when the index was last brought up to date; and it goes through every record of a word.
 
@@ -34,7 +34,7 @@ _WRITING = 2  # SQLITE_TXN_WRITE
 
 
 class UnindexedRecords:
-    """The note of one database as a second, small index."""
+    """The records that are noted for the index but not yet in it, as a second, small index in memory."""
 
     def __init__(self, connection: apsw.Connection, index: FtsIndex) -> None:
         self.having: dict[str, set[int]] = {}  # by stem

@@ -1,6 +1,6 @@
-"""Vectors of records: made in the background by whatever embedder was chosen, asked by `finder`. Optional in every part.
+"""The vectors of records, made in the background by the chosen embedder, and vectors of questions. Optional in every part.
 
-An embedder that is missing, or fails, costs the vectors and nothing else: it is said in the status, and tried again.
+Without an embedder, or if it fails, there are no vectors, and nothing else is lost: the status says so, and it is tried again.
 """
 
 import hashlib
@@ -102,7 +102,7 @@ log = logging.getLogger("mesh.node")
 
 
 class RecordVectors:
-    """The vectors of one home, as a follower keeps them."""
+    """The vectors of one home, as `index_thread` keeps them up to date."""
 
     batch = 32  # a quarter of a second: one that is to stop waits no longer
     commit_records = 512

@@ -1,6 +1,6 @@
-"""In which row a record's vector stands, by the first bytes of its tag: 20 bytes a record, where a dict takes two hundred. No files here.
+"""The row of each record's vector, by the first bytes of its tag: 20 bytes a record, where a dict takes two hundred. No files here.
 
-What is found may be out of date or another record of the same beginning: whoever asks looks at the row.
+A row that is found may be out of date, or of another record with the same first bytes: the caller has to look at it.
 """
 
 from collections.abc import Callable, Collection, Sequence

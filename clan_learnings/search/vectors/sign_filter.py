@@ -1,4 +1,4 @@
-"""Which vectors may be near: a bit a dimension, and how many of them differ. Pure: no files here, and no exact answers.
+"""A filter for vectors that may be near: one bit a dimension, and how many of them differ. Pure: no files, and no exact answers.
 
 Whether a component lies above the centre of all vectors is enough to tell the near from the far; the nearest of a few
 thousand are then found by exact cosines. Counting the bits of words runs at the memory's speed on one thread, and a

@@ -1,4 +1,4 @@
-"""The file of vectors: a header, then rows of one size, each with a sum of its own. Knows nothing of searching.
+"""The file of vectors: a header, then rows of one size, each with a checksum. Knows nothing of searching.
 
 A row is written in one place and never moves, so whatever a killed process leaves is whole rows and perhaps a torn one,
 which its sum betrays. A row of zeros is free. Rows are read through a map of the file and written through the system's

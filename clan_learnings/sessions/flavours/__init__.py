@@ -1,4 +1,4 @@
-"""One module a flavour of transcripts: recognises its own by content, and tells it in the words of `events`. Adding one is one file.
+"""One module for each flavour of transcripts: it recognises its own by content and reads them as `transcript_events`. Adding one is one file.
 
 A module here has `NAME`, as in `flavour:id` of records; `recognises(source)`, asked before anything is read; and
 `read(source)`, which gives the sessions of a transcript. `ORDER`, a number, says who is asked later (0 if a module has none):

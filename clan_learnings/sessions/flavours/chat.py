@@ -1,5 +1,8 @@
 """Plain messages of a chat API, in lines or in one document: the last resort, for agents that have no flavour of their own.
 
+`ChatReader` knows the roles and tool calls of OpenAI, the content blocks of Anthropic and the turns of ShareGPT; other flavours
+that keep such messages use it too.
+
 Lines of messages are one session; a line, or a list's element, that holds a whole conversation is a session itself.
 """
 

@@ -1,4 +1,4 @@
-"""What the words mean that Claude Code itself writes into results, errors and attachments. No events: `flavours.claude_code` makes them."""
+"""The texts that Claude Code itself writes into results, errors and attachments, and what they mean. `claude_code` makes events of them."""
 
 import re
 from collections.abc import Iterator

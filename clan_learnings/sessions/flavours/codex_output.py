@@ -1,4 +1,4 @@
-"""What Codex gives to its tools and what they print, in the words of every era. No events here: `flavours.codex` makes them."""
+"""The arguments and outputs of the tools of Codex, in the forms of every era. `codex` makes events of them."""
 
 import re
 from itertools import islice

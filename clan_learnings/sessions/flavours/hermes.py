@@ -1,4 +1,4 @@
-"""Hermes: lines of its gateway, documents of its command line, conversations exported for training. Telemetry is `hermes_export`'s.
+"""Hermes: lines of its gateway, documents of its command line, conversations exported for training. Telemetry and the archival export are in `hermes_export`.
 
 Its times have no zone and are taken as UTC. Lines of the gateway name no session: the file does, or else their beginning.
 """
