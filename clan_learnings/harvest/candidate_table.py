@@ -108,7 +108,7 @@ def has_candidates(home: str) -> bool:
 
 
 class CandidateTable:
-    """One connection, for one thread. Bodies are dicts that have `id`; whoever calls knows what is in them."""
+    """One connection, for one thread. Bodies are dicts with an `id`; the caller knows what else is in them."""
 
     def __init__(self, home: str) -> None:
         self._database = LocalDatabase(os.path.join(home, FOLDER, FILE), MIGRATIONS)

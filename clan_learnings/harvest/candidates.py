@@ -164,7 +164,7 @@ class HarvestCandidate(NamedTuple):
 
     @property
     def is_wiped(self) -> bool:
-        """Its words are gone, and are not kept again, whoever says them."""
+        """The same without its words, which are not kept again even if another session says them."""
         return self.state == REJECTED and not self.text
 
     @property
@@ -185,7 +185,7 @@ class HarvestCandidate(NamedTuple):
         return self.why
 
     def wiped(self, why: str) -> "HarvestCandidate":
-        """What is left of one that was taken back as a record: its name."""
+        """What is left of a candidate whose record was withdrawn: its id."""
         return HarvestCandidate(self.id, self.kind, self.category, "", state=REJECTED, why=why)
 
     def reading(self) -> ComparableCorrection:
@@ -225,7 +225,7 @@ def candidate_id(family: str, form: str) -> str:
 
 
 def signal_from(value: Any) -> Signal | None:
-    """A signal that was kept as JSON; None if it is none."""
+    """A signal from its JSON; None if it is not a signal."""
     item = item_from(value.get("item")) if isinstance(value, dict) else None
     if item is None or not all(type(value.get(name)) is str for name in ("session", "flavour", "repo")):
         return None
@@ -233,7 +233,7 @@ def signal_from(value: Any) -> Signal | None:
 
 
 def candidate_from(value: Any) -> HarvestCandidate | None:
-    """A candidate that was kept as JSON; None if it is none."""
+    """A candidate from its JSON; None if it is not a candidate."""
     if not isinstance(value, dict) or value.get("state") not in STATES:
         return None
     if not all(type(value.get(name)) is str for name in ("id", "kind", "category", "text")):

@@ -23,7 +23,7 @@ _TEXT, _ERROR, _SIDE, _QUOTE = 300, 120, 200, 300
 
 
 def mended_checks(course: SessionCourse) -> list[HarvestItem]:
-    """In order. A slip alone teaches nothing."""
+    """One item a mended finding of a check, in order. A slip alone teaches nothing."""
     return [_mended_item(gone) for gone in mended_findings_in(course.attempts) if not gone.findings[0].is_slip]
 
 

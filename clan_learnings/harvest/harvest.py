@@ -200,7 +200,7 @@ def open_harvest(
 
 
 def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> HarvestSummary:
-    """Harvest what was captured since the last time: for the sidecar, after it has captured. Blocking.
+    """Harvest what was captured since the last time: for a running node, after it has captured. Blocking.
 
     What waits is only counted, by the first thing that each candidate waits for. `breathe` is called often; what it raises ends
     the run, and nothing that was done is lost. Raises HomeBusy if somebody harvests right now: what is new waits for the next time.

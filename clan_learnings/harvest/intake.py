@@ -196,7 +196,7 @@ class Intake:
                 self._without(name, key)
 
     def _without(self, name: str, key: str) -> None:
-        """A candidate without what one transcript said. One that nobody speaks for any more is none, unless a person has answered it."""
+        """A candidate without the signals of one transcript. Without any signal it is dropped, unless a person has decided about it."""
         found = self._shelf.get(name)
         if found is None:
             return

@@ -26,7 +26,7 @@ class HarvestItem(NamedTuple):
     text: str  # one sentence that a stranger understands
     line: int  # of the transcript: what shows it
     confidence: float  # by the rubric
-    fix_line: int | None = None  # where it was put right
+    fix_line: int | None = None  # where it was corrected
     wrong: str = ""  # of a correction or a fix: what was done
     right: str = ""  # and what is right
     source: str = "agent"  # who says so: human, agent, build, self
@@ -42,7 +42,7 @@ class HarvestItem(NamedTuple):
 
 
 def item_from(value: Any) -> HarvestItem | None:
-    """An item that was kept as JSON; None if it is none."""
+    """An item from its JSON; None if it is not an item."""
     if not isinstance(value, dict) or value.get("kind") not in KINDS:
         return None
     types = {"text": str, "line": int, "confidence": float | int}

@@ -161,7 +161,7 @@ def _text_of(event: SessionEvent) -> str:
 def _item(
     element: Any, places: Mapping[int, _CitedEvent], known: Sequence[HarvestItem], ours: InjectedText
 ) -> tuple[HarvestItem, str] | str:
-    """The item and a remark, or why there is none."""
+    """The item and a remark, or why it cannot be used."""
     if not isinstance(element, dict):
         return "it is no object"
     kind = element.get("kind")
@@ -299,7 +299,7 @@ class ModelExtraction:
 
 
 def digest_from(value: dict[str, Any]) -> Digest | None:
-    """A digest that was kept as JSON; None if it is none."""
+    """A digest from its JSON; None if it is not a digest."""
     try:
         kept = {name: value[name] for name in Digest._fields if name in value}
         failures = [
@@ -325,7 +325,7 @@ def _session(catalogue: Catalogue, found: DigestRow) -> Session | None:
     return max(sessions, key=lambda each: len(each.events), default=None)
 
 
-# Our hooks stay silent where this is set: the model's own session is none of the user's.
+# Our hooks stay silent where this is set: the model's own session is not one of the user's.
 EXTRACTING = "MESH_EXTRACTING"
 SECONDS = 180.0  # for one session, unless somebody says otherwise
 _COMPLAINT_CHARS = 200

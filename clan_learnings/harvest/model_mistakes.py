@@ -30,7 +30,7 @@ _RESULTS = re.compile(
 
 
 def untested_claims(course: SessionCourse) -> list[HarvestItem]:
-    """The first one, if there is any."""
+    """The first claim of passing tests without a run of tests, if there is one."""
     if any(event.kind is Kind.SUMMARY for event in course.events):
         return []  # what was run before it is not told
     has_edited, last = False, None
@@ -91,7 +91,7 @@ _NOT_THERE = re.compile(
 
 
 def pitfalls(course: SessionCourse) -> list[HarvestItem]:
-    """All sorts."""
+    """Items of all mistakes that were not corrected."""
     return [
         *_false_claims(course),
         *untested_claims(course),
@@ -255,7 +255,7 @@ _CHECK = re.compile(
 
 
 def diagnoses(course: SessionCourse) -> list[HarvestItem]:
-    """Both sorts."""
+    """Items of mistakes that the model itself named and corrected."""
     return [*_named_and_changed(course), *_failed_elsewhere(course)]
 
 

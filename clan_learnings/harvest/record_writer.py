@@ -149,7 +149,7 @@ class RecordWriter:
         return candidate
 
     def _note(self, candidate: HarvestCandidate) -> HarvestCandidate:
-        """All else is said once, whoever says it again; where several repositories say it, it holds everywhere."""
+        """Everything else is written once, however many sessions say it; if several repositories say it, it holds everywhere."""
         said = next((signal.record for signal in candidate.signals if signal.record), "")
         if not said:
             held = {signal: self._held(candidate, signal) for signal in candidate.waiting}

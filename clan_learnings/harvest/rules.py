@@ -67,7 +67,7 @@ _VERBS = {CorrectionKind.REFUSED: "A person refused", CorrectionKind.STOPPED: "A
 
 
 def corrections(course: SessionCourse) -> list[HarvestItem]:
-    """One item each."""
+    """One item a correction by a person."""
     worked = {attempt.call.line for attempt in course.attempts if attempt.state is AttemptState.WORKED}
     return [_item(found, worked) for found in corrections_in(course.events, course.session)]
 
@@ -116,7 +116,7 @@ _OFFERS = (
 
 
 def questions(course: SessionCourse) -> list[HarvestItem]:
-    """At most one."""
+    """The question that the session ended with, at most one."""
     if course.session.is_subagent:
         return []
     last = next(

@@ -27,7 +27,7 @@ def are_crowded(patterns: Sequence[object], others: int) -> bool:
 
 
 class Finder:
-    """Finds live records of one snapshot. What it gives may be out of scope: whoever ranks checks that."""
+    """Finds live records of one snapshot. Results may be out of scope: ranking checks that."""
 
     has_meaning = False  # whether it knows anything but words
     embedder = ""  # the name of what made its vectors: every one has cosines of its own

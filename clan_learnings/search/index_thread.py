@@ -88,7 +88,7 @@ class IndexSink(Protocol):
         ...
 
     def erase(self, tags: Iterable[bytes]) -> bool:
-        """Records of which not a byte may stay. False: that takes beginning anew."""
+        """Remove records so that not a byte of them stays. False: only a rebuild can do that."""
         ...
 
     def swept(self, are_live: Callable[[Sequence[bytes]], set[bytes]]) -> None:
@@ -154,7 +154,7 @@ class IndexThread(Background):
         super().__init__(name, _STOP_SECONDS)
 
     def forget(self) -> None:
-        """What was kept is worth nothing: to be made anew. From any thread."""
+        """Discard the index and rebuild it. From any thread."""
         self.kept = None
         self._is_forgotten = True
 
@@ -215,7 +215,7 @@ class IndexThread(Background):
             self.kept = self._taken.seen(self._sink.view)
 
     def _step(self, reader: Reader) -> bool:
-        """One look at the database, and some of the work that is due. False if there is none for now."""
+        """Look at the database once, and do some of the work that is due. False if nothing is due."""
         if self._is_forgotten or (self.kept is not None and not os.path.exists(self._state)):  # somebody has deleted it
             self._taken, self._is_forgotten = None, False
         run = reader.connection.execute

@@ -69,7 +69,7 @@ class ReaderPool:
         seat.reader.connection.close()
 
     def close(self) -> None:
-        """Whoever has borrowed one keeps it until he is done."""
+        """Close all that are not in use; one in use is closed when it is given back."""
         with self._lock:
             self._is_closed = True
             waiting, self._waiting = self._waiting, []
@@ -175,7 +175,7 @@ class SearchIndexes:
         return found
 
     def distrust(self, error: Exception) -> None:
-        """The index of words is broken: it is made anew, and until then the database's answers."""
+        """The tantivy index is broken: rebuild it, and let the database answer until then."""
         log.warning("the index of words is made anew: %s", error)
         if self._words is not None:
             self._words.forget()

@@ -307,5 +307,5 @@ def _scopes(within: SearchFilters) -> frozenset[int] | None:
 
 
 def _clear(near: Iterable[tuple[bytes, float]]) -> list[tuple[bytes, float]]:
-    """Those that are more than faintly near. Whoever is left out need not be read."""
+    """Those that are more than faintly near; the others need not be read."""
     return [(tag, cosine) for tag, cosine in near if cosine >= _FAINT]

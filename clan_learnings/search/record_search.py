@@ -125,7 +125,7 @@ class _Finding:
         return found
 
     def pass_crowd(self, depth: int, limit: int) -> int:
-        """Whoever asks about a mistake that dozens of sessions made would read thirty of them for one line. So a few are enough.
+        """A mistake that dozens of sessions made would take thirty reads for one line of the answer. So a few are enough.
 
         Returns how many were found by then; 0 if the first so many are not of one pattern.
         """

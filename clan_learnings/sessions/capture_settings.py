@@ -76,7 +76,7 @@ _BYTES = 64 * 1024
 class CaptureSettings(NamedTuple):
     """Of one home."""
 
-    is_on: bool = True  # for the sidecar; `mesh capture` by hand always works
+    is_on: bool = True  # for the node; `mesh capture` by hand always works
     since_ms: int = (
         0  # when it was last switched on: what was written while it was off stays out, unless it is asked for
     )

@@ -85,7 +85,7 @@ class Pointers:
         self._is_read = False
 
     def drop(self) -> None:
-        """Forget all of them unread: whoever switched capturing off does not want these looked at later."""
+        """Drop all of them unread: capturing was switched off, so they must not be looked at later either."""
         self._waiting.clear()
         self._is_read = False
         for name in (_TAKEN, POINTERS):

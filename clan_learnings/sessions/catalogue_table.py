@@ -171,7 +171,7 @@ class Catalogue:
         self._run("INSERT OR REPLACE INTO copies VALUES(?,?,?)", (file, key, weight))
 
     def _hand_over(self, file: int, session: CapturedSession) -> bool:
-        """A file was cut: if a copy has more of its session, that stands for it from now on, and is read anew for its body."""
+        """A file was cut: if a copy has more of its session, the copy takes its place, and is read again for its body."""
         found = self._run(
             "SELECT file, weight FROM copies WHERE key=? AND file<>? AND weight>? ORDER BY weight DESC, file LIMIT 1",
             (session.key, file, session.weight),
@@ -185,7 +185,7 @@ class Catalogue:
         return True
 
     def _file(self, taking: CapturedFile, now_ms: int) -> int:
-        """The row of a file, written anew under the number it has."""
+        """Replace the row of a file, under the same number."""
         columns = (*taking.look, taking.cursor, taking.lines, taking.hash, taking.state, taking.why, taking.flavour)
         row = self._run(
             "INSERT INTO files(path, device, inode, size, mtime_ns, cursor, lines, hash, state, why, flavour, rules, at_ms) "
@@ -255,7 +255,7 @@ class Catalogue:
     # Bodies
 
     def body(self, path: str) -> bytes | None:
-        """A file's body as it was kept, its segments joined: line for line that of the file. None if there is none."""
+        """A file's body as it was kept, its segments joined: line for line like the file. None if no body is kept."""
         rows = self._run(
             "SELECT first_line, place FROM bodies JOIN files USING(file) WHERE path=? ORDER BY body",
             (os.fsencode(path),),

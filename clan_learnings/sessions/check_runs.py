@@ -45,7 +45,7 @@ _ASSERTS = re.compile(
     r"\bassert\w*|\bexpected\b.{0,160}\b(?:received|to (?:equal|be|have|contain|match))\b|\bgot\b.{0,80}\bwant\b|\bwant\b.{0,80}\bgot\b|^\w{0,60}(?:Error|Exception)$",
     re.IGNORECASE,
 )
-# Slips of the moment: whoever wrote the line knows better.
+# Slips of the moment: the author of the line knows better.
 _SLIP = re.compile(
     r"imported and not used|imported but unused|declared and not used|declared but (?:never|its value is never)|is (?:defined|assigned|declared) but never|never (?:used|read)\b|unused (?:import|variable)|is unused|"
     r"^(?:error TS\d+: )?cannot find name\b|undefined: \w+$|undefined name|is not defined|cannot find value|syntax ?error|unexpected token|expected .{1,30}, found|missing return|redeclared|already declared|undeclared|"

@@ -57,7 +57,7 @@ _COMPLAINS_OF_FORM = re.compile(
     r"|\bnow (?:all|the|it|everything|nothing|every|there)\b(?! same).{0,40}\b(?:is|are|has|have|does|do|gets?|looks?|shows?|says?)\b",
     re.IGNORECASE,
 )
-# A question that is none: something is not as it was expected. After a change.
+# A rhetorical question: something is not as it was expected. After a change.
 _DOUBTS = re.compile(
     r"^(?:wait,? |hmm+,? |but |ok,? but )?(?:why (?:is|are|does|did|do|would|should) (?:this|there|it|that|these|they|we)\b|why not (?:just )?(?:use|do|have|call|make|put|keep)\b|what happened to|where did|shouldn'?t (?:this|that|it|we|the|they)|isn'?t (?:this|that|it|the)|aren'?t (?:these|they|the|we)|doesn'?t (?:this|it|that)|wasn'?t)\b",
     re.IGNORECASE,

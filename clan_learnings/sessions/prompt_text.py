@@ -77,7 +77,7 @@ def without_name(text: str) -> str:
 
 
 def _after_blocks(lines: list[str]) -> int:
-    """The line after the last block that a gateway wrote: events, and fenced metadata. 0 if there is none."""
+    """The line after the last block that a gateway wrote: events, and fenced metadata. 0 if there is no such block."""
     after, at = 0, 0
     in_history = lines[0].strip() in _HISTORY
     while at < len(lines):

@@ -95,7 +95,7 @@ def _once(candidates: Iterable[SampleCandidate]) -> list[SampleCandidate]:
 
 
 def _firsts(candidates: list[SampleCandidate]) -> set[str]:
-    """The first session of each repository. A subagent's is none: it began in another."""
+    """The first session of each repository. Subagents do not count: they began within another session."""
     found: dict[str, SampleCandidate] = {}
     for each in candidates:
         if each.repo and not each.is_subagent:

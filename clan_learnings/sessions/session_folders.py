@@ -107,7 +107,7 @@ def files_below(root: str, *, is_own_only: bool) -> Iterator[SessionFile]:
 
 
 def look_at(path: str, *, is_own_only: bool) -> SessionFile | None:
-    """One file; None if it is none that may be read."""
+    """One file; None if it must not be read."""
     try:
         seen = os.lstat(path)
     except (OSError, ValueError):

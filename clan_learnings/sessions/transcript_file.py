@@ -95,7 +95,7 @@ def _read(
 
 
 def _read_whole(data: bytes, look: FileLook, breathe: Callable[[], None]) -> FileReading:
-    """A session that lies in many files, put together. It is made anew each time."""
+    """A session that lies in many files, put together; every time from the beginning."""
     cleaner = Cleaner(breathe)
     body = cleaner.clean(data)
     _refuse_more(len(body))

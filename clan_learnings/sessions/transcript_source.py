@@ -76,7 +76,7 @@ class TranscriptSource:
     def head(self) -> list[Record]:
         """The first records, for recognising a flavour; of a document, all of it if it is an object. Nothing is counted.
 
-        None where other lines are in the majority: a text that quotes a transcript is none.
+        None where other lines are in the majority: a text that quotes a transcript is not a transcript.
         """
         if self.data.startswith(b"[", self._start):
             return []  # no transcript has lists for lines
@@ -104,7 +104,7 @@ class TranscriptSource:
         return self._document if self.data.startswith((b"{", b"["), self._start) else None
 
     def beside(self, name: str) -> bytes | None:
-        """What a file in the transcript's folder holds; None if there is none, or nothing that may be read."""
+        """The content of a file in the transcript's folder; None if it does not exist or must not be read."""
         if not self.path or os.path.basename(name) != name or name in {"", ".", ".."}:
             return None
         return _small_file(os.path.join(os.path.dirname(self.path), name))
@@ -247,7 +247,7 @@ def _is_empty(line: bytes) -> bool:
 
 
 def _small_file(path: str) -> bytes | None:
-    # Whoever can write beside a transcript must not make us read a device, a pipe or somebody else's file.
+    # A file beside a transcript must not make us read a device, a pipe or a file of another user.
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):

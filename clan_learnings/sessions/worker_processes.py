@@ -12,11 +12,11 @@ from typing import TypeVar
 
 _Thing = TypeVar("_Thing")
 _Made = TypeVar("_Made")
-_leader: list[int] = []  # in a process of the crew: who waits for it
+_leader: list[int] = []  # in a worker: the process that waits for it
 
 
 def processors() -> int:
-    """How many there are for us."""
+    """How many processors we may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS
@@ -36,7 +36,7 @@ def by_crew(
 
 
 def _join(begin: Callable[[], None] | None) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever leads, who then ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends us
     _leader.append(os.getppid())
     # If the leader was killed, an answer finds nobody, and multiprocessing prints how that failed: on the user's screen.
     nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)

@@ -148,7 +148,7 @@ class EmbeddingServer:
         return rows
 
     def close(self) -> None:
-        """Whoever waits for the server waits no longer."""
+        """Ends the waiting of every thread that waits for the server."""
         self._closed.set()
         with self._lock:
             for each in self._open:

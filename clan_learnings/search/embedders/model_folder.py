@@ -110,7 +110,7 @@ def _takes_first(folder: str) -> bool:
 
 
 def _settings(folder: str, name: str) -> dict[str, Any]:
-    """A file of settings; empty if there is none."""
+    """A file of settings; empty if the file does not exist."""
     try:
         value = json.loads(_read(folder, name, _SETTINGS_BYTES))
     except FileNotFoundError:

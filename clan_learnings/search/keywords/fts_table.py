@@ -25,7 +25,7 @@ _ENDINGS = ("", "e", "s", "es", "ing", "ed", "y", "ion", "al", "er")
 
 
 class FtsIndex:
-    """The records of one table by their words. Any text is answered, also one that is none."""
+    """The records of one table by their words. Accepts any string, also one with bytes that are not text."""
 
     def __init__(self, connection: apsw.Connection, table: str, counts: str) -> None:
         """`counts`: the fts5vocab table over it."""

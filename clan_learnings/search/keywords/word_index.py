@@ -116,7 +116,7 @@ class WordIndex:
         return True
 
     def clear(self) -> None:
-        """Begin anew: not a byte of what was there stays."""
+        """Start with an empty index: not a byte of the old one stays."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder, mode=0o700)
@@ -309,7 +309,7 @@ def word_document(record: LiveRecord, reader: Reader) -> WordDocument:
 
 
 def scope_of(within: SearchFilters, without: Collection[str] = ()) -> IndexScope:
-    """Filters, as the index knows them; a tier is worked out by whoever ranks. `without`: patterns."""
+    """Filters in the form of the index; tiers are checked in ranking. `without`: patterns."""
     is_usual = set(within.logs) == set(LOGS)
     groups = [] if is_usual else [[f"log:{log}" for log in within.logs]]
     if within.repo is not None:

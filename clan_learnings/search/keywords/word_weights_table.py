@@ -54,7 +54,7 @@ class UnindexedRecords:
         now = (int(self._run("PRAGMA data_version").get), self._connection.total_changes())
         if now == self._seen:
             return False
-        # What a transaction of our own writes may be taken back, and then nothing tells.
+        # A transaction of our own may be rolled back, and nothing would tell us.
         self._seen = None if self._connection.txn_state() == _WRITING else now
         marks = dict(self._run("SELECT op, mark FROM unindexed").fetchall())
         gone = {op for op, mark in self._marks.items() if marks.get(op) != mark}

@@ -49,7 +49,7 @@ class Vectors:
         """
         self.dimensions = dimensions
         self._scale = scale
-        self._lock = threading.Lock()  # of whoever changes something
+        self._lock = threading.Lock()  # held by the thread that changes something
         self._file = VectorFile(os.path.join(folder, FILE), name, dimensions)
         self._places = RowIndex()
         self._signs = SignFilter(dimensions)
@@ -181,7 +181,7 @@ class Vectors:
             self._file.rest()
 
     def close(self) -> None:
-        """Flush, and let go of the file. Whoever is asking may finish."""
+        """Flush and close the file. Running queries may finish."""
         with self._lock:
             self._file.close()
 
@@ -222,7 +222,7 @@ class Vectors:
         return rows[[often[tag] > 1 for tag in tags]]
 
     def _recentre(self) -> None:
-        """Take the bits anew, around the centre that the vectors have now."""
+        """Compute the bits again, around the present centre of the vectors."""
         centre = None
         if self._count >= _EXACT:
             self._centred = self._count

@@ -60,7 +60,7 @@ class EmbeddingSpace:
             try:
                 row = self.question(text)
                 begun.set_result((row, None if row is None else near(row)))
-            except BaseException as error:  # noqa: BLE001 (whoever waits for it is told)
+            except BaseException as error:  # noqa: BLE001 (passed on to the thread that waits)
                 begun.set_exception(error)
 
         try:
@@ -156,9 +156,7 @@ class RecordVectors:
             remove_vectors(self.folder)  # nobody would drop those of what is erased from now on
             rmtree(self.folder, ignore_errors=True)
             raise IndexOff(says)
-        with suppress(
-            OSError, AttributeError
-        ):  # of this thread, where the system can: whoever writes or asks goes first
+        with suppress(OSError, AttributeError):  # of this thread, where the system can: writes and queries go first
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         if self._unfit is not None:
             raise self._unfit

@@ -102,7 +102,7 @@ Marks = NDArray[np.uint32]
 class RowScopes:
     """The scopes of all rows, by row number. One thread at a time may change them; any number may ask meanwhile.
 
-    What is found may be out of date: whoever asks looks at the row.
+    A row that is found may be out of date: the caller has to look at it.
     """
 
     def __init__(self) -> None:

@@ -59,7 +59,7 @@ def _zero(descriptor: int) -> None:
 
 
 def remove_vectors(folder: str) -> None:
-    """All vectors of a folder, whoever made them. For a home that has no embedder any more; who still asks them finds none."""
+    """Remove all vectors of a folder, of any embedder. For a home without an embedder; running queries find nothing any more."""
     path = os.path.join(folder, FILE)
     with suppress(FileNotFoundError):
         if stat.S_ISREG(os.lstat(path).st_mode):
@@ -72,7 +72,7 @@ def remove_vectors(folder: str) -> None:
 
 
 def wipe_rows(folder: str, tags: Collection[bytes]) -> None:
-    """The vectors of these records, at once, unless a sidecar has the file open: it does that itself. Whatever is not clear goes whole."""
+    """Overwrite the vectors of these records, unless a running node has the file open: it does that itself. If the size of its rows is unclear, the whole file is wiped."""
     path = os.path.join(folder, FILE)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -161,7 +161,7 @@ class VectorFile:
         self._descriptor = _open(path)
         try:
             with suppress(OSError):  # where the system knows no locks, nobody else looks for one
-                fcntl.flock(self._descriptor, fcntl.LOCK_SH)  # for whoever erases: see `wipe_rows`
+                fcntl.flock(self._descriptor, fcntl.LOCK_SH)  # seen by `wipe_rows`
             self._begin(header_of(name, dimensions))
             self.rows = (os.fstat(self._descriptor).st_size - HEADER_BYTES) // self.row_bytes
             self._mapped = self._map(self.rows)
@@ -177,7 +177,7 @@ class VectorFile:
         """
         if not self.is_open:
             raise ValueError("this file is closed")
-        descriptor = os.dup(self._descriptor)  # whoever closes the file meanwhile closes another
+        descriptor = os.dup(self._descriptor)  # the file may be closed meanwhile, and this stays open
         try:
             for first in range(0, self.rows, _BLOCK_ROWS):
                 block = np.zeros((min(_BLOCK_ROWS, self.rows - first), self.row_bytes), np.uint8)
@@ -313,7 +313,7 @@ class VectorFile:
 def _open(path: str) -> int:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     if os.path.islink(path):
-        os.unlink(path)  # where it leads is none of our business
+        os.unlink(path)  # where it leads does not matter
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except IsADirectoryError as error:

@@ -56,7 +56,7 @@ def recognises(source: TranscriptSource) -> bool:
 
 
 def read(source: TranscriptSource) -> Iterator[Session]:
-    """The session of either file; a summary is none."""
+    """The session of either file; a summary is not a session."""
     document = source.document()
     if document is not None and _is_summary(document.value):
         source.skip("a summary, which is read with its transcript")

@@ -108,7 +108,7 @@ class OpenHandsReader:
 
     def _message(self, line: int, event: dict[str, Any], args: dict[str, Any], key: str, at_ms: int | None) -> None:
         text, source = text_of(args.get("content")), event.get("source")
-        # The oldest files do not say who speaks: the person first, then the model, then whoever is answered.
+        # The oldest files do not say who speaks: person and model take turns, the person first.
         is_person = source == "user" if isinstance(source, str) else self._spoke in ("", "model")
         if is_person:
             self._person(line, text, at_ms)
