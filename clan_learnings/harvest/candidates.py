@@ -36,7 +36,7 @@ _SURER, _SUREST, _CAP = 0.05, 0.15, 0.95  # what each further session adds to th
 
 
 class Signal(NamedTuple):
-    """What one session says for a candidate: its best item, and how often it came."""
+    """What one session contributes to a candidate: its best item, and how often it occurred."""
 
     session: str
     flavour: str
@@ -69,7 +69,7 @@ class Signal(NamedTuple):
 
 
 class HarvestCandidate(NamedTuple):
-    """What is said, by whom, and what became of it."""
+    """A candidate: its text, the signals behind it, and its state."""
 
     id: str
     kind: str
@@ -198,7 +198,7 @@ class HarvestCandidate(NamedTuple):
 
 
 def family_of(kind: str, right: str) -> str:
-    """What a thing of this kind is compared with."""
+    """The family of a kind: only things of one family are compared."""
     if kind == QUESTION:
         return QUESTIONS
     return RULES if kind == CORRECTION or (kind == FIX and right) else NOTES

@@ -35,7 +35,7 @@ _bests: dict[int, tuple[tuple[Signal, ...], Signal]] = {}
 
 
 class CandidateSet(Protocol):
-    """Where candidates are kept."""
+    """A store of candidates, as clustering needs it."""
 
     def get(self, name: str) -> HarvestCandidate | None:
         """The candidate of an id."""
@@ -48,7 +48,7 @@ class CandidateSet(Protocol):
 
 
 class CandidatesInMemory:
-    """A shelf in memory."""
+    """A `CandidateSet` in memory."""
 
     def __init__(self) -> None:
         self.all: dict[str, HarvestCandidate] = {}
@@ -75,7 +75,7 @@ class CandidatesInMemory:
 
 
 def add_signal(shelf: CandidateSet, signal: Signal) -> tuple[HarvestCandidate, bool]:
-    """Put a signal to the candidate that says the same, or found one. Says which, and whether that changed anything."""
+    """Add a signal to the candidate that says the same, or to a new one. Returns it, and whether anything changed."""
     item = signal.item
     family, reading = family_of(item.kind, item.right), reading_of(item.kind, item.text, item.wrong, item.right)
     own = candidate_id(family, words_of(reading, item.text))
@@ -193,12 +193,12 @@ def rank(candidate: HarvestCandidate) -> tuple[bool, int, int, float, int, int, 
 
 
 def ranked(candidates: Iterable[HarvestCandidate]) -> list[HarvestCandidate]:
-    """The best founded first."""
+    """The candidates with the best evidence first."""
     return sorted(candidates, key=rank)
 
 
 def clustered(signals: Iterable[Signal]) -> list[HarvestCandidate]:
-    """Candidates of signals that are all at hand, ranked."""
+    """The ranked candidates of a list of signals."""
     heap = CandidatesInMemory()
     for signal in signals:
         add_signal(heap, signal)

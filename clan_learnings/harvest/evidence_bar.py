@@ -48,7 +48,7 @@ def bar_of(settings: Mapping[str, Any]) -> EvidenceBar:
 
 
 def draft_setting(name: str, text: str) -> list[Draft]:
-    """One number of the bar gets another value, in the whole mesh."""
+    """The drafts that change one number of the bar in the whole mesh."""
     field, least = SETTINGS[name]
     try:
         value = float(text[:20]) if field == SHARE_CONFIDENCE else int(text[:20])
@@ -88,7 +88,7 @@ def _level(candidate: HarvestCandidate, bar: EvidenceBar) -> tuple[str, str]:
 
 
 def lacks(candidate: HarvestCandidate, bar: EvidenceBar) -> list[str]:
-    """What keeps it from being shared, in words."""
+    """What a candidate lacks to be shared, in words."""
     found = list(candidate.problems)
     if candidate.sessions < bar.share_sessions and not is_persons_rule(candidate):
         found.append(_too_few(candidate, bar))
@@ -115,7 +115,7 @@ def _too_few(candidate: HarvestCandidate, bar: EvidenceBar) -> str:
 
 
 def is_persons_rule(candidate: HarvestCandidate) -> bool:
-    """Whether a person has said it so that others can go by it: then one session is enough."""
+    """Whether a person has stated it as a rule that others can follow: then one session is enough."""
     if not any(signal.is_human and signal.item.source == "human" for signal in candidate.signals):
         return False
     # Around a person's words in quotation marks stands what the model did; without them the sentence is the rule. An edited one is.

@@ -223,7 +223,7 @@ _NO_RULE = re.compile(
 
 
 def quirks(course: SessionCourse) -> list[HarvestItem]:
-    """One item a rule that a tool told."""
+    """One item for each rule of use that a tool's error states."""
     return [_quirk_item(mended, rule) for mended in course.failures if (rule := _rule(mended))]
 
 
@@ -279,7 +279,7 @@ _LEAST_WORDS = 2  # of a signature; \"error\" alone is no error
 
 
 def recurring(failures: Any) -> list[HarvestItem]:
-    """What failed and was told apart by its signature, as pitfalls. `failures`: of a digest as it is kept."""
+    """The failures of a digest as pitfalls, where their signature says enough. `failures`: from the JSON of the digest."""
     found: list[HarvestItem] = []
     for failure in failures[:_FAILURES] if isinstance(failures, list) else ():
         if not isinstance(failure, dict):

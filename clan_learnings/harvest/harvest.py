@@ -87,7 +87,7 @@ class HarvestSummary(NamedTuple):
 
 
 class Harvest:
-    """One home, locked for one harvester. Use within `harvesting`."""
+    """One home, locked for one harvester. Use within `open_harvest`."""
 
     def __init__(self, home: str, kept: CandidateTable, author: Author, environ: dict[str, str] | None = None) -> None:
         self.home = home
@@ -186,7 +186,7 @@ class Harvest:
 def open_harvest(
     home: str, environ: dict[str, str] | None = None, wait_seconds: float = _WAIT_SECONDS
 ) -> Iterator[Harvest]:
-    """The harvester of a home, alone with it: raises HomeBusy if another one is at work for so long."""
+    """The harvest of a home, under its lock. Raises HomeBusy if another one holds the lock for so long."""
     opened = open_home(home)
     folder = os.path.join(opened.path, FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -218,7 +218,7 @@ def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> Harves
 
 
 def told(candidate: HarvestCandidate) -> dict[str, Any]:
-    """A candidate, as lists and `--json` have it."""
+    """A candidate as JSON, for lists and `--json`."""
     return {
         "id": candidate.id,
         "kind": candidate.kind,
@@ -276,7 +276,7 @@ def trial(
     asked: ModelExtraction | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Trial:
-    """Read every file as capturing does, cleaned, and say what is found in it."""
+    """Read every file as capturing does, cleaned, and return the items found in it."""
     analysts = real_analysts()
     if asked is not None:
         analysts = _with_model(analysts, asked)

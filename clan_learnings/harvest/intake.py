@@ -43,7 +43,7 @@ class IntakeCounts(NamedTuple):
 
 
 class Intake:
-    """One run over what is new."""
+    """One run over the digests that are new."""
 
     def __init__(
         self,

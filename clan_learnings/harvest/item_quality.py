@@ -66,7 +66,7 @@ AROUND = '.,;:!?"()[]*_\u201c\u201d\u2026'  # not an apostrophe: `don't` is a wo
 
 
 def said_words(text: str) -> list[str]:
-    """Every word, in order."""
+    """The words of a text, in order."""
     words = (word.strip(AROUND) for word in text.lower().replace("\u2019", "'").split())
     return [word for word in words if word]
 

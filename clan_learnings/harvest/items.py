@@ -57,7 +57,7 @@ _ELSEWHERE = re.compile(r"^cd [^&;|\n]{1,300}(?:&&|;|\n)\s*")
 
 
 def deed(event: SessionEvent | None) -> str:
-    """`git push`, an edit of a file, a plan, an answer."""
+    """What a call did, in a few words: `git push`, an edit of a file, a plan, an answer."""
     if event is None:
         return "what the agent did"
     if event.kind is not Kind.CALL:
@@ -73,7 +73,7 @@ def deed(event: SessionEvent | None) -> str:
 
 
 def command(event: SessionEvent, chars: int = _COMMAND) -> str:
-    """A line for a shell as it is shown, without where it is run."""
+    """A shell command as it is shown, without the folder it runs in."""
     line = event.text.strip()
     if "<<" in line:  # without the text that is given to it
         line = plain(line)
@@ -81,7 +81,7 @@ def command(event: SessionEvent, chars: int = _COMMAND) -> str:
 
 
 def swap(call: SessionEvent) -> str:
-    """What an edit put in whose place, if that is short enough to say."""
+    """What an edit replaced by what, if that is short enough to say."""
     for change in changes_of(call):
         piece = difference(change)
         if piece is not None:
@@ -96,7 +96,7 @@ def swap(call: SessionEvent) -> str:
 
 
 def difference(change: FileChange) -> tuple[str, str] | None:
-    """The first lines in which the two differ."""
+    """The first lines in which the old and the new text differ."""
     old, new = change.old.splitlines(), change.new.splitlines()
     if not old:
         return None

@@ -43,7 +43,7 @@ class AnswerItems(NamedTuple):
 
 
 class NoArray(Exception):
-    """There is no JSON array in it."""
+    """The answer has no JSON array."""
 
 
 def items_in(text: str, digest: Digest, session: Session | None, known: Sequence[HarvestItem] = ()) -> AnswerItems:
@@ -251,7 +251,7 @@ _NO_COMMAND = (
 
 
 class ModelExtraction:
-    """One command, for one run."""
+    """The command of a model, for the sessions of one harvest."""
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ _SOURCE = "agent"
 
 
 class RecordDraft(NamedTuple):
-    """What is to be written for a signal, or the record that says it already."""
+    """What is to be written for a signal, or the record that already says it."""
 
     drafts: list[Draft]
     known: bytes = b""  # tag
@@ -48,7 +48,7 @@ class Heat(NamedTuple):
 def draft_signal(
     memory: Memory, candidate: HarvestCandidate, signal: Signal, repo: str, pen: TextCleaner, now_ms: int
 ) -> RecordDraft:
-    """One signal as a record. `repo`: where it holds."""
+    """The draft of a record for one signal. `repo`: where it holds."""
     if candidate.family == RULES:
         return _draft_correction(memory, candidate, signal, repo, pen, now_ms)
     text = pen.clean(candidate.text)

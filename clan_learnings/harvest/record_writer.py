@@ -55,7 +55,7 @@ class WriteCounts(NamedTuple):
 
 
 class RecordWriter:
-    """One run of writing, on one home."""
+    """Writes the approved candidates of one home, in one run."""
 
     def __init__(
         self,

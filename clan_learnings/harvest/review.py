@@ -27,7 +27,7 @@ _EXAMPLE = 'mesh curate --edit ID --text "..."'
 
 
 class CandidateReview:
-    """One person before the candidates of one home."""
+    """The candidates of one home, for one person to decide about."""
 
     def __init__(self, harvest: Harvest) -> None:
         self._harvest = harvest

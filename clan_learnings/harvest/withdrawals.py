@@ -75,7 +75,7 @@ def forget_erased(home: str, tags: Collection[bytes]) -> list[str]:
 
 
 def forget_in(shelf: CandidateStore, tags: Collection[bytes]) -> list[str]:
-    """The same, for who holds the lock."""
+    """The same, while the caller holds the lock."""
     names = {text_id(tag) for tag in tags}
     gone = [each for each in shelf.every() if any(signal.record in names for signal in each.signals)]
     if not gone:

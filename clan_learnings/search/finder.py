@@ -21,7 +21,7 @@ _COMMON = 10_000  # records; a word that is in so many tells hardly anything, wh
 
 
 def are_crowded(patterns: Sequence[object], others: int) -> bool:
-    """Whether nearly all are one and the same, and something: fewer than `others` are not."""
+    """Whether nearly all are of one pattern: fewer than `others` are not."""
     first = set(patterns[:others])  # it is one of these, then
     return any(one and len(patterns) - patterns.count(one) < others for one in first)
 

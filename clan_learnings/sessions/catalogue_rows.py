@@ -7,7 +7,7 @@ MOVED_ON = "moved on"  # another process was at the same file meanwhile: nothing
 
 
 class FileLook(NamedTuple):
-    """A file as it looks from outside. Equal looks: nothing has happened to it."""
+    """Identity, size and time of a file. If these are equal, the file has not changed."""
 
     device: int
     inode: int
@@ -31,7 +31,7 @@ class KnownFile(NamedTuple):
 
 
 class CapturedSession(NamedTuple):
-    """A session as one file tells it."""
+    """A session, as one file has it."""
 
     key: str  # of this transcript: equal in every copy of it
     name: str  # as records name the session: that of the parent for a subagent or a fork

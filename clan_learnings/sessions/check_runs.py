@@ -55,7 +55,7 @@ _SLIP = re.compile(
 
 
 class CheckFinding(NamedTuple):
-    """An error at a place."""
+    """An error that a check reports at a place in a file."""
 
     file: str  # as it was printed
     message: str
@@ -65,7 +65,7 @@ class CheckFinding(NamedTuple):
 
 @lru_cache(maxsize=256)
 def findings_in(text: str) -> tuple[CheckFinding, ...]:
-    """Of an output, in order, each message of each file once."""
+    """The findings of an output, in order, each message of each file once."""
     if len(text) > _CHARS:
         text = f"{text[: _CHARS // 2]}\n{text[-_CHARS // 2 :]}"
     if not _ANY_PLACE.search(text):
@@ -117,7 +117,7 @@ _CUTS = frozenset(("head", "tail"))
 
 
 class MendedFinding(NamedTuple):
-    """What one run showed for the last time."""
+    """Findings that went away: the last run that showed them, the edit, and the run that passed."""
 
     attempt: Attempt
     findings: tuple[CheckFinding, ...]  # that went away, the most telling first
@@ -149,7 +149,7 @@ def is_well(output: str) -> bool:
 
 
 def mended_findings_in(attempts: list[Attempt]) -> list[MendedFinding]:
-    """All of a session, in order of the runs that showed them."""
+    """All mended findings of a session, in order of the runs that showed them."""
     runs = [
         _CheckRun(number, attempt, findings_in(attempt.output), filters_of(attempt.call.text))
         for number, attempt in enumerate(attempts)

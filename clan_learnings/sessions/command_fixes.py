@@ -9,7 +9,7 @@ from clan_learnings.sessions.error_signature import telling_line
 
 
 class FixKind(StrEnum):
-    """How it was mended."""
+    """How a failed command was mended."""
 
     NOT = ""  # nobody did, as far as can be seen
     OTHERWISE = "otherwise"  # the same program, called in another way

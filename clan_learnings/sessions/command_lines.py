@@ -36,7 +36,7 @@ _NAME = re.compile(r"^[A-Za-z@][\w:.@-]*$")
 
 
 class Command(NamedTuple):
-    """One program and its words."""
+    """One program and its arguments."""
 
     program: str
     words: tuple[str, ...]  # without the program

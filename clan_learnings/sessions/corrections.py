@@ -64,7 +64,7 @@ _BACK = 60  # events
 
 
 def corrections_in(events: list[SessionEvent], session: Session) -> list[Correction]:
-    """All of them, in order."""
+    """All corrections of a session, in order."""
     if session.is_subagent:
         return []
     main = [event for event in events if not event.is_sidechain]

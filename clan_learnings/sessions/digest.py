@@ -33,7 +33,7 @@ class Failure(NamedTuple):
 
 
 class Digest(NamedTuple):
-    """One session."""
+    """The digest of one session."""
 
     session: str  # as records name it
     flavour: str
@@ -62,7 +62,7 @@ class Digest(NamedTuple):
 
 
 def digest_of(session: Session, course: SessionCourse | None = None) -> Digest:
-    """Of one session. `course`: if it is known already."""
+    """The digest of a session. `course`: if it was worked out before."""
     course = course or SessionCourse.of(session)
     outcome = outcome_of(course)
     prompt = next((event for event in course.events if event.kind is Kind.PROMPT and not event.is_sidechain), None)

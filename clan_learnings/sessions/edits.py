@@ -40,7 +40,7 @@ class FileChange(NamedTuple):
 
 
 def is_edit(call: SessionEvent) -> bool:
-    """Whether a call is there to change files."""
+    """Whether a call changes files."""
     if call.kind is not Kind.CALL:
         return False
     if call.text:
@@ -66,7 +66,7 @@ def files_of(call: SessionEvent) -> list[str]:
 
 
 def changes_of(call: SessionEvent) -> list[FileChange]:
-    """What a call puts in whose place."""
+    """The replacements that a call makes."""
     found = list(_pairs(call.arguments))
     for text in [*_patches(call.arguments), *([call.text[:_CHARS]] if _BEGIN in call.text else [])]:
         lines = text.splitlines()

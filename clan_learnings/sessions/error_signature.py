@@ -69,13 +69,13 @@ def telling_line(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def signatures_in(text: str) -> frozenset[str]:
-    """Of all lines of an output that clearly tell an error: linters and compilers have many."""
+    """The signatures of all lines that clearly report an error: linters and compilers print many."""
     found = [signed(_without_place(line)) for line in _lines(text) if _score(line) >= _CLEAR]
     return frozenset(signature for signature in found[:_MANY_ERRORS] if signature)
 
 
 def signature_of(text: str) -> str:
-    """Of an error's output. Empty if it says nothing."""
+    """The signature of an error's output. Empty if the output says nothing."""
     return signed(telling_line(text))
 
 

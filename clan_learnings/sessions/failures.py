@@ -30,7 +30,7 @@ from clan_learnings.sessions.transcript_events import Kind, Session, SessionEven
 
 
 class MendedFailure(NamedTuple):
-    """A failure, and what helped."""
+    """A failure, and what mended it, if anything did."""
 
     attempt: Attempt
     error: str  # the line that tells most

@@ -34,7 +34,7 @@ _COMMON = frozenset(
 
 
 class InjectedText(NamedTuple):
-    """What the session was shown by us so far, sentence by sentence, as sets of words."""
+    """The text that we showed to a session so far, sentence by sentence, as sets of words."""
 
     sentences: list[frozenset[str]]
     by_word: dict[str, list[int]]
@@ -82,7 +82,7 @@ class InjectedText(NamedTuple):
 
 
 def without_injected(events: Iterable[SessionEvent]) -> tuple[list[SessionEvent], InjectedText]:
-    """The events without ours, and what was ours."""
+    """The events without the text that we injected, and that text."""
     ours = InjectedText([], {}, {})
     kept: list[SessionEvent] = []
     own_calls: set[str] = set()

@@ -116,7 +116,7 @@ _LONG = 120  # words; who writes more describes a task
 
 
 class ObjectionSigns(NamedTuple):
-    """What a prompt sounds like."""
+    """The signs of an objection in a prompt."""
 
     against: int  # weight of what objects by itself
     complaint: int  # of what objects to something that was just changed
@@ -131,7 +131,7 @@ class ObjectionSigns(NamedTuple):
 
 
 def objection_signs(text: str) -> ObjectionSigns:
-    """What a person's words sound like. What is quoted or pasted does not count."""
+    """The signs of an objection in a person's words. Quoted and pasted text does not count."""
     said = spoken(text)
     spoken_only = _LITERAL.sub(" _ ", said)
     against = [found.start() for found in _AGAINST.finditer(spoken_only)]

@@ -13,7 +13,7 @@ _AFTERWARDS = ("\nINSTRUCTIONS:\n", "\n<instructions>", "\n# Task Instructions")
 
 
 def assigned(text: str) -> str:
-    """The task alone; the whole text if nothing is known to be around it."""
+    """The task alone, without the wrapping of benchmarks and issue solvers; the whole text if none is recognised."""
     for tag in _TAGS:
         start = text.find(f"<{tag}>")
         end = text.find(f"</{tag}>", start)
@@ -165,7 +165,7 @@ _PLAN_TITLE = 200
 
 
 def typed(text: str) -> str:
-    """What of a text a person typed; empty if nothing."""
+    """The part of a text that a person typed; empty if nothing was."""
     text = _without_asides(text).strip()
     if text.startswith(_WHOLE):
         return ""

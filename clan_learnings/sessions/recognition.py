@@ -28,7 +28,7 @@ EMPTY, UNKNOWN, TOO_LARGE = "nothing in it", "no flavour knows it", "too large"
 
 
 class TranscriptContent(NamedTuple):
-    """What a file amounts to."""
+    """The sessions of a file, and what was skipped."""
 
     flavour: str  # empty if nobody knows it
     sessions: list[Session]

@@ -56,7 +56,7 @@ class Scored(NamedTuple):
 
 
 def score_all(candidates: Iterable[SampleCandidate], now_ms: int) -> list[Scored]:
-    """Every session once, the best first."""
+    """The score of every session, each session once, the best first."""
     once = _once(candidates)
     firsts = _firsts(once)
     scored = [_scored(candidate, now_ms, is_first=candidate.key in firsts) for candidate in once]
@@ -73,7 +73,7 @@ def best(
     repo: str = "",
     since_ms: int = 0,
 ) -> list[Scored]:
-    """Those that were asked for. `top_percent` takes the place of `count`."""
+    """The best that pass the filters. `top_percent` takes the place of `count`."""
     found = [
         each
         for each in scored
@@ -131,7 +131,7 @@ _REMEMBER = 4000
 
 
 class Scan(NamedTuple):
-    """What is known of all files."""
+    """The counts of all files."""
 
     candidates: list[SampleCandidate]
     remembered: int  # files that were not opened
@@ -140,7 +140,7 @@ class Scan(NamedTuple):
 
 
 def scan(files: list[SessionFile], catalogue: Catalogue | None, progress: Callable[[int], None]) -> Scan:
-    """Everything sampling wants to know, of every file."""
+    """Count every file, or remember its counts."""
     known: dict[str, tuple[FileLook, list[dict[str, Any]]]] = {}
     if catalogue is not None:
         known = catalogue.scanned(RULES) | catalogue.facts()
@@ -184,7 +184,7 @@ def _counted(files: list[SessionFile]) -> Iterator[tuple[SessionFile, "list[dict
 
 
 def _facts(path: str) -> "list[dict[str, Any]] | str":
-    """What a file says, or why it says nothing."""
+    """The counts of a file's sessions, or why it was skipped."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

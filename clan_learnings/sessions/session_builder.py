@@ -20,7 +20,7 @@ _DOLLARS = 1_000_000  # no session costs more
 
 
 class SessionBuilder:
-    """One session in the making."""
+    """Builds one session. A flavour calls it record by record."""
 
     def __init__(self, flavour: str, session: str = "") -> None:
         self.flavour = flavour

@@ -17,7 +17,7 @@ _ENTRIES = 2_000_000  # looked at in one place: more is no folder of sessions
 
 
 class SessionFolder(NamedTuple):
-    """A folder of an agent's, and what its sessions are called below it."""
+    """A folder of an agent, and the names of session files below it."""
 
     agent: str  # as in `flavour:id` of records
     folder: str
@@ -26,7 +26,7 @@ class SessionFolder(NamedTuple):
 
 
 class SessionFile(NamedTuple):
-    """A file that may be a transcript, and how it looks."""
+    """A file that may be a transcript, with its identity, size and time."""
 
     path: str
     device: int
@@ -37,7 +37,7 @@ class SessionFile(NamedTuple):
 
 
 def places(environ: Mapping[str, str]) -> list[SessionFolder]:
-    """The places of all agents, whether or not they are there."""
+    """The session folders of all agents, whether or not they exist."""
     home = environ.get("HOME") or os.path.expanduser("~")
     data = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     config = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")

@@ -17,7 +17,7 @@ SUCCESS, FAILURE, UNKNOWN = "success", "failure", "unknown"
 
 
 class SessionOutcome(NamedTuple):
-    """How it ended, and how that was seen."""
+    """How a session ended, and the evidence for it."""
 
     result: str
     why: str

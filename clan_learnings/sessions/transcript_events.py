@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 
 class SessionEvent(NamedTuple):
-    """One thing that happened."""
+    """One event of a session."""
 
     line: int  # where its record begins
     kind: Kind

@@ -26,7 +26,7 @@ class FileRefused(Exception):
 
 
 class FileReading(NamedTuple):
-    """What a file holds."""
+    """The cleaned content of a file, and how far it was read."""
 
     look: FileLook
     cursor: int  # bytes in whole lines
@@ -40,7 +40,7 @@ class FileReading(NamedTuple):
 
 
 def read_file(path: str, known: KnownFile | None, kept: bytes | None, breathe: Callable[[], None]) -> FileReading:
-    """Read a file. `known`, `kept`: how it was read before, and its body. Raises Refused, or OSError."""
+    """Read a file. `known`, `kept`: how it was read before, and its body. Raises FileRefused, or OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         seen = os.fstat(descriptor)

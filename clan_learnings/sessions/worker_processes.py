@@ -30,7 +30,7 @@ def by_crew(
     chunk: int,
     begin: Callable[[], None] | None = None,
 ) -> Iterator[_Made]:
-    """What `work` makes of each thing, in their order. `chunk`: how many a process takes at once; `begin`: what it does first."""
+    """The result of `work` for each thing, in order. `chunk`: how many a process takes at once; `begin`: what it does first."""
     with multiprocessing.Pool(processes, _join, (begin,)) as pool:
         yield from pool.imap(partial(_worked, work), things, chunksize=chunk)
 

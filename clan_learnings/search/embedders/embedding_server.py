@@ -97,7 +97,7 @@ REST_SECONDS = 15.0  # after a failure, questions are not even tried for so long
 
 
 class ServerAway(MeshError):
-    """The server gave no answer that could be read; later it may."""
+    """The server gave no readable answer now; it may later."""
 
 
 _UNFIT = (EmbeddingRefused, Malformed)  # it may be a text's fault

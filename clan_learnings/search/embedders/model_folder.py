@@ -26,7 +26,7 @@ _CHOOSE = "mesh index use FOLDER, with model.onnx and tokenizer.json in it; or: 
 
 
 def check(folder: str) -> None:
-    """A `UsageError` if it is no folder of a model. Nothing is read."""
+    """Raise UsageError if this is not a model folder. Reads no file."""
     path = os.path.expanduser(folder)
     if not os.path.isdir(path):
         raise UsageError(f"{folder!r} is neither an embedder nor a folder", f"choose one: {CHOICES}")

@@ -40,7 +40,7 @@ class ToolAnswer(NamedTuple):
 
 
 def role_of(message: dict[str, Any]) -> str:
-    """Who speaks; empty if that is not said."""
+    """The role of the speaker; empty if the message does not say."""
     return text_of(message.get("role")) or text_of(message.get("from"))
 
 
@@ -59,7 +59,7 @@ def prose(text: str, command: str) -> ToolAnswer:
 
 
 class ChatReader:
-    """Tells one session's messages, one after another."""
+    """Reads the messages of one session into a builder, one after another."""
 
     def __init__(
         self,

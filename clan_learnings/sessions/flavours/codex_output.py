@@ -21,7 +21,7 @@ _string = JSONDecoder(strict=False).raw_decode
 
 
 class CodexOutput(NamedTuple):
-    """An output taken apart."""
+    """The parts of a tool's output."""
 
     text: str  # what was printed
     exit_code: int | None

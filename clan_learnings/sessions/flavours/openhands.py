@@ -62,7 +62,7 @@ _OLDEST = {"command", "code", "path", "url", "content"}  # arguments that stand 
 
 
 class OpenHandsReader:
-    """Tells the events of one session."""
+    """Reads the events of one session into a builder."""
 
     def __init__(self, draft: SessionBuilder) -> None:
         self.draft = draft
