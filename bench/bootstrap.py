@@ -15,8 +15,8 @@ from bench.table import Goal, Report, say
 from mesh.core.feed import encode_range
 from mesh.store.home import create_home, open_home
 from mesh.store.merge_outcome import Merged
-from mesh.store.reading import open_reading
-from peers.proto.config import ANSWER_BYTES
+from mesh.store.reader import open_reading
+from peers.proto.gossip_config import ANSWER_BYTES
 
 _NODES = 3
 _RECORDS = 100_000

@@ -16,7 +16,7 @@ from bench.processes import Measures, side, side_command, started
 from bench.quantiles import MS, middle_and_tail
 from bench.table import Goal, Report, say
 from bench.virtual import simulate_all
-from mesh.store.reading import open_reading
+from mesh.store.reader import open_reading
 
 _LATENCIES = 400
 _SINGLES = 10_000

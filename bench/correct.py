@@ -16,7 +16,7 @@ from bench.processes import Taken, in_turn, timed
 from bench.sidecars import STATES, all_running
 from bench.table import Goal, Report, say
 from clan_learnings.records.record import CORRECTIONS
-from mesh.store.reading import open_reading
+from mesh.store.reader import open_reading
 
 _GOAL = Goal(6, most=True, ratio=True)
 _SERVER_SIZES = (1000, 100_000)

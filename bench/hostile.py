@@ -31,14 +31,14 @@ from mesh.core.ids import Feed, digest, first_prev, parse_id
 from mesh.core.operation import ADD, Add
 from mesh.core.operation import encode as encode_body
 from mesh.core.statement import EPHEMERAL, Erase, Member, sign
-from mesh.core.vector import Head
+from mesh.core.version_vector import Head
 from mesh.node.certificates import Notary
 from mesh.store.home import Home, open_home
 from mesh.store.join_table import Cards
-from mesh.store.reading import open_reading
+from mesh.store.reader import open_reading
 from mesh.store.store import wall_clock
 from peers.proto.cards import Card, Contact, write_contact
-from peers.proto.codec import decode, encode
+from peers.proto.message_codec import decode, encode
 from peers.proto.messages import (
     FEEDS,
     STATEMENTS,
@@ -54,8 +54,8 @@ from peers.proto.messages import (
     Ranges,
     pack_ranges,
 )
-from peers.transport.gate import Admission
-from peers.transport.links import Link, LinkClosed
+from peers.transport.link import LinkClosed, PeerLink
+from peers.transport.link_listener import ConnectionPolicy
 from peers.transport.websocket import WebSocketTransport
 from peers.trust.tls import Credentials, peer_node
 
@@ -261,7 +261,7 @@ async def _attack(member: Attacker, victim: bytes, addresses: tuple[str, ...], f
         lambda _link: None,
         server_context=lambda: credentials.server_context(pem),
         client_context=lambda: credentials.client_context(pem),
-        admission=Admission(peer_node, lambda _node: True, lambda _proof: False),
+        admission=ConnectionPolicy(peer_node, lambda _node: True, lambda _proof: False),
     )
     async with transport, asyncio.TaskGroup() as tasks:
         link = await transport.dial(victim, addresses)
@@ -280,7 +280,7 @@ async def _attack(member: Attacker, victim: bytes, addresses: tuple[str, ...], f
         answering.cancel()
 
 
-async def _answer(link: Link, member: Attacker) -> None:
+async def _answer(link: PeerLink, member: Attacker) -> None:
     try:
         while True:
             message = decode(await link.receive())

@@ -15,7 +15,7 @@ from bench.table import Goal, Report, say
 from mesh.app.status import node_status
 from mesh.store.bundles import ImportReport, export_bundle, import_bundle
 from mesh.store.home import create_home, open_home
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 
 PUSHED = 5000
 QUEUED = 16  # what comes while one transaction is written, when a neighbour sends without pause

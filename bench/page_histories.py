@@ -13,7 +13,7 @@ from itertools import chain, islice
 from bench.notes import vocabulary, zipf
 from mesh.core.identity import Identity
 from mesh.core.ids import digest
-from mesh.pages.update import Gap, Id, Item, Update, client_of, encode
+from mesh.pages.edit_codec import DeletedRange, Id, InsertedText, Update, client_of, encode
 
 KINDS = TYPED, SCATTERED = "typed", "scattered"
 AUTHORS = tuple(Identity(digest(f"bench page author {number}".encode())) for number in range(3))
@@ -110,7 +110,7 @@ class _Text:
             del chunk[_CHUNK:]
             if place.index > _CHUNK:
                 place.chunk, place.index = place.chunk + 1, place.index - _CHUNK
-        item = Item(clock, None if left is None else _id(left), None if right is None else _id(right), text)
+        item = InsertedText(clock, None if left is None else _id(left), None if right is None else _id(right), text)
         return encode(Update(_CLIENTS[author], (item,), ()))
 
     def delete(self, place: _Place, author: int, count: int) -> bytes | None:
@@ -123,12 +123,12 @@ class _Text:
             if unit not in self._gone and self._sees(author, unit)
         ]
         self._gone.update(found)
-        gaps: list[Gap] = []
+        gaps: list[DeletedRange] = []
         for client, clock in sorted(map(_id, found)):
             if gaps and (gaps[-1].client, gaps[-1].clock + gaps[-1].length) == (client, clock):
                 gaps[-1] = gaps[-1]._replace(length=gaps[-1].length + 1)
             else:
-                gaps.append(Gap(client, clock, 1))
+                gaps.append(DeletedRange(client, clock, 1))
         return encode(Update(None, (), tuple(gaps))) if gaps else None
 
     def read(self) -> str:

@@ -18,8 +18,8 @@ from bench.processes import Measures
 from clan_learnings.records.record import LOGS, Note
 from clan_learnings.search.embedders.embedder import Embedder, available, open_embedder
 from clan_learnings.search.vectors.record_vectors import repo_number, text_of, version_of
-from mesh.store.changes import Touches
-from mesh.store.reading import open_reading
+from mesh.store.reader import open_reading
+from mesh.store.record_changes import ChangeCollector
 
 if TYPE_CHECKING:
     from clan_learnings.search.vectors.nearest import Vectors
@@ -96,7 +96,7 @@ def _batches(home: str, size: int) -> Iterator[list[Note]]:
     reader = open_reading(home)
     try:
         for log in LOGS:
-            entries = Touches(reader.connection).oldest_first(log)
+            entries = ChangeCollector(reader.connection).oldest_first(log)
             while batch := list(islice(entries, size)):
                 yield [Note(entry, reader.fields(entry.tag)) for entry in batch]
     finally:

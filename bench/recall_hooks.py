@@ -11,7 +11,7 @@ from bench.recall_judged import Question
 from clan_learnings.agents.hook_context import HookContext, SessionMemory
 from clan_learnings.records.shown_to_session import ShownRecords
 from mesh.core.ids import text_id
-from mesh.store.reading import open_reading
+from mesh.store.reader import open_reading
 
 _CITED_CHARS = 8
 

@@ -24,7 +24,7 @@ from clan_learnings.search.index_files import EMBEDDER
 from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.record_search import search
 from mesh.app.snapshot import memory_of
-from mesh.store.reading import Entry
+from mesh.store.reader import Entry
 
 Way = Callable[[Question], list[str]]
 

@@ -20,7 +20,7 @@ from bench.machine import own_bytes, process_bytes, process_seconds
 from bench.processes import MESH, ROOT, started
 from mesh.app.node_api import ask, ask_text
 from mesh.store.home import create_home
-from mesh.store.reading import Reader, open_reading
+from mesh.store.reader import Reader, open_reading
 
 STATES = ("stopped", "running")
 WAIT_SECONDS = 60.0  # for anything that should take a second or two

@@ -10,14 +10,13 @@ from random import Random
 
 from bench.notes import notes
 from bench.processes import Measures, side
-from peers.proto.config import ANSWER_BYTES, Config
+from peers.proto.gossip_config import ANSWER_BYTES, Config
 from peers.proto.messages import pack_ranges
-from peers.simulate.meter import PAYLOAD
-from peers.simulate.node import SimNode
-from peers.simulate.report import spreads
-from peers.simulate.run import find_peace
+from peers.simulate.run import find_peace, spreads
+from peers.simulate.simulated_node import SimNode
+from peers.simulate.traffic_meter import PAYLOAD
 from peers.simulate.world import World
-from peers.transport.conditions import Conditions
+from peers.transport.network_conditions import Conditions
 
 LATENCY_SECONDS = (0.005, 0.05)
 _WARM_SECONDS = 30.0  # to choose neighbours

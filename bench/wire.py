@@ -15,8 +15,8 @@ from bench.processes import Measures, side
 from bench.proxy import Proxy, counting
 from bench.table import Goal, Report, say
 from bench.virtual import simulate_all
-from mesh.store.reading import open_reading
-from peers.simulate.meter import PAYLOAD
+from mesh.store.reader import open_reading
+from peers.simulate.traffic_meter import PAYLOAD
 
 _SINGLES = 1000
 _COMMITS = 20

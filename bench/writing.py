@@ -14,7 +14,7 @@ from bench.sidecars import accepted
 from mesh.core.draft import NewRecord
 from mesh.store.author import Author
 from mesh.store.home import open_home
-from mesh.store.reading import open_reading
+from mesh.store.reader import open_reading
 from mesh.store.receipts import Receipt
 from mesh.store.writer import Writer
 

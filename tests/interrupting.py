@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 
 import apsw
 
-from mesh.core.draft import Draft
-from mesh.core.request import Request
+from mesh.core.draft import Draft, Request
 from mesh.store.author import Author
 from mesh.store.receipts import Receipt
 

@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 # Libraries that one place alone may name.
 ONLY_IN = {
     "pycrdt": "mesh.pages",
-    "msgpack": "mesh.core.wire",
+    "msgpack": "mesh.core.strict_msgpack",
     "nacl": "mesh.core.identity",
     "tantivy": "clan_learnings.search.keywords",
     "onnxruntime": "clan_learnings.search.embedders",
@@ -152,7 +152,7 @@ def test_every_package_of_the_tree_is_in_the_table() -> None:
         ("mesh.node.node", "import mesh.cli.main"),
         ("mesh.app.status", "import apsw"),
         ("peers.proto.engine", "from random import Random"),
-        ("peers.proto.engine", "from mesh.store import reading"),
+        ("peers.proto.engine", "from mesh.store import reader as reading"),
         ("peers.links", "from clan_learnings import records"),
         ("clan_learnings.records.record", "import peers"),
         ("clan_learnings.records.record", "from mesh.pages import book"),
@@ -169,9 +169,9 @@ def test_a_forbidden_import_is_found(module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("mesh.core.wire", "from msgpack import packb"),
+        ("mesh.core.strict_msgpack", "from msgpack import packb"),
         ("mesh.store.feeds", "from mesh.core import feed"),
-        ("clan_learnings.context.composition", "from mesh.store.reading import Reader"),
+        ("clan_learnings.context.composition", "from mesh.store.reader import Reader"),
         ("clan_learnings.records.facets_table", "import apsw"),
         ("mesh.pages.worker", "import pycrdt"),
         ("mesh.cli.up", "from mesh.node.node import run_node\nfrom mesh import __version__"),

@@ -18,7 +18,7 @@ from mesh.core.operation import Add, Body, Count, Page, Remove, Set, encode, kin
 from mesh.core.statement import ADMIN, MEMBER, Erase, Member, Quota, Recover, Revoke, Statement, sign
 from mesh.store.author import Author
 from mesh.store.database import Database
-from mesh.store.marker import Marker
+from mesh.store.feed_progress import FeedProgress
 from mesh.store.store import Store
 
 NOW_MS = 1_790_000_000_000
@@ -159,7 +159,7 @@ def open_store(folder: Path, clan: Clan, own: Identity | None = None, now_ms: in
 def open_author(folder: Path, clan: Clan, own: Identity, now_ms: int = NOW_MS) -> Iterator[Author]:
     """The same, with the right to write."""
     with open_store(folder, clan, own, now_ms) as store:
-        yield Author(store, own, Marker(own.public, os.fspath(folder)))
+        yield Author(store, own, FeedProgress(own.public, os.fspath(folder)))
 
 
 def views(store: Store) -> dict[str, object]:

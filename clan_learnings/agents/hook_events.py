@@ -130,7 +130,7 @@ class Hook:
     def _ask(self, seen: ShownRecords, ask: Callable[[HookContext], str]) -> str:
         """Ask within one snapshot of the store."""
         from clan_learnings.agents.hook_context import HookContext
-        from mesh.store.reading import read_errors
+        from mesh.store.reader import read_errors
 
         with read_errors(self.home):
             memory = _opened(self.home, self._bound)
@@ -206,7 +206,7 @@ def _opened(home: str, bound: str | None, *, private: bool = False) -> SessionMe
     """One snapshot of a home's records, to be closed as soon as the answer is known. It waits only briefly for locks."""
     from clan_learnings.agents.hook_context import SessionMemory
     from clan_learnings.records.mute_list import read_muted
-    from mesh.store.reading import open_reading
+    from mesh.store.reader import open_reading
 
     reader = open_reading(home, private=private)
     reader.connection.set_busy_timeout(_BUSY_MS)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from clan_learnings.context.token_bound import WORDS
 from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, MatchingToken, tokens
-from mesh.core.identifiers import extra_words
+from mesh.core.identifier_words import extra_words
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from clan_learnings.sessions.digest import Digest, Failure
 from mesh.core.draft import NewRecord
 from mesh.core.errors import UsageError, WriteRefused
 from mesh.store.author import Author
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 
 WORTH = 0.6  # quality from which on a document is worth reading beside the one sentence that is recorded anyway
 A_RUN = 20  # the rest of a first harvest has its sentences

@@ -40,9 +40,9 @@ from clan_learnings.sessions.session_folders import discover
 from clan_learnings.sessions.transcript_events import Session
 from clan_learnings.sessions.transcript_file import FileRefused, read_file
 from mesh.store.author import Author
+from mesh.store.file_access import FileLock
 from mesh.store.home import open_home
-from mesh.store.lock import FileLock
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 
 _ERASED = "erased"  # the name of the number of erases that were looked at
 _WAIT_SECONDS = 30.0

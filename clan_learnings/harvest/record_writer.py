@@ -37,7 +37,7 @@ from mesh.core.draft import Draft
 from mesh.core.errors import UsageError, WriteRefused
 from mesh.core.ids import text_id
 from mesh.store.author import Author
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.receipts import Receipt
 
 

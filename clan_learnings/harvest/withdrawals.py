@@ -16,8 +16,8 @@ from mesh.core.draft import Increment
 from mesh.core.errors import UsageError
 from mesh.core.ids import named_digest, text_id
 from mesh.store.author import Author
-from mesh.store.lock import FileLock
-from mesh.store.reading import Reader
+from mesh.store.file_access import FileLock
+from mesh.store.reader import Reader
 
 KEY = "harvested:"  # before the hash: the name of the counter
 _KEY_CHARS = 26  # 130 bits

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mesh.core.draft import Draft
     from mesh.store.home import Home
-    from mesh.store.reading import Reader
+    from mesh.store.reader import Reader
 
 
 KEY = "opened:"  # before the id of a record and a month: opened:<id>:2026-11
@@ -82,11 +82,10 @@ def count_openings(home: Home, now_ms: int, *, anyway: bool = False) -> int:
 
 
 def _count_without_sidecar(home: str, now_ms: int) -> None:
-    from mesh.store.home import open_home
-    from mesh.store.node_lock import running
+    from mesh.store.home import node_process_id, open_home
 
     opened = open_home(home)
-    if running(opened) is None:
+    if node_process_id(opened) is None:
         count_openings(opened, now_ms)
 
 
@@ -123,7 +122,7 @@ def _is_due(descriptor: int, now_ms: int) -> bool:
 
 
 def _count(home: Home, lines: bytes) -> int:
-    from mesh.store.reading import Reader
+    from mesh.store.reader import Reader
 
     author = home.author()
     try:

@@ -9,13 +9,13 @@ Rights over single records are checked by the fold (`mesh.store.moderation_judge
 from __future__ import annotations
 
 from clan_learnings.records.record import CORRECTIONS, PATTERNS
-from mesh.core.moderation import Word, is_agreed, standing
+from mesh.core.moderation import RegisterWord, is_agreed, standing
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mesh.store.reading import Assigned, MemberRow, Reader
+    from mesh.store.reader import Assigned, MemberRow, Reader
 
 _LOGS = (CORRECTIONS, PATTERNS)
 _ADMIN, _THROW_AWAY = "admin", ("ephemeral", "ephemeral-reader")  # as in `mesh.core.statement`, which is slow to load
@@ -40,7 +40,7 @@ class EditRights:
 
     def word(self, field: str, said: Iterable[Assigned], names: Iterable[str]) -> Assigned | None:
         """The value that counts among those written to a register of a pattern."""
-        words = [Word((one.at, one.tag), one.node, same(field, one.value), one) for one in said]
+        words = [RegisterWord((one.at, one.tag), one.node, same(field, one.value), one) for one in said]
         if max(words).node in self.admins:  # the usual case, and no lookup is needed for it
             return max(words).value  # type: ignore[no-any-return]
         found = standing(words, self.alone(names), self.passing)

@@ -12,7 +12,7 @@ import apsw
 
 from mesh.core.ids import digest, named_digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES, TEXT_CHARS
-from mesh.core.wire import unpack
+from mesh.core.strict_msgpack import unpack
 from mesh.store.subject import Subject, View
 
 TYPE_CHECKING = False  # see `mesh`

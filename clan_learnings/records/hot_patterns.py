@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from clan_learnings.records.witnesses import Ballot
-    from mesh.store.reading import Entry, Reader, Tally
+    from mesh.store.reader import Entry, PatternTally, Reader
 
 _EXAMPLES = 20  # newest corrections of a pattern that are read to find one that is not muted
 
@@ -90,7 +90,7 @@ class HotPatterns:
             self.patterns.agreed = Patterns(reader, self.settings, self.witnesses, bound=bound, by_agreement=True)
         self._muted = muted
         self._wordings: dict[frozenset[str], PatternWording] = {}
-        self._tallies: list[Tally] | None = None  # of the patterns that were needed often enough
+        self._tallies: list[PatternTally] | None = None  # of the patterns that were needed often enough
 
     def hot(
         self, repo: str | None, limit: int | None = None, wanted: Callable[[str], bool] | None = None
@@ -112,11 +112,13 @@ class HotPatterns:
         """How many were needed often enough by enough machines, HOT ones and those whose words are disputed: without a look at most records."""
         agreed = self.patterns.agreed
         special = agreed.special()
-        exact: list[Pattern | Tally] = [each for state in (IS_HOT, DISPUTED) for each in agreed.special_in(state)]
+        exact: list[Pattern | PatternTally] = [
+            each for state in (IS_HOT, DISPUTED) for each in agreed.special_in(state)
+        ]
         plain = (each for each in self._often() if each.slug not in special and agreed.is_needed(each.slug, each))
         return sum(repo is None or self._scope(found) in ("", repo) for found in (*exact, *plain))
 
-    def unwitnessed(self, repo: str | None) -> Iterator[Pattern | Tally]:
+    def unwitnessed(self, repo: str | None) -> Iterator[Pattern | PatternTally]:
         """The patterns of a scope that were needed often enough, by too few machines or in no words that enough of them say."""
         return self._lacking(repo) if self.witnesses.are_needed else iter(())
 
@@ -158,12 +160,14 @@ class HotPatterns:
             last_ms=note.at_ms,
         )
 
-    def _lacking(self, repo: str | None, may: Callable[[Tally], bool] = lambda _: True) -> Iterator[Pattern | Tally]:
+    def _lacking(
+        self, repo: str | None, may: Callable[[PatternTally], bool] = lambda _: True
+    ) -> Iterator[Pattern | PatternTally]:
         return self._standing_so((UNWITNESSED, DISPUTED), repo, may)
 
     def _standing_so(
-        self, states: Sequence[int], repo: str | None, may: Callable[[Tally], bool] = lambda _: True
-    ) -> Iterator[Pattern | Tally]:
+        self, states: Sequence[int], repo: str | None, may: Callable[[PatternTally], bool] = lambda _: True
+    ) -> Iterator[Pattern | PatternTally]:
         """Merges two sorted streams: patterns decided by their tally, and the few that must be read. `may` filters by the tally."""
         from heapq import merge  # a search does without
 
@@ -175,24 +179,24 @@ class HotPatterns:
             for tally in self._often()
             if tally.slug not in special and may(tally) and agreed.state(tally.slug, tally) in states
         )
-        streams: list[Iterable[Pattern | Tally]] = [plain, exact]
+        streams: list[Iterable[Pattern | PatternTally]] = [plain, exact]
         for found in merge(*streams, key=_rank):
             if repo is None or self._scope(found) in ("", repo):
                 yield found
 
-    def _often(self) -> list[Tally]:
+    def _often(self) -> list[PatternTally]:
         if self._tallies is None:
             self._tallies = self.reader.tallies(self.settings.hot_at, CORRECTIONS)
         return self._tallies
 
-    def _scope(self, found: Pattern | Tally) -> str:
+    def _scope(self, found: Pattern | PatternTally) -> str:
         """Where a pattern holds: in the one repository it was seen in, or everywhere (empty)."""
         if isinstance(found, Pattern):
             return found.scope
         is_local = len(found.repos) == 1 and not self.patterns.agreed.is_marked_global(found.slug)
         return found.repos[0] if is_local else ""
 
-    def _item(self, found: Pattern | Tally) -> HotItem | None:
+    def _item(self, found: Pattern | PatternTally) -> HotItem | None:
         words = self.words(found)
         if words is None:
             return None
@@ -209,11 +213,11 @@ class HotPatterns:
             last_ms=_last(found) >> 16,
         )
 
-    def words(self, found: Pattern | Tally) -> tuple[Note, str, str] | None:
+    def words(self, found: Pattern | PatternTally) -> tuple[Note, str, str] | None:
         """The words of a pattern: a record to cite, the rule, what was wrong. None if all of it is hidden here."""
         return self._agreed_words(found) if self.witnesses.are_needed else self._latest_words(found)
 
-    def _latest_words(self, found: Pattern | Tally) -> tuple[Note, str, str] | None:
+    def _latest_words(self, found: Pattern | PatternTally) -> tuple[Note, str, str] | None:
         """The words of the newest correction, with the rule that was set for the pattern, if any."""
         if isinstance(found, Pattern):
             note = self._newest_shown(found.corrections)
@@ -230,7 +234,7 @@ class HotPatterns:
             rule = self.patterns.rule_of(found.slug) or _rule(self._example(found.slug, PATTERNS), note)
         return note, rule, note.word("wrong")
 
-    def _agreed_words(self, found: Pattern | Tally) -> tuple[Note, str, str] | None:
+    def _agreed_words(self, found: Pattern | PatternTally) -> tuple[Note, str, str] | None:
         wording = self._wording(found.names if isinstance(found, Pattern) else frozenset((found.slug,)))
         if wording.cited is None or not wording.rule:
             return None
@@ -349,10 +353,10 @@ def _rule(written: Note | None, note: Note) -> str:
     return note.word("right") if written is None else written.word("rule")
 
 
-def _rank(found: Pattern | Tally) -> tuple[int, int, str]:
+def _rank(found: Pattern | PatternTally) -> tuple[int, int, str]:
     """Sort key of HOT patterns: most sessions first, then the newest correction."""
     return -found.sessions, -_last(found), found.slug
 
 
-def _last(found: Pattern | Tally) -> int:
+def _last(found: Pattern | PatternTally) -> int:
     return found.last if isinstance(found, Pattern) else found.at

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.records.witnesses import Vote
     from clan_learnings.search.finder import Finder
-    from mesh.store.reading import Entry, Reader, Tally
+    from mesh.store.reader import Entry, PatternTally, Reader
 
 _BANK_LOOK = 100  # newest records of a repository that are weighed for a context without a task
 
@@ -72,7 +72,7 @@ class Memory(HotPatterns):
 
     # Patterns
 
-    def weigh(self, slug: str) -> Pattern | Tally | None:
+    def weigh(self, slug: str) -> Pattern | PatternTally | None:
         """How often, where and by whom a pattern was needed; None if nothing live is counted under it."""
         if self.bound is not None or slug in self.patterns.special():
             return self.patterns.standing(slug)

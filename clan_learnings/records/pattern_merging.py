@@ -25,9 +25,9 @@ from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
 from clan_learnings.search.likeness import judge
 from mesh.core.draft import Assignment, Draft
 from mesh.core.errors import MeshError, WriteRefused
-from mesh.store.changes import Touched, Touches
 from mesh.store.home import Home
-from mesh.store.reading import Assigned, open_reading, read_errors
+from mesh.store.reader import Assigned, open_reading, read_errors
+from mesh.store.record_changes import ChangeCollector, RecordChanges
 
 OWN_DAYS = 30
 _LOOK = 2000  # newest corrections gone through for our own
@@ -166,7 +166,7 @@ class PatternMerging:
             reader = open_reading(self._home.path)
             try:
                 reader.connection.execute("BEGIN")
-                touches = Touches(reader.connection, breathe)
+                touches = ChangeCollector(reader.connection, breathe)
                 progress = touches.progress()
                 touched = None if self._seen is None else touches.since(self._seen)
                 memory = Memory(reader)
@@ -176,7 +176,7 @@ class PatternMerging:
             finally:
                 reader.connection.close()
 
-    def _alike(self, memory: Memory, touched: Touched | None, breathe: Callable[[], None]) -> set[str] | None:
+    def _alike(self, memory: Memory, touched: RecordChanges | None, breathe: Callable[[], None]) -> set[str] | None:
         """The patterns under which we have written something that others have written now too. None: perhaps all of them.
 
         This is what keeps a look short: hardly ever has anybody else written the same.

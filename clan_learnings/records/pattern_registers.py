@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clan_learnings.records.edit_rights import EditRights
     from clan_learnings.records.shared_settings import SharedSettings
     from clan_learnings.records.witnesses import Witnesses
-    from mesh.store.reading import Assigned, Entry, Reader
+    from mesh.store.reader import Assigned, Entry, Reader
 
 KEY = "pattern:"  # before a slug: the key of its registers
 _SUPERSESSIONS = 10_000  # the newest that are read

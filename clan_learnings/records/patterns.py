@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.records.shared_settings import SharedSettings
     from clan_learnings.records.witnesses import Witnesses
-    from mesh.store.reading import Assigned, Entry, Reader, Tally
+    from mesh.store.reader import Assigned, Entry, PatternTally, Reader
 
 _LOGGED, _PURPOSE = "logged:", b"clan-mesh logged"  # before a hash of a slug: the key of its counter
 _SHOWN = 10
@@ -216,7 +216,7 @@ class Patterns(PatternRegisters):
         """The same by a name."""
         return self.agreed.state(slug) == IS_HOT
 
-    def state(self, slug: str, tally: Tally | None = None) -> int:
+    def state(self, slug: str, tally: PatternTally | None = None) -> int:
         """How a pattern stands. Most are decided by their tally, without a look at their records. `tally`: if it is at hand."""
         known = self._states.get(slug)
         if known is None:
@@ -229,13 +229,13 @@ class Patterns(PatternRegisters):
             self._states[slug] = known
         return known
 
-    def is_needed(self, slug: str, tally: Tally) -> bool:
+    def is_needed(self, slug: str, tally: PatternTally) -> bool:
         """Whether a pattern was needed often enough, by enough machines: what they say is not looked at, so it is sooner known."""
         if self._is_special(slug):
             return self.state(slug) in (DISPUTED, IS_HOT)
         return self._state_plain(slug, tally, by_words=False) in (DISPUTED, IS_HOT)
 
-    def _state_plain(self, slug: str, tally: Tally | None, *, by_words: bool = True) -> int:
+    def _state_plain(self, slug: str, tally: PatternTally | None, *, by_words: bool = True) -> int:
         after = self._archived_at(slug)
         enough = self._reader.sessions(slug, CORRECTIONS, after) >= self._settings.hot_at
         if not enough or self.superseded_by((slug,)) or self._is_old_news(slug):

@@ -11,7 +11,7 @@ from mesh.core.statement import Erase
 from mesh.store.acceptance import CLIPPING
 from mesh.store.feeds import FeedRow, OpRow
 from mesh.store.moderation_judge import Judge
-from mesh.store.rewriting import replacements
+from mesh.store.republication import replacements
 from mesh.store.store import Store
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from mesh.store.reading import Entry
+    from mesh.store.reader import Entry
 
 
 DISCOVERIES, CORRECTIONS, PATTERNS, SUPERSESSIONS = "discoveries", "corrections", "patterns", "supersessions"

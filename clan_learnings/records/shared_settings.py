@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from mesh.store.reading import MemberRow
+    from mesh.store.reader import MemberRow
 
 KEY = SETTINGS
 HOT_AT = "hot_at"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clan_learnings.records.matching import ComparableCorrection
-    from mesh.store.reading import Assigned, Entry, MemberRow
+    from mesh.store.reader import Assigned, Entry, MemberRow
 
 FULL_MEMBERS = 3  # from so many on witnesses are asked for: two machines are mostly one person's
 _THROW_AWAYS = b""  # all of them are one witness: one pipeline makes as many as it likes

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clan_learnings.render.archive import Changes
     from clan_learnings.render.record_lines import Place
     from clan_learnings.render.render_cache import Lines, RenderSource, StoreChanges
-    from mesh.store.reading import Reader
+    from mesh.store.reader import Reader
 
     Put = Callable[[str, bytes, bytes], bool]  # a path, what the file is to say, what it says
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.records.memory import HotItem, Memory
     from clan_learnings.records.record import Note
-    from mesh.store.reading import Entry
+    from mesh.store.reader import Entry
 
 LISTED = 500
 _RECENT, _PAGE = 1000, 200  # newest records of each log, for the patterns seen last; read as they are needed

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clan_learnings.records.record import Note
     from clan_learnings.render.listed_patterns import ListedPattern
     from clan_learnings.render.record_lines import Place
-    from mesh.store.reading import Entry
+    from mesh.store.reader import Entry
 
     Lines = dict[Place, bytes]
 

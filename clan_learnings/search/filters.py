@@ -124,7 +124,7 @@ def filters(
 def _span(text: str, now_ms: int) -> tuple[int | None, int | None]:
     if not text:
         return None, None
-    from mesh.core.moment import span  # most searches name no time, and it brings regular expressions with it
+    from mesh.core.time_expression import span  # most searches name no time, and it brings regular expressions with it
 
     return span(text, now_ms)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from clan_learnings.search.filters import SearchFilters
-    from mesh.store.reading import Entry, Reader
+    from mesh.store.reader import Entry, Reader
 
 _AT_ONCE = 30  # records at least
 _COMMON = 10_000  # records; a word that is in so many tells hardly anything, whatever their number is

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from mesh.core.errors import UsageError
-from mesh.store.permissions import unwritable
+from mesh.store.file_access import unwritable
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.search.indexes import SearchIndexes
     from mesh.store.home import Home
-    from mesh.store.reading import Reader
+    from mesh.store.reader import Reader
 
 
 FOLDER = "recall"  # in the home
@@ -125,8 +125,8 @@ def wipe_erased(home: Home) -> None:
     from contextlib import suppress
     from json import load
 
-    from mesh.store.changes import Touches
-    from mesh.store.reading import open_reading
+    from mesh.store.reader import open_reading
+    from mesh.store.record_changes import ChangeCollector
 
     folder = home.file(os.path.join(FOLDER, VECTORS))
     try:
@@ -136,7 +136,7 @@ def wipe_erased(home: Home) -> None:
     except (OSError, ValueError, TypeError, KeyError):
         return
     try:
-        touches = Touches(reader.connection)
+        touches = ChangeCollector(reader.connection)
         now = touches.progress()
         if type(before) is dict and all(now[name] == before.get(name) for name in ("erased", "erasures")):
             return

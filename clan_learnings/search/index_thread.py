@@ -12,9 +12,9 @@ from clan_learnings.records.record import Note
 from clan_learnings.search.vectors.vector_file import STATE
 from mesh.core.errors import MeshError
 from mesh.store.background_thread import Background
-from mesh.store.changes import Followed, Mark, Touched, Touches
 from mesh.store.entries import Entry
-from mesh.store.reading import Reader, open_reading, read_errors
+from mesh.store.reader import Reader, open_reading, read_errors
+from mesh.store.record_changes import ChangeCollector, Followed, Mark, RecordChanges
 
 
 class IndexState(NamedTuple):
@@ -242,7 +242,7 @@ class IndexThread(Background):
 
     def _catch_up(self, reader: Reader) -> list[LiveRecord]:
         """What was taken already and is another now. What has come behind it is still to be taken."""
-        followed, touches = Followed(reader), Touches(reader.connection, self.breathe)
+        followed, touches = Followed(reader), ChangeCollector(reader.connection, self.breathe)
         mark = followed.mark()
         if self._taken is not None and mark == self._taken.mark:
             return []
@@ -262,7 +262,7 @@ class IndexThread(Background):
         self._taken = self._taken._replace(progress=touches.progress(), mark=mark)
         return live_records(reader, entries.values())
 
-    def _erase(self, found: Touched) -> bool:
+    def _erase(self, found: RecordChanges) -> bool:
         return not found.erased or self._sink.erase(sorted(found.erased))
 
     def _finish(self, reader: Reader) -> None:

@@ -18,8 +18,8 @@ from clan_learnings.search.keywords.word_query import WordSnapshot, word_snapsho
 from clan_learnings.search.keywords.word_view import IS_INSTALLED, WordIndexBroken
 from clan_learnings.search.node_finder import NodeFinder
 from clan_learnings.search.vectors.record_vectors import EmbeddingSpace, RecordVectors
-from mesh.store.changes import Followed
-from mesh.store.reading import Reader, open_reading
+from mesh.store.reader import Reader, open_reading
+from mesh.store.record_changes import Followed
 
 _WAITING = 4  # connections that are kept
 _USES = 1_000  # of what is known of a state: questions about ever other repositories must not pile up

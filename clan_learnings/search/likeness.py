@@ -13,7 +13,7 @@ from clan_learnings.records.matching import ComparableCorrection, compare, lefto
 from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, split_words, tokens
 from clan_learnings.records.record import DISCOVERIES
 from clan_learnings.search.filters import SearchFilters
-from mesh.core.identifiers import extra_words
+from mesh.core.identifier_words import extra_words
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from clan_learnings.search.keywords.word_query import WordQuery, WordSnapshot
 from clan_learnings.search.keywords.word_view import IndexScope, WordIndexBroken
 from clan_learnings.search.vectors.record_vectors import EmbeddingSpace, repo_number, text_of, version_of
 from mesh.core.ids import signed_prefix as key_of
-from mesh.store.reading import Entry, Reader
+from mesh.store.reader import Entry, Reader
 
 _ANY = SearchFilters()
 _NONE: frozenset[str] = frozenset()

@@ -13,14 +13,14 @@ from clan_learnings.records.matching_tokens import split_words
 from clan_learnings.records.matching_words import STOP
 from clan_learnings.search.fusion import ideal_weight
 from clan_learnings.search.keywords.search_table import WordSearch
-from mesh.core.identifiers import extra_words
+from mesh.core.identifier_words import extra_words
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from clan_learnings.records.memory import Memory
-    from mesh.store.reading import Reader
+    from mesh.store.reader import Reader
 
 
 SHORTEST = 4  # letters; any shorter word is one slip away from half a dozen others

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import Note
     from clan_learnings.search.filters import SearchFilters
-    from mesh.store.reading import Entry
+    from mesh.store.reader import Entry
 
 # Candidates where words are all there is, for ten to be shown: see ADR 0043 for what more of them would change.
 _BY_WORDS = 30

@@ -9,7 +9,7 @@ from clan_learnings.records.record import KINDS
 from clan_learnings.records.tiers import ordinal
 from mesh.core.ids import display_name, text_id
 from mesh.core.operation import Add, parse
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

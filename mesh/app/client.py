@@ -12,8 +12,8 @@ from _socket import AF_UNIX, SOCK_STREAM, socket
 from clan_learnings.agents.light_json import line, loads
 from mesh.app.caller import Place
 from mesh.core.ids import parse_id
-from mesh.store.doorbell import socket_file
-from mesh.store.lock import patience
+from mesh.store.file_access import patience
+from mesh.store.wake_signal import socket_file
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from clan_learnings.repository.remote_name import named_repo
 from mesh.app import answers
 from mesh.app.caller import HERE, Place
 from mesh.app.snapshot import has_private, memory_of, memory_with, private_of
-from mesh.core.blocks import block
 from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId, UsageError
+from mesh.core.stdlib_substitutes import block
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from clan_learnings.records.record import About, Note
     from clan_learnings.redaction.text_cleaner import TextCleaner
     from clan_learnings.search.indexes import SearchIndexes
-    from mesh.core.draft import Draft
+    from mesh.core.draft import Draft, Request
     from mesh.core.errors import HomeError
-    from mesh.core.request import Request
     from mesh.store.author import Author
     from mesh.store.receipts import Receipt
 
@@ -450,7 +449,7 @@ class Desk:
         """What is known, as one state: others write and erase meanwhile. To be left before anything is written."""
         from clan_learnings.records.memory import Memory
         from clan_learnings.records.mute_list import read_muted
-        from mesh.store.reading import Reader
+        from mesh.store.reader import Reader
 
         with author.store.database.savepoint():
             reader = Reader(author.store.database.connection, own=author.store.own)
@@ -492,7 +491,7 @@ def _waits_for(author: Author, tags: Sequence[bytes]) -> str:
     """Who has to say the same before what was just written counts. Empty but in a guarded mesh, about what others wrote."""
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.shared_settings import KEY, SharedSettings
-    from mesh.store.reading import Reader
+    from mesh.store.reader import Reader
 
     reader = Reader(author.store.database.connection)
     if not SharedSettings(reader.fields(KEY)).is_guarded:

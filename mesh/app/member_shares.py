@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.core import shares
+from mesh.core import member_limits
 from mesh.core.ids import display_name, text_id
 from mesh.store.acceptance import OVER_QUOTA, TOO_MANY_FEEDS
 
@@ -31,7 +31,7 @@ def member_shares(store: Store) -> list[dict[str, Any]]:
 
 def _share(store: Store, trust: Trust, node: bytes) -> dict[str, Any]:
     now = store.clock()
-    days = shares.span_days(is_throw_away=trust.is_throw_away(node))
+    days = member_limits.span_days(is_throw_away=trust.is_throw_away(node))
     return {
         "node": text_id(node),
         "name": display_name(trust.members[node].name, node),
@@ -43,6 +43,6 @@ def _share(store: Store, trust: Trust, node: bytes) -> dict[str, Any]:
         "days": days,
         "grows_ms": trust.next_allowance_ms(node, now),
         "feeds": store.feeds.count_of(node),
-        "feed_limit": shares.feed_limit(now, trust.certified_ms(node)),
+        "feed_limit": member_limits.feed_limit(now, trust.certified_ms(node)),
         "forked_too_often": trust.has_forked_too_often(node),
     }

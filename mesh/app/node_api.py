@@ -6,8 +6,8 @@ import socket
 from typing import Any
 
 from mesh.core.errors import HomeBusy, MeshError, UsageError
-from mesh.store.doorbell import socket_file
-from mesh.store.lock import patience
+from mesh.store.file_access import patience
+from mesh.store.wake_signal import socket_file
 
 _SECONDS = 15.0
 

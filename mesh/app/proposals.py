@@ -14,7 +14,7 @@ from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.moderation import WITNESSES
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.store.erase_requests import DISMISSED, PROPOSAL
 from mesh.store.moderation_judge import Judge
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clan_learnings.records.edit_rights import EditRights
     from clan_learnings.records.memory import Memory
     from mesh.core.draft import Draft
-    from mesh.store.reading import Assigned
+    from mesh.store.reader import Assigned
 
 _FIELDS = ("alias_of", "archived", "global", "rule", "topic")  # of a pattern
 _SUPERSESSIONS = 1000  # the newest so many are looked at

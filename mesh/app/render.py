@@ -5,8 +5,8 @@ from collections.abc import Callable
 from clan_learnings.render.files import RenderedFiles, Rendering
 from mesh.pages.file_replacement import overwrite
 from mesh.pages.memory_text import hand_kept
-from mesh.store.changes import Touches
-from mesh.store.reading import open_reading, read_errors
+from mesh.store.reader import open_reading, read_errors
+from mesh.store.record_changes import ChangeCollector
 
 
 def render(home: str, files: RenderedFiles, breathe: Callable[[], None]) -> Rendering:
@@ -15,7 +15,7 @@ def render(home: str, files: RenderedFiles, breathe: Callable[[], None]) -> Rend
         reader = open_reading(home)
         try:
             reader.connection.execute("BEGIN")
-            touches = Touches(reader.connection, breathe)
+            touches = ChangeCollector(reader.connection, breathe)
             hand = lambda: hand_kept(reader).text  # noqa: E731 (the first that is read)
             return files.render(reader, touches, breathe, hand, overwrite)
         finally:
@@ -29,7 +29,7 @@ def is_current(home: str, files: RenderedFiles) -> bool:
         try:
             reader.connection.execute("BEGIN")
             hand = hand_kept(reader)
-            return hand.is_current and files.is_current(Touches(reader.connection), hand.text)
+            return hand.is_current and files.is_current(ChangeCollector(reader.connection), hand.text)
         finally:
             reader.connection.close()
 

@@ -6,9 +6,9 @@ import os
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.mute_list import read_muted
-from mesh.core.blocks import block
 from mesh.core.errors import UnknownId
-from mesh.store.reading import open_reading, read_errors
+from mesh.core.stdlib_substitutes import block
+from mesh.store.reader import open_reading, read_errors
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

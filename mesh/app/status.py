@@ -12,16 +12,15 @@ from mesh.core.trust import Trust
 from mesh.node.metrics import Tally
 from mesh.store.acceptance import AHEAD, CLIPPING
 from mesh.store.database import Run
-from mesh.store.erase_debts import unfinished
-from mesh.store.erase_requests import Request, requests
+from mesh.store.erase_requests import EraseRequest, requests
+from mesh.store.erasure import unfinished
 from mesh.store.fold import FOLD_VERSION
-from mesh.store.home import Home
-from mesh.store.node_lock import running
-from mesh.store.reading import Reader
-from mesh.store.rewriting import ended_feeds, refusal, shown, stamp_ahead
+from mesh.store.home import Home, node_process_id
+from mesh.store.reader import Reader
+from mesh.store.republication import ended_feeds, refusal, shown, stamp_ahead
 from mesh.store.store import Store
 from peers.proto.engine import Engine
-from peers.proto.view import PeerView
+from peers.proto.membership import PeerView
 
 
 def node_status(home: Home, store: Store) -> dict[str, Any]:
@@ -100,7 +99,7 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
             ),
             "erase_requests": erase_requests(home, store),
             "db_bytes": _size(home.file("mesh.db")),
-            "sidecar": running(home),
+            "sidecar": node_process_id(home),
         }
 
 
@@ -132,7 +131,7 @@ def erase_requests(home: Home, store: Store, tag: bytes | None = None) -> list[d
     return [told_request(trust, request) for request in requests(store, home.node, of_all=of_all, tag=tag)]
 
 
-def told_request(trust: Trust, request: Request) -> dict[str, Any]:
+def told_request(trust: Trust, request: EraseRequest) -> dict[str, Any]:
     """What another member asked to erase."""
 
     def name(node: bytes) -> str:

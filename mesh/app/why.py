@@ -11,7 +11,7 @@ from mesh.core.errors import UnknownId
 from mesh.core.ids import display_name, text_id
 from mesh.core.operation import Add, parse
 from mesh.store.home import Home, open_home
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.store import Store
 
 

@@ -11,8 +11,8 @@ from clan_learnings.records.notebook import REQUIRED
 from clan_learnings.records.record import About
 from clan_learnings.redaction.text_cleaner import TextCleaner
 from mesh.app.caller import SHARED
+from mesh.core.draft import ID_BYTES, KEPT_SECONDS, Request, checked_id, content_of
 from mesh.core.ids import digest
-from mesh.core.request import ID_BYTES, KEPT_SECONDS, Request, checked_id, content_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

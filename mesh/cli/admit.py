@@ -3,10 +3,10 @@
 from mesh.cli.arguments import add_role, parser
 from mesh.cli.nodes import a_role, find_node
 from mesh.cli.output import print_json, put, say
+from mesh.core.display import number_of
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.limits import TEXT_CHARS
-from mesh.core.quantities import number_of
 from mesh.core.statement import INVITED, Member, sign
 from mesh.store.home import open_home
 

@@ -13,9 +13,9 @@ from mesh.cli.arguments import parser
 from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
 from mesh.cli.output import Bar, plain, print_json, put, tell
+from mesh.core.display import number_of
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
-from mesh.core.moment import span
-from mesh.core.quantities import number_of
+from mesh.core.time_expression import span
 from mesh.store.home import open_home
 
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}

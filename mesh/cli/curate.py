@@ -7,7 +7,7 @@ import sys
 from mesh.cli.main import EXIT_OK, EXIT_WAITING, complain
 from mesh.cli.options import Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, put, say, tell, tell_taken_out
-from mesh.core.quantities import number_of
+from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from clan_learnings.harvest.review import CandidateReview
 from mesh.cli.curate import decided
 from mesh.cli.main import EXIT_OK
 from mesh.cli.output import clear_screen, plain, put, tell, tell_taken_out
+from mesh.core.display import number_of
 from mesh.core.errors import MeshError
-from mesh.core.quantities import number_of
 
 _KEYS = {"a": "accept", "e": "edit", "r": "reject", "m": "merge", "s": "skip", "q": "quit"}
 _HELP = "   ".join(f"{key} {word}" for key, word in _KEYS.items())

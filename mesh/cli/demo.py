@@ -19,7 +19,7 @@ from mesh.app.node_api import ask
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, put, put_ours
 from mesh.core.errors import MeshError
-from mesh.store.lock import patience
+from mesh.store.file_access import patience
 
 _NODES = ("laptop", "builder", "tester")
 # One mistake, three sessions on three machines, three wordings.

@@ -31,7 +31,7 @@ from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import hinted, plain, print_json, put, say
 from mesh.core.errors import MeshError
 from mesh.pages.open_pages import open_pages
-from mesh.store.erase_debts import lasting_readers
+from mesh.store.erasure import lasting_readers
 from mesh.store.home import Home, open_home
 
 

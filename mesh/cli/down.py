@@ -9,9 +9,8 @@ from contextlib import suppress
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, put
 from mesh.core.errors import HomeBusy
-from mesh.store.home import Home, open_home
-from mesh.store.lock import patience
-from mesh.store.node_lock import running
+from mesh.store.file_access import patience
+from mesh.store.home import Home, node_process_id, open_home
 
 _SECONDS = 10.0
 _SURE_SECONDS = 0.05  # one that is just starting may not have written its own number over that of a killed one yet
@@ -19,10 +18,10 @@ _SURE_SECONDS = 0.05  # one that is just starting may not have written its own n
 
 def _surely_running(home: Home) -> int | None:
     """The sidecar's process, read twice alike: signals must reach nobody else."""
-    process = running(home)
+    process = node_process_id(home)
     while process is not None:
         time.sleep(_SURE_SECONDS)
-        before, process = process, running(home)
+        before, process = process, node_process_id(home)
         if process == before:
             break
     return process
@@ -50,7 +49,7 @@ def main(argv: list[str]) -> int:
             os.kill(process, signal.SIGTERM)
         most = patience(_SECONDS)
         deadline = time.monotonic() + most
-        while running(home) == process:
+        while node_process_id(home) == process:
             if time.monotonic() > deadline:
                 raise HomeBusy(
                     f"process {process} did not stop within {most:g} s",

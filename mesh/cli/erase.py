@@ -20,17 +20,16 @@ from mesh.app.why import locate
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import plain, print_json, put, say, tell
+from mesh.core.display import number_of
 from mesh.core.draft import NewRecord
 from mesh.core.errors import MeshError, UsageError
 from mesh.core.ids import text_id
 from mesh.core.operation import KIND_NAMES, LASTING, PAGE
-from mesh.core.quantities import number_of
-from mesh.pages.page_table import Shelf
-from mesh.store.erase_debts import finish, lasting_readers
+from mesh.pages.page_table import PageTable
 from mesh.store.erase_requests import LOG, REASON_CHARS, Erased, erase, request_record
-from mesh.store.home import Home, open_home
-from mesh.store.node_lock import running
-from mesh.store.reading import Reader
+from mesh.store.erasure import finish, lasting_readers
+from mesh.store.home import Home, node_process_id, open_home
+from mesh.store.reader import Reader
 from mesh.store.store import Store
 
 TYPE_CHECKING = False  # see `mesh`
@@ -54,7 +53,7 @@ def tell_unfinished(home: Home, left: list[str]) -> None:
     """What may still hold the text, who is in the way, and what to do. Nothing, if nothing is left."""
     if left:
         sentence = unfinished_sentence(left, lasting_readers([home.file(name) for name in left]))
-        step = unfinished_step(has_sidecar=running(home) is not None)
+        step = unfinished_step(has_sidecar=node_process_id(home) is not None)
         tell(f"mesh: {plain(sentence, 1000)}", f"  next: {step}")
 
 
@@ -196,7 +195,7 @@ def _authors(store: Store, tag: bytes) -> dict[bytes, bytes]:
 
 def _require_erasable(store: Store, tag: bytes, text: str) -> None:
     rows = [row for _, row in store.feeds.by_tag(tag)]
-    if rows[0].kind == PAGE or Shelf(store.database).elements(tag):
+    if rows[0].kind == PAGE or PageTable(store.database).elements(tag):
         raise UsageError(
             f"{text} is a page, or an edit of one: what it said stands in many edits",
             "name what is to go: mesh page erase NAME - --reason REASON",

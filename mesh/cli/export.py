@@ -9,11 +9,11 @@ from typing import Any
 
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, say, tell
+from mesh.core.display import number_of
 from mesh.core.errors import HomePermissions, RemoteError, UsageError
 from mesh.core.feed import decode_feed, require_hash, require_seq
 from mesh.core.ids import parse_id
-from mesh.core.quantities import number_of
-from mesh.core.vector import Head, Vector
+from mesh.core.version_vector import Head, Vector
 from mesh.store.bundles import export_bundle
 from mesh.store.home import open_home
 from mesh.store.store import Store

@@ -15,9 +15,9 @@ from mesh.cli.arguments import any_text, parser
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_WAITING
 from mesh.cli.output import Bar, Progress, plain, print_json, put, say, tell
 from mesh.cli.telling import place_name
+from mesh.core.display import number_of
 from mesh.core.errors import UsageError
-from mesh.core.moment import span
-from mesh.core.quantities import number_of
+from mesh.core.time_expression import span
 
 _SHOWN = 10
 _MOST_SECONDS = 3600  # for one session

@@ -23,7 +23,7 @@ from clan_learnings.agents.hook_formats import (
     reply,
 )
 from mesh.cli.streams import OutputLost
-from mesh.store.lock import patience
+from mesh.store.file_access import patience
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def _refuse(home: str) -> None:
     with open(os.path.join(home, "home.json"), "rb") as file:
         if file.read(len(_TODAY)) == _TODAY:
             return
-    from mesh.store.reading import refuse_newer_format  # brings the database with it, which a pointer has no use for
+    from mesh.store.reader import refuse_newer_format  # brings the database with it, which a pointer has no use for
 
     refuse_newer_format(home)
 

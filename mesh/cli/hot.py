@@ -6,7 +6,7 @@ from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, Given, Shape, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.telling import desk_of, place_name
-from mesh.core.quantities import number_of
+from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from mesh.cli.arguments import parser
 from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
 from mesh.cli.output import Progress, plain, print_json, put, tell
+from mesh.core.display import number_of
 from mesh.core.errors import MeshError, RemoteError, UsageError
-from mesh.core.quantities import number_of
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, import_bundle
 from mesh.store.home import open_home

@@ -10,11 +10,10 @@ from mesh.cli.output import print_json, put, say, tell
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.statement import READERS, THROW_AWAY
-from mesh.store.home import Home, create_home, open_home
-from mesh.store.node_lock import running
-from peers.trust.joiner import Refused, join
-from peers.trust.joining import Joined
-from peers.trust.token import Token, parse
+from mesh.store.home import Home, create_home, node_process_id, open_home
+from peers.trust.join_client import JoinRefused, join
+from peers.trust.join_protocol import Joined
+from peers.trust.join_token import JoinToken, parse
 
 
 def main(argv: list[str]) -> int:
@@ -38,7 +37,7 @@ def main(argv: list[str]) -> int:
     except BaseException as error:
         # Nothing was written in it; a home that belongs nowhere is only in the way. But once it was asked for, its key may be
         # a member's, though the answer was lost: who repeats it with that key is answered again.
-        if is_new and (not asked or isinstance(error, Refused)):
+        if is_new and (not asked or isinstance(error, JoinRefused)):
             from shutil import rmtree
 
             rmtree(home.path)
@@ -72,7 +71,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _home(path: str, token: Token, name: str | None, *, ephemeral: bool) -> tuple[Home, bool]:
+def _home(path: str, token: JoinToken, name: str | None, *, ephemeral: bool) -> tuple[Home, bool]:
     try:
         home = open_home(path)
     except NoHome:
@@ -87,7 +86,7 @@ def _home(path: str, token: Token, name: str | None, *, ephemeral: bool) -> tupl
         raise UsageError(
             "a home that exists stays as it is", "join with a new one: mesh join TOKEN --ephemeral --home DIR"
         )
-    if running(home):
+    if node_process_id(home):
         raise UsageError("the sidecar of this home is running", "stop it first: mesh down; then join, then mesh up")
     return home, False
 

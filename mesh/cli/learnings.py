@@ -10,8 +10,8 @@ from mesh.cli.members import chosen
 from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
 from mesh.cli.output import Progress, plain, print_json, put, put_ours, tell, tell_inexact
 from mesh.cli.telling import ABOUT, PRIVATE, desk_of, place_name
+from mesh.core.display import number_of
 from mesh.core.errors import UsageError
-from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def filters_of(given: Given) -> dict[str, Any]:
     import time
 
     from clan_learnings.records.record import SEVERITIES, one_of
-    from mesh.core.moment import span
+    from mesh.core.time_expression import span
 
     since = span(given.text("since"), int(time.time() * 1000))[0] if given.has("since") else None
     return {

@@ -8,9 +8,8 @@ from mesh.app.node_api import ask
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, put, tell
 from mesh.core.errors import HomeBusy, UsageError
-from mesh.store.home import Home, open_home
-from mesh.store.lock import patience
-from mesh.store.node_lock import running
+from mesh.store.file_access import patience
+from mesh.store.home import Home, node_process_id, open_home
 
 _STOP_SECONDS = 10.0
 
@@ -24,7 +23,7 @@ def main(argv: list[str]) -> int:
             "the root key of the mesh is in this home: without it nobody can name admins",
             "replace it first, on another machine: mesh recover; then move root.key out of this home",
         )
-    told = _running(home) if running(home) else _alone(home)
+    told = _running(home) if node_process_id(home) else _alone(home)
     store = home.store()
     with store.database.writing(durable=True):
         store.database.run("INSERT OR REPLACE INTO meta VALUES('left', 1)")
@@ -44,7 +43,7 @@ def main(argv: list[str]) -> int:
 def _running(home: Home) -> bool:
     told = bool(ask(home.path, "POST", "/leave")["told"])
     deadline = time.monotonic() + patience(_STOP_SECONDS)
-    while running(home):
+    while node_process_id(home):
         if time.monotonic() > deadline:
             raise HomeBusy("the sidecar does not stop", "mesh down, then mesh leave again")
         time.sleep(0.02)

@@ -255,7 +255,7 @@ def complain(error: MeshError, who: str = "mesh") -> None:
 
 def system_error(error: OSError) -> MeshError:
     """What the system says, as a sentence."""
-    from mesh.store.permissions import refusal
+    from mesh.store.file_access import refusal
 
     return refusal(error) or MeshError(f"the system says: {error}", "mend that and repeat the command")
 

@@ -156,7 +156,7 @@ def _categories(desk: "Callable[[], Desk]") -> Sequence[str]:
 def _start_log(home: str | None, bound: str | None) -> None:
     """Into the home; where that cannot be, beside the markers; else nowhere. Never to stdout, which is the protocol's."""
     from mesh.node.log_lines import start_logs
-    from mesh.store.marker import state_folder
+    from mesh.store.feed_progress import state_folder
 
     folders = [state_folder()]
     with suppress(OSError):

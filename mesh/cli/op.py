@@ -16,7 +16,7 @@ from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.store.author import Author
 from mesh.store.home import open_home
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.receipts import Receipt
 
 # name: sentence, example

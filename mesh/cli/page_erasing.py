@@ -13,19 +13,18 @@ from mesh.cli.page_answers import in_shell, name_in, shown, typed
 from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
 from mesh.core.limits import TEXT_CHARS
-from mesh.pages.erasing import erase_text
 from mesh.pages.file_table import wiped
 from mesh.pages.open_pages import open_pages
-from mesh.store.home import open_home
-from mesh.store.lock import patience
-from mesh.store.node_lock import running
+from mesh.pages.page_erasure import erase_text
+from mesh.store.file_access import patience
+from mesh.store.home import node_process_id, open_home
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mesh.pages.erasing import Cleaned
     from mesh.pages.open_pages import Pages
+    from mesh.pages.page_erasure import Cleaned
     from mesh.store.home import Home
 
 _PATIENCE_SECONDS = 10.0  # for the files of pages to be written anew
@@ -61,15 +60,15 @@ def _rewritten(home: Home, pages: Pages) -> bool:
     """Have the files of pages written anew: by the sidecar if one runs, else by ourselves. Says whether all of them were."""
     database = pages.book.author.store.database
     deadline = time.monotonic() + patience(_PATIENCE_SECONDS)
-    if running(home) is not None:
+    if node_process_id(home) is not None:
         while wiped(database).ids and time.monotonic() < deadline:
             time.sleep(0.05)
         return not wiped(database).ids
     from clan_learnings.render.files import RENDERED_FOLDER, RenderedFiles
     from mesh.app.render import render
-    from mesh.pages.workspace import Study
+    from mesh.pages.folder_sync import PageWorkspace
 
-    study = Study(home, pages)
+    study = PageWorkspace(home, pages)
     try:
         mirrors = study.mirrors()
         while wiped(database).ids and time.monotonic() < deadline:

@@ -10,7 +10,7 @@ from mesh.cli.page_reading import names_of
 from mesh.core.clock import milliseconds
 from mesh.core.errors import Malformed
 from mesh.core.ids import text_id
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.blame import summary
 from mesh.pages.book import FRONT, is_front
 from mesh.pages.open_pages import open_pages
@@ -123,7 +123,7 @@ def _row(sitting: Sitting, name_of: Callable[[bytes], str]) -> dict[str, Any]:
 
 def _held(given: Given, book: Book, info: PageInfo) -> int:
     """What was written to a page and is not in it: somebody may want to put it there by hand."""
-    from mesh.pages.update import parse
+    from mesh.pages.edit_codec import parse
 
     name_of, troubles = names_of(book), {trouble.op: trouble for trouble in book.read(info).troubles}
     rows = [row for row in book.shelf.rows(info.body) if row.op in troubles] if troubles else []

@@ -11,13 +11,13 @@ from mesh.cli.page_answers import in_shell, name_in, shown
 from mesh.core.clock import COUNTER_BITS, milliseconds, pack
 from mesh.core.errors import HomeBusy, MeshError, UsageError
 from mesh.core.ids import display_name, text_id
-from mesh.core.moment import span
+from mesh.core.time_expression import span
 from mesh.pages.book import current
 from mesh.pages.edit_table import Edits, LastEdit
-from mesh.pages.names import folded, safe
 from mesh.pages.open_pages import open_pages
+from mesh.pages.page_names import folded, safe
 from mesh.pages.page_table import Element
-from mesh.store.reading import SHORT_CHARS, Reader
+from mesh.store.reader import SHORT_CHARS, Reader
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from mesh.pages.book import Book, PageInfo, PageText
     from mesh.pages.conflicts import Conflict
-    from mesh.pages.links import Linked
+    from mesh.pages.page_links import Linked
     from mesh.pages.page_table import Trouble
 
 
@@ -235,7 +235,7 @@ def _place(place: Conflict, name_of: Callable[[bytes], str]) -> dict[str, Any]:
 
 
 def _links(given: Given) -> int:
-    from mesh.pages.links import Links
+    from mesh.pages.page_links import Links
 
     with open_pages(given.home) as pages:
         info = pages.book.find(name_in(given.words[0]))

@@ -10,9 +10,9 @@ from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.pages.file_table import Folders, is_inside
-from mesh.pages.names import checked
-from mesh.store.doorbell import ring
+from mesh.pages.page_names import checked
 from mesh.store.home import open_home
+from mesh.store.wake_signal import ring
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

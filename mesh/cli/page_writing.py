@@ -10,10 +10,10 @@ from mesh.cli.options import Given, Wrong
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.page_answers import in_shell, name_in, one_text, shown, typed, written
 from mesh.core.errors import MeshError, UnknownId, UsageError
-from mesh.pages.names import checked, folded
 from mesh.pages.open_pages import open_pages
+from mesh.pages.page_names import checked, folded
 from mesh.store.database import BUSY_SECONDS
-from mesh.store.lock import FileLock
+from mesh.store.file_access import FileLock
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from mesh.cli.members import chosen
 from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.cli.telling import ABOUT, answered, desk_of, from_stdin, missing, occurrences, place_name, said
-from mesh.core.quantities import number_of
+from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

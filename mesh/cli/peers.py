@@ -11,8 +11,7 @@ from mesh.cli.output import clear_screen, print_json, put, say, tell
 from mesh.core.ids import display_name, text_id
 from mesh.core.limits import PROTOCOL_VERSION
 from mesh.core.statement import ROLE_NAMES
-from mesh.store.home import Home, open_home
-from mesh.store.node_lock import running
+from mesh.store.home import Home, node_process_id, open_home
 
 _WATCH_SECONDS = 1.0
 _COLUMNS = ("name", "role", "state", "in step", "it lacks", "we lack", "round trip", "last seen", "bytes/s", "address")
@@ -25,7 +24,7 @@ def main(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     home = open_home(given.home)
     while True:
-        report = ask(home.path, "GET", "/peers") if running(home) else _alone(home)
+        report = ask(home.path, "GET", "/peers") if node_process_id(home) else _alone(home)
         if given.json:
             print_json(report)
         else:

@@ -6,7 +6,7 @@ from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.cli.telling import answered, desk_of
-from mesh.core.quantities import number_of
+from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

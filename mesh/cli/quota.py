@@ -8,10 +8,10 @@ from mesh.app.member_shares import member_shares
 from mesh.cli.arguments import parser
 from mesh.cli.nodes import admins_to_ask, find_node, node_name
 from mesh.cli.output import plain, print_json, put, say, tell, when
+from mesh.core.display import SIZES, shown_size
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.core.limits import QUOTA_MOST
-from mesh.core.quantities import SIZES, shown_size
 from mesh.core.statement import READERS, ROLE_NAMES, Quota, sign
 from mesh.store.home import open_home
 

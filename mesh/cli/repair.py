@@ -4,11 +4,10 @@ import os
 
 from mesh.cli.arguments import parser
 from mesh.cli.output import Progress, print_json, put, say
-from mesh.core.quantities import number_of
-from mesh.store.home import Home, open_home
-from mesh.store.node_lock import only_sidecar
-from mesh.store.repair import repair
-from mesh.store.rewriting import Restamped, shown
+from mesh.core.display import number_of
+from mesh.store.database_repair import repair
+from mesh.store.home import Home, hold_node_lock, open_home
+from mesh.store.republication import Restamped, shown
 from mesh.store.store import RIGHT
 
 
@@ -50,7 +49,7 @@ def _repair_clock(home: Home, *, as_json: bool) -> int:
 
 
 def _repair(home: Home, *, as_json: bool) -> int:
-    with only_sidecar(home):
+    with hold_node_lock(home):
         for private in (False, True):
             if private and not (home.has_private or os.path.exists(home.file("private.db.repaired"))):
                 continue

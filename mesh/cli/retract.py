@@ -6,7 +6,7 @@ from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.cli.telling import desk_of
-from mesh.core.quantities import number_of
+from mesh.core.display import number_of
 
 SHAPE = Shape(
     "retract",

@@ -5,11 +5,11 @@ from typing import NamedTuple
 from mesh.cli.arguments import any_text, parser
 from mesh.cli.nodes import admins_to_ask, find_node, node_name
 from mesh.cli.output import print_json, put, say
+from mesh.core.display import number_of
 from mesh.core.errors import UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
 from mesh.core.limits import HEADS_PER_REVOKE, STATEMENTS_PER_REVOKE, TEXT_CHARS
-from mesh.core.quantities import number_of
 from mesh.core.statement import Member, Quota, Revoke, sign
 from mesh.store.home import Home, open_home
 from mesh.store.store import Store

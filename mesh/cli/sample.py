@@ -8,9 +8,9 @@ import time
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK
 from mesh.cli.output import Progress, plain, print_json, put, tell, when
+from mesh.core.display import number_of
 from mesh.core.errors import DiskFull, HomeBusy, HomePermissions, NoHome, UsageError
-from mesh.core.moment import span
-from mesh.core.quantities import number_of
+from mesh.core.time_expression import span
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from mesh.cli.within import answer
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.node.service_files import NO_AUTOSTART, Service, addresses_in, is_ours, text_of
 from mesh.node.service_manager import INSTEAD, Supervisor
-from mesh.store.home import Home, open_home
-from mesh.store.lock import patience
-from mesh.store.node_lock import running
+from mesh.store.file_access import patience
+from mesh.store.home import Home, node_process_id, open_home
 
 _START_SECONDS = 30.0
 
@@ -86,7 +85,7 @@ def install(
         listen, advertise = addresses_in(service, before)
     settings(listen, advertise)
     text = text_of(service, program(), listen, advertise, environ)
-    process = running(home)
+    process = node_process_id(home)
     is_kept = process is not None and process == supervisor.process()
     if text != before:
         _write(path, text)
@@ -105,7 +104,7 @@ def install(
     did = "changed" if before else "installed"
     if text == before and is_kept:
         did = "same"
-    now = running(home)
+    now = node_process_id(home)
     where = f", listening on {', '.join(listen)}" if listen else ", listening nowhere: it only dials out"
     first = f"{service.name} is as it was" if did == "same" else f"{did} {path}"
     return {
@@ -168,7 +167,7 @@ def facts(path: str, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     ours = is_ours(service.path)
     lack = supervisor.missing()
     try:
-        process = running(open_home(path))
+        process = node_process_id(open_home(path))
     except NoHome:
         process = None
     listen, advertise = addresses_in(service, _ours(service.path)) if ours else ([], [])

@@ -27,9 +27,8 @@ from mesh.core.statement import MEMBER
 from mesh.node.node_settings import advertised, settings
 from mesh.node.service_files import NO_AUTOSTART, Service, is_ours
 from mesh.node.service_manager import Supervisor
-from mesh.store.home import Home, open_home
-from mesh.store.node_lock import running
-from peers.trust.token import parse
+from mesh.store.home import Home, node_process_id, open_home
+from peers.trust.join_token import parse
 
 
 class _Report:
@@ -149,7 +148,7 @@ def _made_or_kept(given: argparse.Namespace, report: _Report) -> Home:
     if _is_member(home):
         report.say("node", f"{kept}; it is a member already, so the token was not used")
         return home
-    if running(home) is not None:  # it has no links anyway, and joining wants the home for itself
+    if node_process_id(home) is not None:  # it has no links anyway, and joining wants the home for itself
         answer(down.main, ["--home", home.path])
     done = answer(join.main, [given.token, *words])
     report.say("node", f"{kept}; it has joined the mesh, {_others(done)}")
@@ -246,7 +245,7 @@ def _sidecar(home: Home, given: argparse.Namespace, report: _Report) -> None:
         else:
             report.say("service", "\n".join([done["says"], *done["hints"]]))
             return
-    process = running(home)
+    process = node_process_id(home)
     if process is not None and _listens_elsewhere(home, given.listen):
         answer(down.main, ["--home", home.path])
         report.say("sidecar", f"stopped process {process}, to listen on {', '.join(given.listen)}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, Option, Shape, Wrong, run
 from mesh.cli.output import plain, print_json, put, tell
+from mesh.core.display import number_of
 from mesh.core.errors import UsageError
-from mesh.core.quantities import number_of
 
 SHAPE = Shape(
     "share",

@@ -6,8 +6,8 @@ from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_FAILED
 from mesh.cli.output import put, tell
 from mesh.core.errors import UsageError
-from peers.simulate.checks import InvariantBroken
-from peers.simulate.hostile import Hostile
+from peers.simulate.hostile_member import Hostile
+from peers.simulate.invariants import InvariantBroken
 from peers.simulate.run import simulate
 from peers.simulate.scenario import Scenario, chaos
 

@@ -18,8 +18,8 @@ from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
 from mesh.cli.main import trust_step
 from mesh.cli.output import plain, print_json, say, when
+from mesh.core.display import number_of
 from mesh.core.errors import MeshError
-from mesh.core.quantities import number_of
 from mesh.core.statement import MEMBER, ROLE_NAMES
 from mesh.store.acceptance import MAY_ONLY_READ, NO_CERTIFICATE, OVER_QUOTA, TOO_MANY_FEEDS
 from mesh.store.home import open_home

@@ -7,11 +7,11 @@ import os
 from mesh.cli.options import Given, Option, Shape, run
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name
-from mesh.store.reading import open_reading, read_errors
+from mesh.store.reader import open_reading, read_errors
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from mesh.store.reading import Entry, Reader
+    from mesh.store.reader import Entry, Reader
 
 _MOST = 999_999
 SHAPE = Shape(

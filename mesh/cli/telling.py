@@ -11,8 +11,8 @@ import sys
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, Wrong
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
+from mesh.core.display import number_of
 from mesh.core.errors import UsageError
-from mesh.core.quantities import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ def said(given: Given) -> dict[str, Any]:
 
 def request_id(given: Given) -> str:
     """What makes this command one, whoever writes for it: the id that was given, else a new one."""
-    from mesh.core.request import ID_BYTES, checked_id
+    from mesh.core.draft import ID_BYTES, checked_id
 
     return checked_id(given.text("request_id")) if given.has("request_id") else os.urandom(ID_BYTES).hex()
 
 
 def by_sidecar(given: Given, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:
     """What a running sidecar answers to a write that it makes for us; None if it can't, and we write by ourselves."""
-    from mesh.store.doorbell import socket_file
+    from mesh.store.wake_signal import socket_file
 
     if given.has("private") or not os.path.exists(
         os.environ.get("MESH_SOCKET") or socket_file(given.home, "sidecar.sock")

@@ -13,8 +13,8 @@ from mesh.cli.main import WORKED_ON
 from mesh.cli.output import print_json, put, say, tell
 from mesh.core.errors import MeshError, NoHome
 from mesh.core.ids import text_id
+from mesh.store.file_access import patience
 from mesh.store.home import Home, create_home, open_home
-from mesh.store.lock import patience
 
 if TYPE_CHECKING:
     from mesh.node.node import Node

@@ -5,11 +5,11 @@ from dataclasses import asdict
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_FAILED
 from mesh.cli.output import Progress, print_json, put, tell
-from mesh.core.quantities import number_of
+from mesh.core.display import number_of
 from mesh.pages.open_pages import open_pages
 from mesh.pages.page_texts import verify_pages
 from mesh.store.home import open_home
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 
 
 def main(argv: list[str]) -> int:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+
 # Combining marks in a row; no writing needs more, and piles of them cover the lines above and below.
 _MOST_COMBINING = 4
 
@@ -193,3 +194,19 @@ def _without_speaker(line: str) -> str:
         return line
     name, _, said = bare.partition(":")
     return f"{line[: len(line) - len(bare)]}{_LEFT}{name}{_RIGHT}:{said}"
+
+
+SIZES = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+
+
+def number_of(count: int, noun: str) -> str:
+    """`1 session`, `2 sessions`."""
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def shown_size(size: int) -> str:
+    """A number of bytes, short. A megabyte has 1024 times 1024 of them."""
+    for unit in reversed(SIZES):
+        if size >= SIZES[unit]:
+            return f"{size / SIZES[unit]:.1f} {unit}".replace(".0 ", " ")
+    return f"{size} bytes"

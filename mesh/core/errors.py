@@ -12,7 +12,7 @@ MeshError                    has a `next_step`: the command or action that helps
 ├── RemoteError              bytes from elsewhere broke a rule; state unchanged
 │   ├── Malformed            not decodable, or out of the frozen limits
 │   └── Forged               decodable, but a signature or hash does not hold
-├── WorkerDied               the process that applies page updates ended (`mesh.pages.process`)
+├── WorkerDied               the process that applies page updates ended (`mesh.pages.worker_process`)
 │   └── NotOpen              it has no such text
 ├── WorkerSlow               it did not answer in time: nothing is decided
 └── HomeError                this node's own folder is not usable as it is

@@ -26,7 +26,7 @@ HEAD_BYTES = 8
 VALUE_DEPTH = 8  # nesting inside a record or a value
 TOTAL_MAX = 2**53  # counters stay exact in every language's numbers
 
-# What one member may cost all others: see `mesh.core.shares`.
+# What one member may cost all others: see `mesh.core.member_limits`.
 FEEDS, FEEDS_A_DAY = 64, 2  # that count of one node: at first, and more for each day since its certificate
 FEEDS_MOST = HEADS_PER_REVOKE  # or a revocation could not name them all
 QUOTA_BYTES = 64 * 1024 * 1024  # that a node may add in a day; a statement of root or an admin raises it

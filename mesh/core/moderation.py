@@ -6,7 +6,7 @@ last, so the order in which words arrive does not matter.
 
 from __future__ import annotations
 
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ MODERATION, OPEN, GUARDED = "moderation", "open", "guarded"
 WITNESSES = 2  # nodes that say the same, where one alone may not
 
 
-class Word(NamedTuple):
+class RegisterWord(NamedTuple):
     """What a node said last in one register. `order`: the later word has the greater one. `same`: equal for equal values."""
 
     order: tuple[Any, ...]
@@ -27,7 +27,9 @@ class Word(NamedTuple):
     value: Any
 
 
-def standing(words: Iterable[Word], sure: Collection[bytes], passing: Collection[bytes] = ()) -> Word | None:
+def standing(
+    words: Iterable[RegisterWord], sure: Collection[bytes], passing: Collection[bytes] = ()
+) -> RegisterWord | None:
     """The word that counts: the latest of a node that may decide alone, or the latest that a later one of another node repeats.
 
     `sure`: may decide alone. `passing`: throw-away nodes, which are nobody's witness. Two who agreed and of whom one repeats

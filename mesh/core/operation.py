@@ -19,8 +19,8 @@ from mesh.core.limits import (
     TEXT_CHARS,
     TOTAL_MAX,
 )
-from mesh.core.tuples import NamedTuple
-from mesh.core.wire import is_value, pack, unpack
+from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.core.strict_msgpack import is_value, pack, unpack
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

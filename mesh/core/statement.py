@@ -32,8 +32,8 @@ from mesh.core.limits import (
     TAGS_PER_BODY,
     TEXT_CHARS,
 )
-from mesh.core.tuples import NamedTuple
-from mesh.core.wire import pack, unpack
+from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.core.strict_msgpack import pack, unpack
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

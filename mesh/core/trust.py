@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from mesh.core import shares
+from mesh.core import member_limits
 from mesh.core.ids import Feed
 from mesh.core.operation import LASTING
 from mesh.core.statement import (
@@ -30,7 +30,7 @@ from mesh.core.statement import (
     fork_order,
     fork_place,
 )
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 
 Erasers = Callable[[bytes], Iterable[bytes]]  # a tag to the keys that have erased it
 _NEVER_MS = 2**47  # later than any statement
@@ -127,7 +127,7 @@ class Trust:
         ] = {}  # of who forked more feeds than may count: the first too many
         for node in {feed.node for feed in self.forks}:
             places = sorted(fork_place(fork) for feed, fork in self.forks.items() if feed.node == node)
-            counted = set(shares.within_limit(places, self.certified_ms(node)))
+            counted = set(member_limits.within_limit(places, self.certified_ms(node)))
             beyond = [place for place in places if place[1] not in counted]
             if beyond and not everyone:
                 self._too_many[node] = beyond[0]
@@ -218,22 +218,22 @@ class Trust:
 
     def quota(self, node: bytes) -> int:
         """What a node may add for each day, or other span, of its life."""
-        usual = shares.usual_quota(is_throw_away=self.is_throw_away(node))
+        usual = member_limits.usual_quota(is_throw_away=self.is_throw_away(node))
         return max(usual, self._quotas.get(node, 0))
 
     def allowance(self, node: bytes, now_ms: int) -> int:
         """What all feeds of a node may weigh together by now."""
-        days = shares.span_days(is_throw_away=self.is_throw_away(node))
-        return shares.allowance(self.quota(node), self.certified_ms(node), now_ms, days)
+        days = member_limits.span_days(is_throw_away=self.is_throw_away(node))
+        return member_limits.allowance(self.quota(node), self.certified_ms(node), now_ms, days)
 
     def next_allowance_ms(self, node: bytes, now_ms: int) -> int:
         """When that grows."""
-        days = shares.span_days(is_throw_away=self.is_throw_away(node))
-        return shares.next_span_ms(self.certified_ms(node), now_ms, days)
+        days = member_limits.span_days(is_throw_away=self.is_throw_away(node))
+        return member_limits.next_span_ms(self.certified_ms(node), now_ms, days)
 
     def within_limit(self, node: bytes, feeds: Iterable[tuple[int, Feed]]) -> list[Feed]:
         """Of a node's feeds, given with their first stamps, those that may count."""
-        return shares.within_limit(feeds, self.certified_ms(node))
+        return member_limits.within_limit(feeds, self.certified_ms(node))
 
     def counts(self, identity: bytes) -> bool:
         """Whether a member, revoke or quota statement of the set has an effect."""

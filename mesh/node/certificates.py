@@ -12,7 +12,8 @@ from mesh.core.trust import Trust
 from mesh.store import keyfile
 from mesh.store.home import Home
 from peers.proto.cards import CERTIFICATE, Card, card_kind, parse_contact, wrap_certificate
-from peers.trust.certificates import (
+from peers.trust.tls import Credentials
+from peers.trust.x509_certificates import (
     EARLY_MS,
     Certificate,
     authority,
@@ -27,7 +28,6 @@ from peers.trust.certificates import (
     read,
     recovery_authority,
 )
-from peers.trust.tls import Credentials
 
 _AHEAD_MS = 600_000  # certificates begin an hour before they are made: one that begins later is nobody's honest one
 

@@ -9,7 +9,7 @@ from mesh.core.clock import EARLIEST_MS, milliseconds
 from mesh.core.errors import ClockInDoubt
 from mesh.core.limits import FUTURE_SECONDS
 from mesh.store.author import Author
-from mesh.store.rewriting import shown, stamp_ahead
+from mesh.store.republication import shown, stamp_ahead
 from mesh.store.store import BEHIND, RIGHT, wall_clock
 
 log = logging.getLogger("mesh.node")

@@ -9,7 +9,7 @@ import threading
 
 from mesh.core.errors import MeshError
 from mesh.store.background_thread import Background
-from mesh.store.erase_debts import finish, unfinished
+from mesh.store.erasure import finish, unfinished
 
 LOOK_SECONDS = 1.0
 _RARELY = 16  # tries between two times that our own are asked, once a stranger has held on for a while

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from clan_learnings.records.memory import Memory
 from mesh.app.answers import shown
-from mesh.store.reading import Reader, open_reading
+from mesh.store.reader import Reader, open_reading
 
 T = TypeVar("T")
 _LOOK_SECONDS = 0.1

@@ -14,15 +14,14 @@ from typing import Any, Protocol
 from mesh.core.ids import display_name
 from mesh.node.metrics import Tally
 from mesh.node.store_thread import Librarian
-from mesh.store.lock import patience
+from mesh.store.file_access import patience
 from peers.proto.cards import Card
-from peers.proto.codec import FRAME_KINDS
 from peers.proto.engine import Engine
-from peers.proto.events import (
+from peers.proto.engine_events import (
     Close,
     Correct,
     Dial,
-    DialFailed,
+    DialFailure,
     Event,
     FindCommon,
     Flushed,
@@ -42,8 +41,9 @@ from peers.proto.events import (
     Tick,
     Woke,
 )
-from peers.proto.replica import Verdict
-from peers.transport import links
+from peers.proto.message_codec import FRAME_KINDS
+from peers.proto.replica import MergeVerdict
+from peers.transport import link as links
 
 _MERGING_BYTES = 8 * 1024 * 1024  # being merged: above it links are not read from, and TCP slows the senders
 _GOODBYE_SECONDS = 0.5
@@ -67,7 +67,7 @@ log = logging.getLogger("mesh.gossip")
 class _Conversation:
     """One link and what is to be sent over it."""
 
-    def __init__(self, number: int, link: links.Link) -> None:
+    def __init__(self, number: int, link: links.PeerLink) -> None:
         self.number = number
         self.link = link
         self.outbox: deque[bytes] = deque()  # bounded by the engine, which counts what was not flushed
@@ -90,7 +90,7 @@ class Owner(Protocol):
         """Who belongs has changed."""
         ...
 
-    def welcomes(self, link: links.Link) -> bool:
+    def welcomes(self, link: links.PeerLink) -> bool:
         """Whether a link may be used."""
         ...
 
@@ -137,7 +137,7 @@ class Gossip:
         with suppress(RuntimeError):  # the loop is closed: nobody waits for answers any more
             self._loop.call_soon_threadsafe(self._take, events)
 
-    def accept(self, link: links.Link) -> None:
+    def accept(self, link: links.PeerLink) -> None:
         """The transport has a new link."""
         self._converse(link)
 
@@ -186,7 +186,7 @@ class Gossip:
     def _count(self, event: MergeDone) -> None:
         for verdict in (*event.result.ranges, *event.result.statements):
             self._tally.merged(verdict)
-        for reason in event.result.reasons if Verdict.REFUSED in event.result.ranges else ():
+        for reason in event.result.reasons if MergeVerdict.REFUSED in event.result.ranges else ():
             log.warning("refused: %s", reason)
 
     def _observe(self, effect: Observe) -> None:
@@ -230,20 +230,20 @@ class Gossip:
 
     async def _dial(self, node: bytes, addresses: tuple[str, ...]) -> None:
         if self._transport is None:
-            self.handle(DialFailed(node, "this node has no certificate yet"))
+            self.handle(DialFailure(node, "this node has no certificate yet"))
             return
         try:
             link = await self._transport.dial(node, addresses)
         except links.DialFailed as error:
-            self.handle(DialFailed(node, str(error)))
+            self.handle(DialFailure(node, str(error)))
         except Exception as error:  # whatever it is, the engine waits for an answer
             log.exception("a dial went wrong")
-            self.handle(DialFailed(node, str(error)))
+            self.handle(DialFailure(node, str(error)))
         else:
             if not self._converse(link):
-                self.handle(DialFailed(node, "its certificate has expired, or is not valid yet"))
+                self.handle(DialFailure(node, "its certificate has expired, or is not valid yet"))
 
-    def _converse(self, link: links.Link) -> bool:
+    def _converse(self, link: links.PeerLink) -> bool:
         """Talk over a link, unless it is not welcome."""
         if self._stopped or not self._owner.welcomes(link):
             self._spawn(link.close("stopping" if self._stopped else "the certificate has expired"))

@@ -17,14 +17,14 @@ from mesh.node.node_settings import Settings, advertised
 from mesh.node.store_thread import Librarian
 from mesh.store.author import Author
 from mesh.store.home import Home
-from mesh.store.join_table import Invite, InviteBook, Refusal
+from mesh.store.join_table import Invite, InviteBook, InviteRefusal
 from peers.proto.cards import CONTACT, Card
 from peers.transport.address import format_address, parse_address
-from peers.trust import joining
-from peers.trust.certificates import read
-from peers.trust.listener import JoinListener
-from peers.trust.reception import Admission, Invitation, Standing
-from peers.trust.token import Token
+from peers.trust import join_protocol
+from peers.trust.join_admission import Admission, Invitation, MeshStanding
+from peers.trust.join_listener import JoinListener
+from peers.trust.join_token import JoinToken
+from peers.trust.x509_certificates import read
 
 _LOOK_SECONDS = 5.0  # how soon an invitation that has expired closes the door
 _GRACE_SECONDS = 60.0  # how long who has used an invitation may ask again for an answer that was lost
@@ -78,14 +78,14 @@ class FrontDoor:
         finally:
             await self._stack.aclose()
 
-    async def invite(self, uses: int, seconds: int, role: str) -> Token:
+    async def invite(self, uses: int, seconds: int, role: str) -> JoinToken:
         """A new invitation, on disk, with the door open for it."""
         await self._require_right()
         now = self._author.store.clock()
         invite = Invite(os.urandom(16), os.urandom(32), now, now + seconds * 1000, uses, role)
         await self._on_shelf(lambda: self._book.add(invite))
         await self._adjust()
-        return Token(self._home.mesh, invite.id, invite.secret, invite.expires_ms, tuple(self._addresses()))
+        return JoinToken(self._home.mesh, invite.id, invite.secret, invite.expires_ms, tuple(self._addresses()))
 
     async def withdraw(self, invite: bytes) -> bool:
         """Take an invitation back."""
@@ -106,24 +106,24 @@ class FrontDoor:
 
     # Registrar
 
-    async def standing(self) -> Standing:
+    async def standing(self) -> MeshStanding:
         """What is known now."""
         founders, trust = await self._on_shelf(lambda: (self._author.store.founders(), self._author.store.trust()))
         if founders is None:
             raise HomeError("the founding keys of the mesh are not known here", "join the mesh again: mesh join TOKEN")
         contacts = [card.data for card in self._contacts() if card.kind == CONTACT]
-        return Standing(Founders(*founders), trust, dict(self._notary.certificates), contacts)
+        return MeshStanding(Founders(*founders), trust, dict(self._notary.certificates), contacts)
 
     async def invitation(self, invite: bytes) -> Invitation | None:
         """What an invitation says."""
         found = await self._on_shelf(lambda: self._book.find(invite))
         return None if found is None else Invitation(found.secret, found.role)
 
-    async def use(self, invite: bytes, node: bytes) -> joining.Refusal | None:
+    async def use(self, invite: bytes, node: bytes) -> join_protocol.JoinRefusal | None:
         """Record a use; on disk before this returns."""
         used = await self._on_shelf(lambda: self._book.use(invite, node, self._author.store.clock()))
-        if isinstance(used, Refusal):
-            return joining.Refusal(used.reason)
+        if isinstance(used, InviteRefusal):
+            return join_protocol.JoinRefusal(used.reason)
         self._used_at = time.monotonic()
         return None
 

@@ -25,8 +25,8 @@ from mesh.core.ids import text_id
 from mesh.core.statement import INVITED
 from mesh.node.join_port import FrontDoor
 from mesh.node.openapi import BOUND, CALLS, Call, Field, document
-from mesh.store.doorbell import OWN_FEED, socket_file
 from mesh.store.home import Home
+from mesh.store.wake_signal import OWN_FEED, socket_file
 from peers.proto.engine import Engine
 
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]

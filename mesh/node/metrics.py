@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from mesh.core.ids import display_name
-from peers.proto.replica import Verdict
-from peers.proto.view import PeerView
+from peers.proto.membership import PeerView
+from peers.proto.replica import MergeVerdict
 
 _WINDOW_SECONDS = 2.0
 
@@ -45,7 +45,7 @@ class Tally:
             known = self._flows[node] = Flow(time.monotonic())
         return known
 
-    def merged(self, verdict: Verdict) -> None:
+    def merged(self, verdict: MergeVerdict) -> None:
         """A range or statement was judged."""
         self.verdicts[verdict.value] += 1
 

@@ -32,20 +32,19 @@ from mesh.node.node_settings import Settings, advertised
 from mesh.node.render_thread import Renderer
 from mesh.node.store_replica import Library
 from mesh.node.store_thread import Librarian
-from mesh.pages.folders_thread import Keeper
-from mesh.pages.workspace import open_study
+from mesh.pages.folder_sync import open_workspace
+from mesh.pages.folders_thread import FoldersThread
 from mesh.store.author import Author
-from mesh.store.home import Home
+from mesh.store.file_access import patience
+from mesh.store.home import Home, hold_node_lock
 from mesh.store.join_table import Cards
-from mesh.store.lock import patience
-from mesh.store.node_lock import only_sidecar
 from mesh.store.store import Store, wall_clock
 from peers.proto.cards import CERTIFICATE, CONTACT, Card
 from peers.proto.engine import Engine
-from peers.proto.events import AddressesChanged, CardIssued
+from peers.proto.engine_events import AddressesChanged, CardIssued
 from peers.proto.replica import Changes
-from peers.transport.gate import Admission
-from peers.transport.links import Link, LinkConfig
+from peers.transport.link import LinkConfig, PeerLink
+from peers.transport.link_listener import ConnectionPolicy
 from peers.transport.websocket import WebSocketTransport
 from peers.trust.tls import Credentials, peer_leaf, peer_node
 
@@ -71,7 +70,7 @@ async def run_node(home: Home, settings: Settings, ready: Callable[["Node"], Non
     loop.set_default_executor(_Hasty(thread_name_prefix="mesh-lookup"))
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    with only_sidecar(home):
+    with hold_node_lock(home):
         node = Node(home, settings, stop)
         await node.run(ready)
 
@@ -148,7 +147,7 @@ class Node:
             stack.enter_context(Renderer(self.home, hurry))
             stack.enter_context(UnfinishedErases(self.home.path, hurry))
             stack.enter_context(CaptureThread(self.home))
-            stack.enter_context(Keeper(partial(open_study, self.home)))
+            stack.enter_context(FoldersThread(partial(open_workspace, self.home)))
             name = display_name(self.home.name, self.home.node)
             log.info("up node=%s root=%s listen=%s", name, self.engine.root.hex()[:16], ",".join(self.addresses) or "-")
             gc.set_threshold(_NEW_OBJECTS)
@@ -312,7 +311,9 @@ class Node:
             self._accept,
             server_context=lambda: self._credentials().server_context(pem),
             client_context=lambda: self._credentials().client_context(pem),
-            admission=Admission(peer_node, self._allows, lambda proof: self._notary.has_expired(peer_leaf(proof))),
+            admission=ConnectionPolicy(
+                peer_node, self._allows, lambda proof: self._notary.has_expired(peer_leaf(proof))
+            ),
             listen=self._settings.listen,
             config=LinkConfig(close_seconds=patience(LinkConfig().close_seconds)),
         )
@@ -320,7 +321,7 @@ class Node:
         self.addresses = advertised(self._settings.advertise, transport.bound)
         return transport
 
-    def _accept(self, link: Link) -> None:
+    def _accept(self, link: PeerLink) -> None:
         self._gossip.accept(link)
 
     def _credentials(self) -> Credentials:
@@ -361,7 +362,7 @@ class Node:
                 self._gossip.handle(CardIssued(card))
         self._issue_due()
 
-    def welcomes(self, link: Link) -> bool:
+    def welcomes(self, link: PeerLink) -> bool:
         """Whether a link may be used: one whose certificate has expired only where it can be renewed."""
         if not link.expired or self._notary.has_good(link.peer):
             return True

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from clan_learnings.records.record import SEVERITIES, SOURCES
-from mesh.core.request import KEPT_SECONDS
+from mesh.core.draft import KEPT_SECONDS
 
 
 class Field(NamedTuple):

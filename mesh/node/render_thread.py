@@ -16,7 +16,7 @@ from mesh.app.render import render
 from mesh.core.errors import MeshError
 from mesh.store.background_thread import Background
 from mesh.store.home import Home
-from mesh.store.reading import Reader, open_reading, read_errors
+from mesh.store.reader import Reader, open_reading, read_errors
 
 LOOK_SECONDS = 0.2  # how often it is asked whether anybody has written
 # After some work there is a pause in which changes gather: at least so long, and twice the processor time that the work has taken.

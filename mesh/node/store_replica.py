@@ -7,24 +7,24 @@ from collections.abc import Iterable, Sequence
 
 from mesh.core.ids import Feed, first_prev
 from mesh.core.trust import Trust
-from mesh.core.vector import Head
+from mesh.core.version_vector import Head
 from mesh.store.author import Author
 from mesh.store.feeds import FeedRow
 from mesh.store.merge_outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
-from mesh.store.quarantine import Pace
-from peers.proto.config import EAGER_BYTES
+from mesh.store.quarantine import PushOutRate
+from peers.proto.gossip_config import EAGER_BYTES
 from peers.proto.messages import peek
-from peers.proto.replica import Changes, Chunk, FeedState, Merge, Parcel, Replica, Roster, Verdict
+from peers.proto.replica import Changes, Chunk, FeedState, Merge, MergeVerdict, Parcel, Replica, Roster
 
 _PUSHED_OPERATIONS = EAGER_BYTES // 40  # no operation is encoded in fewer bytes
 
-_VERDICTS: dict[type[Outcome], Verdict] = {
-    Merged: Verdict.NEW,
-    AlreadyKnown: Verdict.KNOWN,
-    Gap: Verdict.GAP,
-    Waiting: Verdict.WAITS,
-    Clipped: Verdict.CLIPPED,
-    Forked: Verdict.FORKED,
+_VERDICTS: dict[type[Outcome], MergeVerdict] = {
+    Merged: MergeVerdict.NEW,
+    AlreadyKnown: MergeVerdict.KNOWN,
+    Gap: MergeVerdict.GAP,
+    Waiting: MergeVerdict.WAITS,
+    Clipped: MergeVerdict.CLIPPED,
+    Forked: MergeVerdict.FORKED,
 }
 
 
@@ -34,7 +34,7 @@ class Library(Replica):
     def __init__(self, author: Author) -> None:
         self._author = author
         self._store = author.store
-        self._store.pace = Pace()
+        self._store.pace = PushOutRate()
         self._told: dict[bytes, dict[Feed, FeedState]] = {}  # by node
         self._trust: Trust | None = None
         self._statements: tuple[object, ...] | None = None  # which set was told
@@ -65,7 +65,7 @@ class Library(Replica):
         changes = self._changes(None if statements or forked else {feed.node for feed in touched}, touched)
         reasons = [outcome.reason for outcome in (*said, *came) if isinstance(outcome, Refused)]
         placed = [_verdict(item) for item in came]
-        full = {peek(data).feed for data, verdict in zip(ranges, placed, strict=True) if verdict is Verdict.FULL}
+        full = {peek(data).feed for data, verdict in zip(ranges, placed, strict=True) if verdict is MergeVerdict.FULL}
         full |= {feed for feed in touched if self._store.feeds.find(feed) is None}  # another pushed it out at once
         return Merge([_verdict(item) for item in said], placed, changes, reasons, full)
 
@@ -205,7 +205,7 @@ def roster_of(trust: Trust) -> Roster:
     )
 
 
-def _verdict(outcome: Outcome) -> Verdict:
+def _verdict(outcome: Outcome) -> MergeVerdict:
     if isinstance(outcome, Refused):
-        return Verdict.FULL if outcome.reason.startswith("quarantine is full") else Verdict.REFUSED
+        return MergeVerdict.FULL if outcome.reason.startswith("quarantine is full") else MergeVerdict.REFUSED
     return _VERDICTS[type(outcome)]

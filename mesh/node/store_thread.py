@@ -13,9 +13,9 @@ from typing import Any, Self, TypeVar
 
 from mesh.core.errors import HomeBusy, HomeError, Malformed
 from mesh.node.store_replica import Library
+from mesh.store.file_access import patience
 from mesh.store.join_table import Cards
-from mesh.store.lock import patience
-from peers.proto.events import (
+from peers.proto.engine_events import (
     CommonFound,
     Event,
     FindCommon,
@@ -29,7 +29,7 @@ from peers.proto.events import (
     StatementsRead,
 )
 from peers.proto.messages import pack_ranges, unpack_ranges
-from peers.proto.replica import Changes, Merge, Verdict
+from peers.proto.replica import Changes, Merge, MergeVerdict
 
 WATCH_SECONDS = 0.5  # how soon what a command wrote is noticed, if its poke was lost
 _STOP_SECONDS = 1.0  # what was not merged by then is fetched again
@@ -132,7 +132,7 @@ class Librarian:
         """Answer a job that could not be done, so that nobody waits for it for ever."""
         match item:
             case MergeThis(job=job, statements=statements, ranges=ranges, blob=blob):
-                full = [Verdict.FULL]
+                full = [MergeVerdict.FULL]
                 result = Merge(full * len(statements), full * (1 if blob else len(ranges)), Changes())
                 self.answer([MergeDone(job, result)])
             case ReadThis(job=job):
@@ -212,7 +212,7 @@ class Librarian:
             result = self._library.merge(statements, [data for part in ranges for data in part])
         except HomeError as error:
             log.warning("what peers sent could not be merged: %s", error)
-            full = [Verdict.FULL]
+            full = [MergeVerdict.FULL]
             for job, part in zip(jobs, ranges, strict=True):
                 self.answer([MergeDone(job.job, Merge(full * len(job.statements), full * len(part), Changes()))])
             return
@@ -221,7 +221,7 @@ class Librarian:
         events: list[Event] = []
         for job, part in zip(jobs, ranges, strict=True):
             verdicts = [next(said) for _ in job.statements], [next(came) for _ in part]
-            refused = Verdict.REFUSED in verdicts[0] or Verdict.REFUSED in verdicts[1]
+            refused = MergeVerdict.REFUSED in verdicts[0] or MergeVerdict.REFUSED in verdicts[1]
             events.append(MergeDone(job.job, Merge(*verdicts, changes, result.reasons if refused else (), result.full)))
             changes = Changes()  # told once, with the first: each change is told before what follows from it
         self.answer(events)

@@ -7,15 +7,15 @@ lies inside that, because what stands there may have been an edit of what was de
 
 from __future__ import annotations
 
-from mesh.core.tuples import NamedTuple
-from mesh.pages.update import parse, units
+from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.pages.edit_codec import parse, units
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mesh.pages.difference import Edit
-    from mesh.pages.ledger import PageOp
+    from mesh.pages.edit_acceptance import PageOp
+    from mesh.pages.text_difference import Edit
 
 RUN, INSIDE, BETWEEN = range(3)  # what a piece is: text, a mark inside a line, a mark between lines
 _LINES, _LINES_AFTER, _WITHIN = range(
@@ -37,17 +37,17 @@ class Piece(NamedTuple):
         return len(self.text) if self.sort == RUN else 0
 
 
-class Summary(NamedTuple):
+class EditSize(NamedTuple):
     """How much an operation inserted and removed, in UTF-16 units."""
 
     inserted: int
     removed: int
 
 
-def summary(op: PageOp) -> Summary:
+def summary(op: PageOp) -> EditSize:
     """What an operation says it does, without the page: for a listing of the history. Malformed if it cannot be read."""
     update = parse(op.update)
-    return Summary(sum(units(item.text) for item in update.items), sum(gap.length for gap in update.deletes))
+    return EditSize(sum(units(item.text) for item in update.items), sum(gap.length for gap in update.deletes))
 
 
 class Annotated:

@@ -6,22 +6,22 @@ from shlex import quote
 
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.ids import parse_id, text_id
-from mesh.core.tuples import NamedTuple
-from mesh.pages.known_prefix import seen_in, written
-from mesh.pages.names import Named, folded, safe, shown
-from mesh.pages.page_fields import Front, is_field, join
-from mesh.pages.page_table import Shelf, Trouble
+from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.pages.edit_acceptance import encode_prefix, prefix_of
+from mesh.pages.page_fields import PageFields, is_field, join
+from mesh.pages.page_names import Named, folded, safe, shown
+from mesh.pages.page_table import PageTable, Trouble
 from mesh.pages.page_texts import Texts
-from mesh.store.rewriting import replacements
+from mesh.store.republication import replacements
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from mesh.pages.ledger import PageOp
-    from mesh.pages.page_table import Element, Field
-    from mesh.pages.workshop import Workshop
+    from mesh.pages.edit_acceptance import PageOp
+    from mesh.pages.page_table import Element, PageField
+    from mesh.pages.worker_client import WorkerClient
     from mesh.store.author import Author
 
 FRONT = "front"  # the register with the order of the keys; `front.KEY` holds a field
@@ -51,7 +51,7 @@ class PageText(NamedTuple):
 
     info: PageInfo
     text: str
-    front: Front
+    front: PageFields
     plain: str
     troubles: tuple[Trouble, ...]
 
@@ -59,9 +59,9 @@ class PageText(NamedTuple):
 class Book:
     """One home, one connection, one workshop. Not for two threads."""
 
-    def __init__(self, author: Author, workshop: Workshop) -> None:
+    def __init__(self, author: Author, workshop: WorkerClient) -> None:
         self.author = author
-        self.shelf = Shelf(author.store.database)
+        self.shelf = PageTable(author.store.database)
         self.workshop = workshop
         self.texts = Texts(self.shelf, workshop)
 
@@ -161,7 +161,9 @@ class Book:
             value = field.value if isinstance(field.value, dict) else {}
             body = id_of(value.get("body"))
             if body is not None and body not in known:
-                found[body] = Generation(body, field.at, written(seen_in(self.seeds(body, node, value.get("first")))))
+                found[body] = Generation(
+                    body, field.at, encode_prefix(prefix_of(self.seeds(body, node, value.get("first"))))
+                )
         return list(found.values())
 
     def seeds(self, body: bytes, node: bytes, count: object) -> list[PageOp]:
@@ -217,7 +219,7 @@ class Book:
         """Every operation on the text a page has now that counts, in an order in which they can be applied."""
         return self.texts.history(info.body)
 
-    def _front(self, info: PageInfo, fields: Mapping[str, Field]) -> Front:
+    def _front(self, info: PageInfo, fields: Mapping[str, PageField]) -> PageFields:
         """The front matter that a page was made with, and what its registers have made of it since."""
         found = {key: field.value for key, field in fields.items() if is_front(key)}
         record = next((element.record for element in self.shelf.elements(info.id)), {})
@@ -228,7 +230,7 @@ class Book:
         return front_of(found)
 
 
-def listed(shelf: Shelf) -> list[PageInfo]:
+def listed(shelf: PageTable) -> list[PageInfo]:
     """The pages there are, by the names they are shown under. Those that were joined into others are not."""
     elements = {element.tag: element for element in shelf.elements()}
     names, bodies = shelf.assigned("name"), shelf.assigned("body")
@@ -253,13 +255,13 @@ def is_front(field: str) -> bool:
     return field == FRONT or field.startswith(FRONT + ".")
 
 
-def front_of(fields: Mapping[str, Any]) -> Front:
+def front_of(fields: Mapping[str, Any]) -> PageFields:
     """The front matter that some registers amount to. What a peer has put into one must still read as that one field."""
     named = {name.removeprefix(FRONT + "."): value for name, value in fields.items() if name != FRONT}
     good = {key: value for key, value in named.items() if isinstance(value, str) and is_field(key, value)}
     order = fields.get(FRONT)
     keys = order if isinstance(order, list) else []
-    return Front(good, tuple(dict.fromkeys(key for key in keys if isinstance(key, str) and key in good)))
+    return PageFields(good, tuple(dict.fromkeys(key for key in keys if isinstance(key, str) and key in good)))
 
 
 def first_body(element: Element) -> bytes:
@@ -267,18 +269,18 @@ def first_body(element: Element) -> bytes:
     return id_of(element.record.get("body")) or element.tag
 
 
-def current(element: Element, field: Field | None) -> bytes:
+def current(element: Element, field: PageField | None) -> bytes:
     """The text a page has now."""
     value = field.value if field is not None and isinstance(field.value, dict) else {}
     return id_of(value.get("body")) or first_body(element)
 
 
-def _name(element: Element, field: Field | None) -> str:
+def _name(element: Element, field: PageField | None) -> str:
     name = field.value if field is not None and isinstance(field.value, str) else element.record.get("name")
     return safe(name if isinstance(name, str) else "")
 
 
-def _joined(shelf: Shelf, elements: Mapping[bytes, Element]) -> set[bytes]:
+def _joined(shelf: PageTable, elements: Mapping[bytes, Element]) -> set[bytes]:
     """The pages that ended up in another one, also if that was removed: then they were removed with it.
 
     Those that would end in what was never here, or in themselves, stay as they are.
@@ -297,7 +299,7 @@ def _joined(shelf: Shelf, elements: Mapping[bytes, Element]) -> set[bytes]:
     return joined
 
 
-def _target(field: Field) -> bytes | None:
+def _target(field: PageField) -> bytes | None:
     return id_of(field.value.get("page")) if isinstance(field.value, dict) else None
 
 

@@ -19,15 +19,15 @@ from itertools import pairwise
 
 from mesh.core.clock import milliseconds
 from mesh.core.limits import HEAD_BYTES
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.blame import BETWEEN, INSIDE, RUN, Annotated
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mesh.pages.difference import Edit
-    from mesh.pages.ledger import PageOp
+    from mesh.pages.edit_acceptance import PageOp
+    from mesh.pages.text_difference import Edit
 
 
 # A peer may name any epoch. This many of a node's are streams of their own, further ones go on in the last: what is
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _STREAMS_PER_NODE = 8
 
 
-class _Place(NamedTuple):
+class _PageSpot(NamedTuple):
     """Where an operation stands: the how-manieth of its stream, and how many it has seen of the others."""
 
     stream: int
@@ -48,7 +48,7 @@ class Ancestry:
 
     def __init__(self, ops: Sequence[PageOp]) -> None:
         self._known: dict[bytes, int] = {}
-        self._places: list[_Place] = []
+        self._places: list[_PageSpot] = []
         streams: dict[tuple[bytes, int], int] = {}
         epochs: dict[bytes, list[int]] = {}
         last: dict[int, int] = {}  # stream -> its newest operation so far
@@ -59,7 +59,7 @@ class Ancestry:
                 (self._places[before].number + 1, self._places[before].seen) if before is not None else (1, {})
             )
             named = [self._known[head] for head in op.heads if head in self._known]
-            self._places.append(_Place(stream, number, self._joined(seen, stream, named)))
+            self._places.append(_PageSpot(stream, number, self._joined(seen, stream, named)))
             self._known.setdefault(op.tag[:HEAD_BYTES], index)
             last[stream] = index
 
@@ -114,7 +114,7 @@ def _stream(op: PageOp, streams: dict[tuple[bytes, int], int], epochs: dict[byte
 _MOST_SHOWN = 200  # characters of a deleted text
 
 
-class Change(NamedTuple):
+class PlaceChange(NamedTuple):
     """What one operation did at a place: what stands there of it, and what it deleted there."""
 
     node: bytes
@@ -130,7 +130,7 @@ class Conflict(NamedTuple):
     line: int
     last: int
     text: str
-    edits: tuple[Change, ...]
+    edits: tuple[PlaceChange, ...]
 
 
 class _Did:
@@ -324,11 +324,11 @@ class _Page:
     def _age(self, op: int) -> tuple[int, bytes]:
         return self._ops[op].at, self._ops[op].tag
 
-    def _change(self, op: int, first: int, last: int) -> Change:
+    def _change(self, op: int, first: int, last: int) -> PlaceChange:
         did = [self._lines[line][op] for line in range(first, last + 1) if op in self._lines[line]]
         inserted = tuple(part for each in did for part in each.inserted)
         deleted = tuple(dict.fromkeys(part for each in did for part in each.deleted))
-        return Change(self._ops[op].node, self._ops[op].at, self._ops[op].tag, inserted, deleted)
+        return PlaceChange(self._ops[op].node, self._ops[op].at, self._ops[op].tag, inserted, deleted)
 
 
 def _stretches(lines: list[int]) -> Iterator[tuple[int, int]]:

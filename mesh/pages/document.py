@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 
 from mesh.core.errors import Malformed
-from mesh.core.tuples import NamedTuple
-from mesh.pages.difference import Edit, applied
-from mesh.pages.update import CLIENTS, DELETE_RANGES, ITEMS, ROOT, parse
+from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.pages.edit_codec import CLIENTS, DELETE_RANGES, ITEMS, ROOT, parse
+from mesh.pages.text_difference import Edit, applied
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class WrongEdit(ValueError):
     """Changes that cannot be made to this text. It is as it was."""
 
 
-class _Step(NamedTuple):
+class _PendingChange(NamedTuple):
     """A change that is still to be made: what is inserted at a byte of the text, and which characters go behind that."""
 
     at: int
@@ -144,7 +144,7 @@ class Document:
             vector = self._doc.get_state(transaction)
         return vector[0] if vector[0] < 0x80 else vector[0] - 0x80 + (vector[1] << 7)  # enough to tell few from many
 
-    def _make(self, batch: Sequence[_Step], beat: Callable[[], None]) -> bytes:
+    def _make(self, batch: Sequence[_PendingChange], beat: Callable[[], None]) -> bytes:
         """One transaction; what it told its observers."""
         seen: list[bytes] = []
         subscription = self._doc.observe(lambda event: seen.append(event.update))
@@ -218,7 +218,7 @@ def _is_sound(update: bytes) -> bool:
     return True
 
 
-def _steps(text: str, changes: Sequence[Edit]) -> list[_Step]:
+def _steps(text: str, changes: Sequence[Edit]) -> list[_PendingChange]:
     """The changes with their places in bytes. Raises WrongEdit for changes that are not of this text."""
     steps = []
     seen = at = 0  # characters and bytes passed so far
@@ -228,15 +228,15 @@ def _steps(text: str, changes: Sequence[Edit]) -> list[_Step]:
             raise WrongEdit("an edit lies outside of the text, or before the one it follows")
         at += _size(text[seen:start])
         if removed or inserted:
-            steps.append(_Step(at, text[start:end], inserted))
+            steps.append(_PendingChange(at, text[start:end], inserted))
         at += _size(text[start:end])
         seen = end
     return steps
 
 
-def _batch(steps: list[_Step], limits: _Limits) -> list[_Step]:
+def _batch(steps: list[_PendingChange], limits: _Limits) -> list[_PendingChange]:
     """Take the steps of one transaction from the end of the list. One that alone is too much is cut: its rest stays there."""
-    batch: list[_Step] = []
+    batch: list[_PendingChange] = []
     used, removed = _UPDATE_BYTES, 0
     while steps and len(batch) < limits.changes:
         at, going, coming = step = steps.pop()
@@ -247,20 +247,20 @@ def _batch(steps: list[_Step], limits: _Limits) -> list[_Step]:
                 break
             coming = coming[:room].encode()[:room].decode(errors="ignore")
             going = going[: limits.removed]
-            steps.append(_Step(at + _size(coming), step.removed[len(going) :], step.inserted[len(coming) :]))
-        batch.append(_Step(at, going, coming))
+            steps.append(_PendingChange(at + _size(coming), step.removed[len(going) :], step.inserted[len(coming) :]))
+        batch.append(_PendingChange(at, going, coming))
         used += _ITEM_BYTES + _RANGE_BYTES + _size(coming)
         removed += len(going)
     return batch
 
 
-def _is_small(batch: Sequence[_Step], removed: int, most_bytes: int) -> bool:
+def _is_small(batch: Sequence[_PendingChange], removed: int, most_bytes: int) -> bool:
     """Whether the update of a batch fits even if every removed character is a range of its own."""
     inserted = sum(_ITEM_BYTES + _size(step.inserted) for step in batch)
     return removed <= DELETE_RANGES and _UPDATE_BYTES + inserted + removed * _RANGE_BYTES <= most_bytes
 
 
-def _names_few(batch: Sequence[_Step], removed: int) -> bool:
+def _names_few(batch: Sequence[_PendingChange], removed: int) -> bool:
     """Whether the update of a batch names few clients even if all it touches is by different ones."""
     return 1 + 2 * len(batch) + removed <= CLIENTS
 

@@ -9,7 +9,7 @@ import apsw
 from clan_learnings.search.keywords.fts_table import scrub
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.operation import PAGE, PAGES_LOG, Add, Ignored, Page, Set, fold_key, parse
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.page_words_table import PAGE_WORDS
 from mesh.store.subject import Subject, View
 

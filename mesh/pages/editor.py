@@ -14,16 +14,16 @@ from mesh.core.errors import HomeBusy, PageMoved, UsageError
 from mesh.core.ids import text_id
 from mesh.core.limits import OPERATION_BYTES, TEXT_CHARS
 from mesh.core.operation import PAGES_LOG
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.book import FRONT, PageInfo, is_front, whole
-from mesh.pages.difference import edits
-from mesh.pages.known_prefix import seen_in, written
-from mesh.pages.merging import merge
-from mesh.pages.names import checked
-from mesh.pages.page_fields import Front, split
+from mesh.pages.edit_acceptance import encode_prefix, prefix_of
+from mesh.pages.edit_codec import client_of
+from mesh.pages.page_fields import PageFields, split
+from mesh.pages.page_names import checked
+from mesh.pages.text_difference import edits
 from mesh.pages.text_matching import Matching
-from mesh.pages.update import client_of
-from mesh.pages.workshop import WorkerDied
+from mesh.pages.text_merging import merge
+from mesh.pages.worker_client import WorkerDied
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mesh.core.draft import Draft
     from mesh.core.ids import Feed
     from mesh.pages.book import Book, PageText
-    from mesh.pages.known_prefix import Seen
+    from mesh.pages.edit_acceptance import KnownPrefix
 
 MOST_CHARS = 1024 * 1024  # of a page, as one may leave it; several at once may bring it above
 _UPDATE_BYTES = OPERATION_BYTES - 512  # what else an operation holds fits into the rest
@@ -99,7 +99,7 @@ class Editor:
             if (plain, front) == (whole(page.plain), page.front):
                 return Saved(page.text, False, ())
             clean, fields = redact(plain), {key: redact(value) for key, value in front.fields.items()}
-            front = Front({key: found.text for key, found in fields.items()}, front.order)
+            front = PageFields({key: found.text for key, found in fields.items()}, front.order)
             findings = (*clean.findings, *(finding for found in fields.values() for finding in found.findings))
             if (clean.text, front) == (whole(page.plain), page.front):
                 return Saved(page.text, False, findings)
@@ -136,20 +136,20 @@ class Editor:
             page = self.book.read(kept)
             plain = _united(whole(page.plain), whole(theirs.plain))
             missing = {key: value for key, value in theirs.front.fields.items() if key not in page.front.fields}
-            front = Front(page.front.fields | missing, (*page.front.order, *missing))
+            front = PageFields(page.front.fields | missing, (*page.front.order, *missing))
             if self._write(kept, page, plain, front, [joining]):
                 return Saved(self.book.read(kept).text, True, ())
         raise _busy(kept.shown)
 
-    def joining(self, kept: PageInfo, other: PageInfo, seen: Seen | None = None) -> Assignment:
+    def joining(self, kept: PageInfo, other: PageInfo, seen: KnownPrefix | None = None) -> Assignment:
         """What ends a page in another one. `seen`: what of its text is in the other already; everything, if nothing is said."""
         value: dict[str, Any] = {"page": text_id(kept.id), "body": text_id(other.body)}
         if seen is None:
-            seen = seen_in(self.book.texts.history(other.body))
+            seen = prefix_of(self.book.texts.history(other.body))
             value[FRONT] = {
                 name: field.at for name, field in self.book.shelf.fields(other.id).items() if is_front(name)
             }
-        return Assignment(other.id, "into", value | {"seen": written(seen)})
+        return Assignment(other.id, "into", value | {"seen": encode_prefix(seen)})
 
     def settle(self, info: PageInfo) -> None:
         """Somebody has read over what was edited at once, or erased at once: then a new generation follows both."""
@@ -163,7 +163,7 @@ class Editor:
         body = os.urandom(32)
         for _ in range(_TRIES):
             earlier = [[text_id(item.body), item.at, item.seen] for item in self.book.generations(info)]
-            earlier[-1][2] = written(seen_in(self.book.texts.history(info.body)))  # then the text: see `merge`
+            earlier[-1][2] = encode_prefix(prefix_of(self.book.texts.history(info.body)))  # then the text: see `merge`
             earlier[:0] = [[text_id(item.body), item.at, item.seen] for item in self.book.unheard(info)]
             try:
                 updates = self._first(body, clean(self.book.texts.plain(info.body)))
@@ -178,7 +178,7 @@ class Editor:
         raise _busy(info.shown)
 
     def _write(
-        self, info: PageInfo, page: PageText, plain: str, front: Front, also: list[Assignment] | None = None
+        self, info: PageInfo, page: PageText, plain: str, front: PageFields, also: list[Assignment] | None = None
     ) -> bool:
         """Append what brings a page to this text and these fields. False: it has moved on, to be tried again."""
         if len(plain) > len(page.plain):  # one that is too long already may be made shorter
@@ -252,7 +252,7 @@ class Editor:
         return [PageEdit(body, feed.epoch, seq, heads, update) for update in updates]
 
 
-def _changed(now: Front, old: Front, new: Front) -> Front:
+def _changed(now: PageFields, old: PageFields, new: PageFields) -> PageFields:
     """The fields as they are now, with what somebody has changed from `old` to `new`."""
     fields = dict(now.fields)
     for key in {*old.fields, *new.fields}:
@@ -262,10 +262,10 @@ def _changed(now: Front, old: Front, new: Front) -> Front:
             else:
                 fields.pop(key, None)
     order = now.order if old.order == new.order else new.order
-    return Front(fields, tuple(key for key in order if key in fields))
+    return PageFields(fields, tuple(key for key in order if key in fields))
 
 
-def _assignments(info: PageInfo, old: Front, new: Front) -> list[Assignment]:
+def _assignments(info: PageInfo, old: PageFields, new: PageFields) -> list[Assignment]:
     keys = sorted({*old.fields, *new.fields})
     changed = [key for key in keys if old.fields.get(key) != new.fields.get(key)]
     drafts = [Assignment(info.id, f"{FRONT}.{key}", new.fields.get(key)) for key in changed]

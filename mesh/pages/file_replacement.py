@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterable
 
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.file_text import Content, LeftAlone, Stamp, read_open, stamp_of
 
 PREFIX = ".mesh-"  # of files of ours that are not there for long; hidden, so nobody takes them for pages
@@ -25,7 +25,7 @@ _HERE = -100  # AT_FDCWD
 _UNKNOWN = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
-class Displaced:
+class DisplacedFile:
     """A file that another was put in the place of. Its descriptor stays open: who writes to it still is heard."""
 
     def __init__(self, path: str | None, descriptor: int) -> None:
@@ -66,7 +66,7 @@ class Displaced:
         os.close(self._descriptor)
 
 
-class Stray(NamedTuple):
+class LeftoverFile(NamedTuple):
     """A file of ours that was left by somebody who was killed."""
 
     path: str
@@ -74,7 +74,7 @@ class Stray(NamedTuple):
     is_draft: bool  # it never was in its place: nothing is lost with it
 
 
-def replace(path: str, data: bytes) -> Displaced:
+def replace(path: str, data: bytes) -> DisplacedFile:
     """Put new bytes in the place of a file, with its mode. FileNotFoundError: there is none, and none was made."""
     found = os.lstat(path)
     draft = _write_draft(path, data, stat.S_IMODE(found.st_mode))
@@ -84,7 +84,7 @@ def replace(path: str, data: bytes) -> Displaced:
     except BaseException:
         remove(draft)
         raise
-    return Displaced(draft, os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+    return DisplacedFile(draft, os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
 
 
 def add(path: str, data: bytes) -> None:
@@ -136,11 +136,11 @@ def finish_exchange(one: str, other: str) -> None:
         os.rename(between, other)
 
 
-def take_away(path: str) -> Displaced:
+def take_away(path: str) -> DisplacedFile:
     """Take a file out of its place: what was written to it up to now is in it."""
     away = _beside(path, b"")
     os.rename(path, away)
-    return Displaced(away, os.open(away, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+    return DisplacedFile(away, os.open(away, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
 
 
 def remove(path: str) -> None:
@@ -149,12 +149,12 @@ def remove(path: str) -> None:
         os.unlink(path)
 
 
-def stray(path: str, names: Iterable[str]) -> Stray:
+def stray(path: str, names: Iterable[str]) -> LeftoverFile:
     """What a file is whose name begins with our prefix; `names`: those that may have been replaced beside it."""
     of = os.path.basename(path).removeprefix(PREFIX).partition("-")[0]
     with open(path, "rb") as file:
         is_draft = is_new(path, file.read())
-    return Stray(path, next((name for name in names if mark(os.fsencode(name)) == of), None), is_draft)
+    return LeftoverFile(path, next((name for name in names if mark(os.fsencode(name)) == of), None), is_draft)
 
 
 def is_new(path: str, data: bytes) -> bool:
@@ -190,7 +190,7 @@ def _write_draft(path: str, data: bytes, mode: int | None) -> str:
     return draft
 
 
-def _replace_in_two_steps(draft: str, path: str) -> Displaced:
+def _replace_in_two_steps(draft: str, path: str) -> DisplacedFile:
     """Where files cannot be exchanged: the old one gets a second name first."""
     old: str | None = draft + _OLD
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -206,7 +206,7 @@ def _replace_in_two_steps(draft: str, path: str) -> Displaced:
     except BaseException:
         os.close(descriptor)
         raise
-    return Displaced(old, descriptor)
+    return DisplacedFile(old, descriptor)
 
 
 def _link_over(path: str, to: str) -> None:
@@ -303,7 +303,7 @@ def _put(path: str, data: bytes, before: bytes) -> bytes | None:
     return None
 
 
-def _quiet(displaced: Displaced) -> bytes:
+def _quiet(displaced: DisplacedFile) -> bytes:
     """What a file says when nobody has written to it for a moment."""
     last, until = b"", time.monotonic() + _EMPTY_SECONDS
     while time.monotonic() < until:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import digest
-from mesh.core.tuples import NamedTuple
-from mesh.core.wire import pack, unpack
+from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.core.strict_msgpack import pack, unpack
 from mesh.store.database import Database, Run
 
 TYPE_CHECKING = False  # see `mesh`
@@ -41,7 +41,7 @@ class Renaming(NamedTuple):
     other_inode: int  # 0: there is no file of that name
 
 
-class Files:
+class FileTable:
     """The rows of one folder.
 
     A file that says something else than its page holds a secret: of its text only a hash is kept. While the file is the

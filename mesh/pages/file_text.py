@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 
 MOST_BYTES = 4 << 20  # what a page can have at most, and a little more where several wrote to it at once, fits
 _BOM = b"\xef\xbb\xbf"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from clan_learnings.redaction import describe, redact
 from mesh.core.errors import MayNotWrite, UsageError
-from mesh.pages.difference import edits
 from mesh.pages.file_table import FileRow
 from mesh.pages.file_text import Content, LeftAlone, Stamp, read, same
-from mesh.pages.names import checked, name_of
-from mesh.pages.sync_state import EMPTY_SECONDS, LINGER_SECONDS, QUIET_SECONDS, Accord, Lingering
+from mesh.pages.page_names import checked, name_of
+from mesh.pages.sync_state import EMPTY_SECONDS, LINGER_SECONDS, QUIET_SECONDS, FolderState, ReplacedFile
+from mesh.pages.text_difference import edits
 from mesh.pages.text_matching import same_end, same_start
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 _NOT_COUNTED = "what this node writes does not count, or not yet; next: see whether it is a member: mesh doctor"
 
 
-def candidates(accord: Accord) -> list[str]:
+def candidates(accord: FolderState) -> list[str]:
     """The files that are not known to be in step."""
     known, alone = accord.taken, accord.alone
     found = accord.folder.found.items()
     return sorted(path for path, stamp in found if stamp not in (known.get(path), alone.get(path)))
 
 
-class Taking:
+class FileIntake:
     """One round of taking what is ready."""
 
-    def __init__(self, accord: Accord, now: float) -> None:
+    def __init__(self, accord: FolderState, now: float) -> None:
         self._accord = accord
         self._now = now
 
@@ -197,7 +197,7 @@ class Taking:
 
     # Files that were replaced
 
-    def _listen(self, item: Lingering) -> None:
+    def _listen(self, item: ReplacedFile) -> None:
         stamp = item.file.stamp()
         if stamp != item.stamp:
             item.stamp, item.since = stamp, self._now
@@ -214,7 +214,7 @@ class Taking:
         if self._now - item.began >= LINGER_SECONDS:
             self._accord.let_go(item)
 
-    def _hear(self, item: Lingering, content: Content | LeftAlone) -> None:
+    def _hear(self, item: ReplacedFile, content: Content | LeftAlone) -> None:
         """Save what was written to a file while, or after, another was put in its place."""
         accord = self._accord
         if isinstance(content, Content) and content.text == item.text:
@@ -233,7 +233,7 @@ class Taking:
             accord.say("warning", f"what was written to {accord.folder.full(item.path)} meanwhile is kept in {aside}")
 
 
-def _inode(accord: Accord, row: FileRow) -> int | None:
+def _inode(accord: FolderState, row: FileRow) -> int | None:
     stamp = accord.taken.get(row.path)
     return None if stamp is None else stamp.inode
 

@@ -32,7 +32,7 @@ log = logging.getLogger("mesh.node")
 logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of every change, our own included
 
 
-class Kept(Protocol):
+class SyncedFolder(Protocol):
     """A folder that is kept in step: `Mirror`, or `MemoryFile`."""
 
     @property
@@ -49,13 +49,13 @@ class Kept(Protocol):
         """Let go of files."""
 
 
-class Desk(Protocol):
+class FolderSource(Protocol):
     """What the thread works at. It is opened in the thread, and opened anew when it has failed."""
 
     def version(self) -> int:
         """Another number whenever somebody may have changed some page, this process included."""
 
-    def mirrors(self) -> Sequence[Kept]:
+    def mirrors(self) -> Sequence[SyncedFolder]:
         """The folders to keep, asked for when the pages have changed; the same folder is the same object each time."""
 
     def tend(self) -> None:
@@ -67,10 +67,10 @@ def say(level: str, text: str) -> None:
     log.log(logging.getLevelNamesMapping()[level.upper()], "%s", text)
 
 
-class _Kept:
+class _FolderTimer:
     """A mirror, and when it is its turn."""
 
-    def __init__(self, mirror: Kept) -> None:
+    def __init__(self, mirror: SyncedFolder) -> None:
         self.mirror = mirror
         self.real = os.path.realpath(mirror.folder)  # as the watcher tells it on every system
         self.identity: tuple[int, int] | None = None
@@ -102,13 +102,13 @@ class _Kept:
             self.pages_at = after + min(_PAUSE_SHARE * (after - now), _MOST_PAUSE_SECONDS)
 
 
-class Keeper(Background):
+class FoldersThread(Background):
     """Use as a context manager: leaving it ends the thread when it has finished the file at hand."""
 
-    def __init__(self, opened: Callable[[], AbstractContextManager[Desk]]) -> None:
+    def __init__(self, opened: Callable[[], AbstractContextManager[FolderSource]]) -> None:
         self._opened = opened
         super().__init__("pages", _STOP_SECONDS)
-        self._kept: dict[int, _Kept] = {}
+        self._kept: dict[int, _FolderTimer] = {}
         self._said = self._said_of_tending = self._said_of_watching = ""
         self._tended: int | None = None
         self._tend_at = self._rested_at = 0.0
@@ -127,11 +127,11 @@ class Keeper(Background):
                 for kept in self._kept.values():
                     kept.mirror.close()
 
-    def _watch(self, desk: Desk) -> None:
+    def _watch(self, desk: FolderSource) -> None:
         """Work for as long as the folders are the same."""
         mirrors = list(desk.mirrors())
         before = self._kept
-        self._kept = {id(mirror): before.get(id(mirror)) or _Kept(mirror) for mirror in mirrors}
+        self._kept = {id(mirror): before.get(id(mirror)) or _FolderTimer(mirror) for mirror in mirrors}
         for key in before.keys() - self._kept.keys():
             before[key].mirror.close()
         version = desk.version()
@@ -176,7 +176,7 @@ class Keeper(Background):
             while not self._stop.wait(_BLIND_SECONDS):
                 yield [(Change.modified, folder) for folder in folders]
 
-    def _tend(self, desk: Desk, version: int) -> None:
+    def _tend(self, desk: FolderSource, version: int) -> None:
         began = time.monotonic()
         if began < self._tend_at and (version == self._tended or began < self._rested_at):
             return

@@ -19,11 +19,11 @@ from clan_learnings.render.files import MEMORY_FILE
 from clan_learnings.render.owned_files import RenderState, as_dict, content, has_mark
 from mesh.core.errors import HomeBusy, MayNotWrite, MeshError, WriteRefused
 from mesh.pages.book import whole
-from mesh.pages.difference import applied, edits
 from mesh.pages.file_replacement import keep_aside, replaced
 from mesh.pages.file_text import Stamp, stamp_of
 from mesh.pages.memory_text import NAME, memory_page
 from mesh.pages.sync_state import EMPTY_SECONDS, QUIET_SECONDS, REFUSED_SECONDS, Say
+from mesh.pages.text_difference import applied, edits
 
 if TYPE_CHECKING:
     from clan_learnings.render.memory_file import MemoryEdit, RenderedHalves

@@ -5,7 +5,7 @@ Where there are no pages, nothing of what pages need is loaded.
 
 from __future__ import annotations
 
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mesh.pages.book import Book, PageInfo
-    from mesh.store.reading import Reader
+    from mesh.store.reader import Reader
 
 NAME = "memory"
 
@@ -28,7 +28,7 @@ class HandKept(NamedTuple):
 _NOTHING = HandKept("", is_current=True)
 
 
-class Reading:
+class MemoryReader:
     """As much of a database as a shelf is read from."""
 
     def __init__(self, reader: Reader) -> None:
@@ -56,13 +56,13 @@ def memory_page(book: Book) -> PageInfo | None:
 
 def _listed(reader: Reader) -> PageInfo | None:
     from mesh.pages.book import listed
-    from mesh.pages.page_table import Shelf
+    from mesh.pages.page_table import PageTable
 
-    database: Any = Reading(reader)
-    return _named(listed(Shelf(database)))
+    database: Any = MemoryReader(reader)
+    return _named(listed(PageTable(database)))
 
 
 def _named(pages: Iterable[PageInfo]) -> PageInfo | None:
-    from mesh.pages.names import folded
+    from mesh.pages.page_names import folded
 
     return next((info for info in pages if folded(info.shown) == NAME), None)

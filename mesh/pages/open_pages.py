@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.book import Book
 from mesh.pages.editor import Editor
-from mesh.pages.page_merging import Joiner
-from mesh.pages.workshop import Workshop
+from mesh.pages.page_merging import PageJoiner
+from mesh.pages.worker_client import WorkerClient
+from mesh.store.file_access import patience
 from mesh.store.home import open_home
-from mesh.store.lock import patience
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Pages(NamedTuple):
 
     book: Book
     editor: Editor
-    joiner: Joiner
+    joiner: PageJoiner
 
 
 @contextmanager
@@ -32,8 +32,8 @@ def open_pages(home: str) -> Iterator[Pages]:
     """The pages of a home. The text worker is started by the first text that is not worked out yet, and ended here."""
     author = open_home(home).author()
     try:
-        with Workshop(seconds=patience(_SILENT_SECONDS)) as workshop:
+        with WorkerClient(seconds=patience(_SILENT_SECONDS)) as workshop:
             editor = Editor(Book(author, workshop))
-            yield Pages(editor.book, editor, Joiner(editor))
+            yield Pages(editor.book, editor, PageJoiner(editor))
     finally:
         author.store.close()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ _MORE = re.compile(r"(?: [^\n]*|-(?:[ \t][^\n]*)?|#[^\n]*)?\n")  # indented, an 
 _LEAD = re.compile(r"(?:#[^\n]*| *)\n")  # what may stand above the first key
 
 
-class Front(NamedTuple):
+class PageFields(NamedTuple):
     """The front matter of a page: each key's source lines, and the order they stand in."""
 
     fields: dict[str, str]
     order: tuple[str, ...]
 
 
-def split(text: str) -> tuple[Front, str]:
+def split(text: str) -> tuple[PageFields, str]:
     """The front matter of a text, and the rest. No or unreadable front matter: no fields, and the text as it is."""
-    nothing = Front({}, ()), text
+    nothing = PageFields({}, ()), text
     if not text.startswith(_RULE):
         return nothing
     lines: list[str] = []
@@ -49,10 +49,10 @@ def split(text: str) -> tuple[Front, str]:
         lines.append(line)
         at = stop
     fields = _fields(lines)
-    return (Front(fields, tuple(fields)), text[stop:]) if fields else nothing
+    return (PageFields(fields, tuple(fields)), text[stop:]) if fields else nothing
 
 
-def join(front: Front, body: str) -> str:
+def join(front: PageFields, body: str) -> str:
     """The text of a page: its fields in order, the others behind them, and the body. Exactly what `split` took apart.
 
     Fields come from other nodes too: one that is not a single readable field of its key is left out, because it could end

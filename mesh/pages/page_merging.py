@@ -8,12 +8,11 @@ change to the text that follows it. Each node does so for its own edits only, so
 from __future__ import annotations
 
 from mesh.core.draft import Assignment
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.book import FRONT, current, first_body, id_of, is_front, whole
-from mesh.pages.known_prefix import is_covered, read, seen_in
-from mesh.pages.ledger import Ledger
-from mesh.pages.names import folded
-from mesh.pages.update import parse, units
+from mesh.pages.edit_acceptance import EditAcceptance, decode_prefix, is_covered, prefix_of
+from mesh.pages.edit_codec import parse, units
+from mesh.pages.page_names import folded
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -21,21 +20,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mesh.pages.book import PageInfo
+    from mesh.pages.edit_acceptance import KnownPrefix, PageOp
     from mesh.pages.editor import Editor
-    from mesh.pages.known_prefix import Seen
-    from mesh.pages.ledger import PageOp
-    from mesh.pages.page_table import Element, Field
+    from mesh.pages.page_table import Element, PageField
 
 
-class _Ended(NamedTuple):
+class _EndedText(NamedTuple):
     """A text that another follows; `seen`: how far its writers' insertions are in the other one already."""
 
     body: bytes
-    seen: Seen
+    seen: KnownPrefix
     follower: PageInfo
 
 
-class Joiner:
+class PageJoiner:
     """Does for one home what follows from what has come in."""
 
     def __init__(self, editor: Editor) -> None:
@@ -82,13 +80,13 @@ class Joiner:
             self._looked[ended.body] = extent
         return count
 
-    def _carry(self, ended: _Ended, late: set[int]) -> int:
+    def _carry(self, ended: _EndedText, late: set[int]) -> int:
         """As one change, where our edits fit on what the follower began with; otherwise what we inserted, at the end."""
         ops = self._book.texts.sound(ended.body)  # what built on something erased waits for it in vain
         covered = [op for op in ops if is_covered(op, ended.seen)]
         mine = [op for op in ops if op.op in late and not is_covered(op, ended.seen)]
         if mine:
-            ledger = Ledger()
+            ledger = EditAcceptance()
             before = ledger.rule(covered).apply
             after = before + ledger.rule(mine).apply
             base, text = self._book.workshop.texts([op.update for op in after], [len(before), len(after)])
@@ -121,7 +119,7 @@ class Joiner:
             self._book.shelf.carry(late)
         return len(drafts)
 
-    def _ended(self, into: dict[bytes, Field]) -> Iterator[_Ended]:
+    def _ended(self, into: dict[bytes, PageField]) -> Iterator[_EndedText]:
         """Every text that was followed by another, of pages that are still there."""
         bodies = self._book.shelf.assigned("body")
         elements = {element.tag: element for element in self._book.shelf.elements()}
@@ -134,34 +132,34 @@ class Joiner:
             if body is None and element is not None:
                 body = current(element, bodies.get(tag))
             if body is not None:
-                known[body] = read(value.get("seen"))
-            yield from (_Ended(body, seen, follower) for body, seen in known.items() if body not in shown)
+                known[body] = decode_prefix(value.get("seen"))
+            yield from (_EndedText(body, seen, follower) for body, seen in known.items() if body not in shown)
         for info in pages:
             if info.id in bodies and info.id in elements:
                 found = self._generations(elements[info.id])
-                yield from (_Ended(body, seen, info) for body, seen in found.items() if body not in shown)
+                yield from (_EndedText(body, seen, info) for body, seen in found.items() if body not in shown)
 
-    def _generations(self, element: Element) -> dict[bytes, Seen]:
+    def _generations(self, element: Element) -> dict[bytes, KnownPrefix]:
         """The earlier texts of a page, also those of somebody who erased at the same time and was not heard."""
         latest = self._book.shelf.fields(element.tag)["body"].value
-        known: dict[bytes, Seen] = {first_body(element): {}} | _earlier(latest)
+        known: dict[bytes, KnownPrefix] = {first_body(element): {}} | _earlier(latest)
         for _, node, field in self._book.shelf.sets(element.tag, "body"):
             body = id_of(field.value.get("body")) if isinstance(field.value, dict) else None
             if body is not None and body not in known:
-                known[body] = seen_in(self._book.seeds(body, node, field.value.get("first")))
+                known[body] = prefix_of(self._book.seeds(body, node, field.value.get("first")))
         return known
 
-    def _first(self, info: PageInfo) -> tuple[str, Any, Seen] | None:
+    def _first(self, info: PageInfo) -> tuple[str, Any, KnownPrefix] | None:
         """The text and the front matter a page was made with, and what the text consists of."""
         (element,) = self._book.shelf.elements(info.id) or (None,)
         if element is None or type(element.record.get("first")) is not int:
             return None
         ops = self._book.seeds(first_body(element), element.node, element.record["first"])
-        ops = Ledger().rule(ops).apply
+        ops = EditAcceptance().rule(ops).apply
         if len(ops) != element.record["first"]:
             return None  # not all of it is here yet
         (text,) = self._book.workshop.texts([op.update for op in ops], [len(ops)])
-        return text, element.record.get(FRONT), seen_in(ops)
+        return text, element.record.get(FRONT), prefix_of(ops)
 
 
 def _left(op: PageOp, ops: Sequence[PageOp]) -> list[str]:
@@ -181,11 +179,11 @@ def _left(op: PageOp, ops: Sequence[PageOp]) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
-def _earlier(value: Any) -> dict[bytes, Seen]:
-    found: dict[bytes, Seen] = {}
+def _earlier(value: Any) -> dict[bytes, KnownPrefix]:
+    found: dict[bytes, KnownPrefix] = {}
     earlier = value.get("from") if isinstance(value, dict) else None
     for item in earlier if isinstance(earlier, list) else []:
         body = id_of(item[0]) if isinstance(item, list) and len(item) == 3 else None
         if body is not None:
-            found[body] = read(item[2])
+            found[body] = decode_prefix(item[2])
     return found

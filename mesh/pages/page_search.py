@@ -8,7 +8,7 @@ from __future__ import annotations
 from clan_learnings.records.matching_tokens import split_words
 from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.question import is_grammar
-from mesh.core.identifiers import extra_words
+from mesh.core.identifier_words import extra_words
 from mesh.core.ids import text_id
 from mesh.pages.page_words_table import best_pages
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from mesh.store.reading import Reader
+    from mesh.store.reader import Reader
 
 _WORDS = 32  # of a question that are looked for
 _LOOKED_AT = 10  # pages that weigh most
@@ -56,11 +56,11 @@ def _words(query: str) -> list[str]:
 def _names(reader: Reader) -> dict[bytes, tuple[str, str]]:
     """The id and the shown name of the page that has a text now; of an ended or removed page none."""
     from mesh.pages.book import listed
-    from mesh.pages.memory_text import Reading
-    from mesh.pages.page_table import Shelf
+    from mesh.pages.memory_text import MemoryReader
+    from mesh.pages.page_table import PageTable
 
-    database: Any = Reading(reader)
-    return {info.body: (text_id(info.id), info.shown) for info in listed(Shelf(database))}
+    database: Any = MemoryReader(reader)
+    return {info.body: (text_id(info.id), info.shown) for info in listed(PageTable(database))}
 
 
 def _line(text: str, words: list[str]) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.operation import ADD, PAGE, PAGES_LOG, SET, Add, Set, parse, register_key
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.edit_table import COLUMNS, PageNews, PageRow, page_row
 from mesh.store.database import Database, Run
 
@@ -27,7 +27,7 @@ class News(NamedTuple):
     row: PageRow
 
 
-class Worked(NamedTuple):
+class TextState(NamedTuple):
     """A text as last worked out, of all news up to a number."""
 
     made: int  # another one whenever the text is worked out from nothing, or news go into the state
@@ -35,7 +35,7 @@ class Worked(NamedTuple):
     text: str
 
 
-class Kept(NamedTuple):
+class StoredText(NamedTuple):
     """What is in no news any more: as the ledger and as the worker have it."""
 
     ledger: bytes
@@ -51,7 +51,7 @@ class Element(NamedTuple):
     record: dict[str, Any]
 
 
-class Field(NamedTuple):
+class PageField(NamedTuple):
     """What a register of a page holds, and since when."""
 
     value: Any
@@ -67,7 +67,7 @@ class Trouble(NamedTuple):
     reason: str
 
 
-class Shelf:
+class PageTable:
     """What the pages of a home are worked out from, and kept in."""
 
     def __init__(self, database: Database) -> None:
@@ -123,26 +123,26 @@ class Shelf:
         """Whether somebody has removed a page."""
         return self._run("SELECT 1 FROM removals WHERE tag=? LIMIT 1", (tag,)).get is not None
 
-    def fields(self, tag: bytes) -> dict[str, Field]:
+    def fields(self, tag: bytes) -> dict[str, PageField]:
         """All registers of one page."""
         found = self._run("SELECT field, at, hlc, body FROM registers JOIN ops USING(op) WHERE target=?", (tag,))
-        return {field: Field(_value(hlc, body), at) for field, at, hlc, body in found}
+        return {field: PageField(_value(hlc, body), at) for field, at, hlc, body in found}
 
-    def authored(self, tag: bytes) -> list[tuple[int, bytes, str, Field]]:
+    def authored(self, tag: bytes) -> list[tuple[int, bytes, str, PageField]]:
         """All registers of one page, each with the operation that set it and that one's author."""
         found = self._run(
             "SELECT op, node, field, at, ops.hlc, body FROM registers JOIN ops USING(op) JOIN feeds USING(feed)"
             " WHERE target=? ORDER BY op",
             (tag,),
         ).fetchall()
-        return [(op, node, field, Field(_value(hlc, body), at)) for op, node, field, at, hlc, body in found]
+        return [(op, node, field, PageField(_value(hlc, body), at)) for op, node, field, at, hlc, body in found]
 
-    def assigned(self, field: str) -> dict[bytes, Field]:
+    def assigned(self, field: str) -> dict[bytes, PageField]:
         """One register of every page that has it."""
         found = self._run("SELECT target, at, hlc, body FROM registers JOIN ops USING(op) WHERE field=?", (field,))
-        return {tag: Field(_value(hlc, body), at) for tag, at, hlc, body in found if isinstance(tag, bytes)}
+        return {tag: PageField(_value(hlc, body), at) for tag, at, hlc, body in found if isinstance(tag, bytes)}
 
-    def sets(self, tag: bytes, field: str) -> list[tuple[bytes, bytes, Field]]:
+    def sets(self, tag: bytes, field: str) -> list[tuple[bytes, bytes, PageField]]:
         """Every accepted assignment of one register of a page, oldest first, with its own tag and its author."""
         found = self._run(
             "SELECT feeds.node, ops.hlc, ops.body FROM ops JOIN feeds USING(feed)"
@@ -151,7 +151,7 @@ class Shelf:
         ).fetchall()
         sets = [(tag_of(node, digest(body)), node, parse(SET, hlc, body)) for node, hlc, body in found]
         mine = [
-            (own, node, Field(body.value, body.at))
+            (own, node, PageField(body.value, body.at))
             for own, node, body in sets
             if isinstance(body, Set) and (body.target, body.field) == (tag, field)
         ]
@@ -177,15 +177,15 @@ class Shelf:
         ).fetchone()
         return count, last
 
-    def worked(self, body: bytes) -> Worked | None:
+    def worked(self, body: bytes) -> TextState | None:
         """The text as last worked out."""
         found = self._run("SELECT made, text_number, text FROM page_texts WHERE body=?", (body,)).fetchone()
-        return None if found is None else Worked(*found)
+        return None if found is None else TextState(*found)
 
-    def kept(self, body: bytes) -> Kept | None:
+    def kept(self, body: bytes) -> StoredText | None:
         """The state that news come on top of; None: all is news."""
         found = self._run("SELECT ledger, state FROM page_states WHERE body=?", (body,)).fetchone()
-        return None if found is None else Kept(*found)
+        return None if found is None else StoredText(*found)
 
     def text(self, body: bytes) -> str | None:
         """The text, if nothing has come since it was worked out."""
@@ -219,7 +219,12 @@ class Shelf:
         return [News(number, row) for number, row in rows if row is not None]
 
     def keep(
-        self, body: bytes, before: Worked | None, after: Worked, troubles: Sequence[Trouble], kept: Kept | None = None
+        self,
+        body: bytes,
+        before: TextState | None,
+        after: TextState,
+        troubles: Sequence[Trouble],
+        kept: StoredText | None = None,
     ) -> bool:
         """Keep what was worked out, unless somebody else was faster. `kept`: a state with all news up to `after` in it.
 

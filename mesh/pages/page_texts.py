@@ -11,11 +11,11 @@ from contextlib import suppress
 
 from mesh.core.errors import HomePermissions, Malformed, MeshError
 from mesh.core.ids import digest, text_id
-from mesh.core.tuples import NamedTuple
-from mesh.core.wire import pack
-from mesh.pages.ledger import Ledger, PageOp, Ruling
-from mesh.pages.page_table import Kept, Trouble, Worked
-from mesh.pages.workshop import WorkerDied
+from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.core.strict_msgpack import pack
+from mesh.pages.edit_acceptance import EditAcceptance, PageOp, Ruling
+from mesh.pages.page_table import StoredText, TextState, Trouble
+from mesh.pages.worker_client import WorkerDied
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from mesh.pages.book import Book
     from mesh.pages.edit_table import PageRow
-    from mesh.pages.page_table import News, Shelf
-    from mesh.pages.workshop import Workshop
+    from mesh.pages.page_table import News, PageTable
+    from mesh.pages.worker_client import WorkerClient
 
 
 _KEEP_UPDATES = 256  # so many, or so many bytes, may have to be applied when a page is opened
@@ -38,7 +38,7 @@ log = logging.getLogger("mesh.node")
 class _Open:
     """A text that the worker has in memory."""
 
-    def __init__(self, made: int, ledger: Ledger, number: int, held: list[PageOp]) -> None:
+    def __init__(self, made: int, ledger: EditAcceptance, number: int, held: list[PageOp]) -> None:
         self.made = made
         self.ledger = ledger
         self.number = number  # of the last news that were looked at
@@ -48,10 +48,10 @@ class _Open:
 class _Start(NamedTuple):
     """What a text is to be worked out from. `kept`: what the news come on top of, if the text is not open."""
 
-    before: Worked | None
-    kept: Kept | None
+    before: TextState | None
+    kept: StoredText | None
     is_open: bool
-    ledger: Ledger
+    ledger: EditAcceptance
     news: list[News]
     held: list[PageOp]
     number: int
@@ -65,7 +65,7 @@ class _Start(NamedTuple):
 class Texts:
     """The texts of one home, by the ids of their bodies. Not for two threads."""
 
-    def __init__(self, shelf: Shelf, workshop: Workshop) -> None:
+    def __init__(self, shelf: PageTable, workshop: WorkerClient) -> None:
         self._shelf = shelf
         self._workshop = workshop
         self._open: dict[bytes, _Open] = {}
@@ -77,7 +77,7 @@ class Texts:
         known = self._shelf.text(body)
         return self._work_out(body) if known is None else known
 
-    def opened(self, body: bytes) -> tuple[Ledger, str]:
+    def opened(self, body: bytes) -> tuple[EditAcceptance, str]:
         """A text that is to be edited: up to date, and open in the worker."""
         text = self._work_out(body)
         return self._open[body].ledger, text
@@ -95,13 +95,13 @@ class Texts:
 
     def history(self, body: bytes) -> list[PageOp]:
         """Every operation that counts, in an order in which they can be applied."""
-        ruling = Ledger().rule([_op(row) for row in self._shelf.rows(body)])
+        ruling = EditAcceptance().rule([_op(row) for row in self._shelf.rows(body)])
         lost = self._quarantined(body)
         return [op for op in ruling.apply if op.op not in lost]
 
     def sound(self, body: bytes) -> list[PageOp]:
         """Every operation that counts, or would if what it builds on were here."""
-        ruling = Ledger().rule([_op(row) for row in self._shelf.rows(body)])
+        ruling = EditAcceptance().rule([_op(row) for row in self._shelf.rows(body)])
         lost = self._quarantined(body)
         return [op for op in (*ruling.apply, *ruling.held) if op.op not in lost]
 
@@ -139,7 +139,7 @@ class Texts:
             kept, news = self._shelf.kept(body), self._shelf.news(body)
         number = max([0 if before is None else before.text_number, *(item.number for item in news)])
         try:
-            ledger = Ledger() if kept is None else Ledger.decode(kept.ledger)
+            ledger = EditAcceptance() if kept is None else EditAcceptance.decode(kept.ledger)
         except Malformed:  # of another version of ours
             return None
         return _Start(before, kept, False, ledger, news, [], number)
@@ -170,7 +170,7 @@ class Texts:
         # All that it had in memory is gone: from what was kept on.
         with self._shelf.snapshot():  # another process may bring news into the state, and then they are news no more
             kept, news = self._shelf.kept(body), self._shelf.news(body)
-        ledger = Ledger() if kept is None else Ledger.decode(kept.ledger)
+        ledger = EditAcceptance() if kept is None else EditAcceptance.decode(kept.ledger)
         again = ledger.rule([_op(item.row) for item in news if item.number <= start.number])
         ops = [op for op in again.apply if op.op not in lost]
         settled = self._workshop.settle(None if kept is None else kept.state, [op.update for op in ops])
@@ -186,7 +186,7 @@ class Texts:
     def _keep(
         self,
         body: bytes,
-        before: Worked | None,
+        before: TextState | None,
         opened: _Open,
         text: str,
         troubles: Sequence[Trouble],
@@ -197,9 +197,9 @@ class Texts:
         if state is not None:
             # What goes into the state is news no more: another process that has the text open must load it again.
             opened.made = _made()
-            kept = Kept(opened.ledger.encode(), state)
+            kept = StoredText(opened.ledger.encode(), state)
         with suppress(HomePermissions):  # in a home that we may only read it is worked out again next time
-            self._shelf.keep(body, before, Worked(opened.made, opened.number, text), troubles, kept)
+            self._shelf.keep(body, before, TextState(opened.made, opened.number, text), troubles, kept)
 
 
 def _made() -> int:

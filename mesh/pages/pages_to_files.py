@@ -5,23 +5,94 @@ What somebody saves meanwhile is not judged here: a file that is not known to be
 
 import os
 import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from mesh.pages import file_replacement
-from mesh.pages.file_renaming import rename
-from mesh.pages.file_table import FileRow
-from mesh.pages.file_text import Content, encoded, same
-from mesh.pages.merging import merge
-from mesh.pages.sync_state import QUIET_SECONDS, Accord
+from mesh.pages.file_table import FileRow, Renaming
+from mesh.pages.file_text import Content, encoded, read, same
+from mesh.pages.sync_state import QUIET_SECONDS, FolderState
+from mesh.pages.text_merging import merge
 
 if TYPE_CHECKING:
     from mesh.pages.book import PageInfo
 
 
-class Putting:
+def rename_file(accord: FolderState, path: str, to: str) -> FileRow:
+    """Give a file another name; if that is another file's, they trade. FileExistsError, FileNotFoundError: nothing was done."""
+    folder = accord.folder
+    is_trade, stamp, other = to in accord.rows, folder.stamp(path), folder.stamp(to)
+    if stamp is None or (is_trade and other is None):
+        raise FileNotFoundError(path if stamp is None else to)
+    os.makedirs(os.path.dirname(folder.full(to)), exist_ok=True)
+    accord.write_rows()
+    accord.remembered.begin(Renaming(path, stamp.inode, to, other.inode if is_trade and other is not None else 0))
+    try:
+        (file_replacement.exchange if is_trade else file_replacement.move)(folder.full(path), folder.full(to))
+    except OSError:
+        accord.remembered.give_up()
+        raise
+    folder.prune(path)
+    return accord.move(path, to)
+
+
+def finish_renaming(accord: FolderState) -> None:
+    """For the start: if we were killed while files got other names, their rows follow, or the names stay as they are."""
+    accord.write_rows()  # if this was tried before
+    begun = accord.remembered.begun()
+    if begun is None:
+        return
+    if _is_traded(accord, begun) if begun.other_inode else _is_moved(accord, begun):
+        accord.move(begun.path, begun.other)
+    else:
+        accord.remembered.give_up()
+
+
+def _is_traded(accord: FolderState, begun: Renaming) -> bool:
+    folder = accord.folder
+    one, other = folder.full(begun.path), folder.full(begun.other)
+    file_replacement.finish_exchange(one, other)
+    row, other_row = accord.rows.get(begun.path), accord.rows.get(begun.other)
+    if row is None or other_row is None:
+        return False
+    stamps = folder.stamp(begun.path), folder.stamp(begun.other)
+    numbers = [0 if stamp is None else stamp.inode for stamp in stamps]
+    if numbers in ([begun.inode, begun.other_inode], [begun.other_inode, begun.inode]):
+        return numbers[0] == begun.other_inode
+    # One was saved since, as a new file, and a disk gives numbers out again: what they say has to tell.
+    there, here = _text(one), _text(other)
+    crossed = _shared_lines(there, other_row.known) + _shared_lines(here, row.known)
+    return crossed > _shared_lines(there, row.known) + _shared_lines(here, other_row.known)
+
+
+def _is_moved(accord: FolderState, begun: Renaming) -> bool:
+    stamp, other = accord.folder.stamp(begun.path), accord.folder.stamp(begun.other)
+    if begun.path not in accord.rows or begun.other in accord.rows or other is None:
+        return False
+    if stamp is not None and stamp.inode == other.inode == begun.inode:
+        # Two names of one file, where it takes two steps: take the second. A disk that knows no case has only one.
+        if os.lstat(accord.folder.full(begun.path)).st_nlink > 1:
+            file_replacement.remove(accord.folder.full(begun.path))
+        return True
+    return stamp is None or other.inode == begun.inode
+
+
+def _text(path: str) -> str:
+    try:
+        _, content = read(path)
+    except OSError:
+        return ""
+    return content.text if isinstance(content, Content) else ""
+
+
+def _shared_lines(one: str, other: str) -> int:
+    return (Counter(one.split("\n")) & Counter(other.split("\n"))).total()
+
+
+class FileOutput:
     """One round of bringing files in step with their pages."""
 
-    def __init__(self, accord: Accord, now: float) -> None:
+    def __init__(self, accord: FolderState, now: float) -> None:
         self._accord = accord
         self._now = now
 
@@ -108,7 +179,7 @@ class Putting:
         if any(item.is_other and item.path in (row.path, target) for item in accord.lingering):
             return None  # what was typed into a file that was replaced is found again by the name it had
         try:
-            return rename(accord, row.path, target)
+            return rename_file(accord, row.path, target)
         except (FileExistsError, FileNotFoundError):
             return None
 

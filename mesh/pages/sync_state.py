@@ -13,7 +13,7 @@ from mesh.pages import file_replacement
 from mesh.pages.file_table import FileRow, Renaming
 from mesh.pages.file_text import Content, Stamp, decoded
 from mesh.pages.folder_listing import Folder
-from mesh.pages.names import path_of
+from mesh.pages.page_names import path_of
 
 if TYPE_CHECKING:
     from mesh.pages.book import Book, PageInfo
@@ -58,10 +58,10 @@ class Remembered(Protocol):
         """Every row."""
 
 
-class Lingering:
+class ReplacedFile:
     """A file that another was put in the place of: what it said then, and until when it is listened to."""
 
-    def __init__(self, path: str, file: file_replacement.Displaced, row: FileRow, now: float) -> None:
+    def __init__(self, path: str, file: file_replacement.DisplacedFile, row: FileRow, now: float) -> None:
         self.path = path
         self.file = file
         self.base = row.page_text
@@ -72,7 +72,7 @@ class Lingering:
         self.is_other = False  # it says what was not known when it was replaced, and has not been saved yet
 
 
-class Accord:
+class FolderState:
     """The state of one mirror."""
 
     def __init__(
@@ -91,7 +91,7 @@ class Accord:
         self.alone: dict[str, Stamp] = {}  # files that cannot be pages as they are
         self.missing: set[str] = set()  # files that were there and are not: perhaps only for a moment
         self.to_restore: set[str] = set()  # those of them that nobody has removed on purpose
-        self.lingering: list[Lingering] = []
+        self.lingering: list[ReplacedFile] = []
         self.unseen: set[str] = set()  # files that were there at the first look and were not read since
         self.owed: set[bytes] = set()  # pages whose files could not be brought in step just now
         self._said: dict[str, set[str]] = {}
@@ -173,30 +173,30 @@ class Accord:
 
     # Files
 
-    def linger(self, path: str, file: file_replacement.Displaced, row: FileRow, now: float) -> Lingering:
+    def linger(self, path: str, file: file_replacement.DisplacedFile, row: FileRow, now: float) -> ReplacedFile:
         """Go on listening to a file that was replaced, or the newest of many."""
-        item = Lingering(path, file, row, now)
+        item = ReplacedFile(path, file, row, now)
         self.lingering.append(item)
         calm = [old for old in self.lingering if not old.is_other]
         for old in calm[: max(0, len(self.lingering) - _MOST_DISPLACED)]:
             self.let_go(old)
         return item
 
-    def let_go(self, item: Lingering) -> None:
+    def let_go(self, item: ReplacedFile) -> None:
         """Listen no more. What was not heard keeps its name: the next start finds it."""
         self.lingering.remove(item)
         if not item.is_other:
             self._take_name(item)
         item.file.close(is_kept=item.is_other)
 
-    def heard(self, item: Lingering) -> None:
+    def heard(self, item: ReplacedFile) -> None:
         """What it says is saved: the row may go to disk, and the file's name away."""
         item.taken, item.is_other = item.stamp, False
         self._take_name(item)
         if item.path in self.rows:
             self.remember(self.rows[item.path])
 
-    def _take_name(self, item: Lingering) -> None:
+    def _take_name(self, item: ReplacedFile) -> None:
         """It may have been the last in its folder: the page may have another name by now."""
         path = item.file.path
         item.file.unlink()
@@ -253,14 +253,14 @@ class Accord:
             self.say_once(path, "warning", f"{os.path.join(self.folder.path, path)} is not in step: {reason}")
 
 
-def clear(accord: Accord, now: float) -> None:
+def clear(accord: FolderState, now: float) -> None:
     """Put back, save or set aside what every stray file holds, and remove it. For the first look at a folder."""
     for path in accord.folder.strays:
         with accord.guarded(path, now):
             _clear(accord, path)
 
 
-def _clear(accord: Accord, path: str) -> None:
+def _clear(accord: FolderState, path: str) -> None:
     full = accord.folder.full(path)
     above = os.path.dirname(path)
     beside = {name for name in {*accord.folder.found, *accord.rows} if os.path.dirname(name) == above}
@@ -273,7 +273,7 @@ def _clear(accord: Accord, path: str) -> None:
     file_replacement.remove(full)
 
 
-def _settle(accord: Accord, stray: str, path: str) -> None:
+def _settle(accord: FolderState, stray: str, path: str) -> None:
     """The stray file had been in the place of `path`."""
     full, old = accord.folder.full(path), _data(stray)
     if not os.path.lexists(full):

@@ -18,9 +18,9 @@ import signal
 import sys
 from time import monotonic
 
-from mesh.core.wire import pack, unpack
-from mesh.pages.difference import Edit
+from mesh.core.strict_msgpack import pack, unpack
 from mesh.pages.document import Document, WrongEdit, deltas, proven, texts
+from mesh.pages.text_difference import Edit
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Closed(LookupError):
     """No document of that name is open."""
 
 
-class Desk:
+class DocumentService:
     """The open documents, and what can be asked of them."""
 
     def __init__(self, answers: int) -> None:
@@ -119,20 +119,20 @@ class Desk:
 
 
 _REQUESTS = {
-    "open": Desk.open,
-    "apply": Desk.apply,
-    "edit": Desk.edit,
-    "state": Desk.state,
-    "forget": Desk.forget,
-    "deltas": Desk.deltas,
-    "texts": Desk.texts,
-    "prove": Desk.prove,
+    "open": DocumentService.open,
+    "apply": DocumentService.apply,
+    "edit": DocumentService.edit,
+    "state": DocumentService.state,
+    "forget": DocumentService.forget,
+    "deltas": DocumentService.deltas,
+    "texts": DocumentService.texts,
+    "prove": DocumentService.prove,
 }
 
 
 def serve(requests: int, answers: int) -> None:
     """Answer requests until there are no more."""
-    desk = Desk(answers)
+    desk = DocumentService(answers)
     while head := _read(requests, 4):
         name, *arguments = unpack(_read(requests, int.from_bytes(head, "big")))
         signal.alarm(_ALARM_SECONDS)

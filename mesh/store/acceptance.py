@@ -12,7 +12,7 @@ from mesh.core.ids import Feed, digest, tag_of
 from mesh.core.limits import FEEDS
 from mesh.core.operation import parse
 from mesh.core.trust import Trust
-from mesh.core.vector import Head
+from mesh.core.version_vector import Head
 from mesh.store.feeds import FeedRow, Feeds, OpRow
 from mesh.store.fold import Fold, FoldRow
 

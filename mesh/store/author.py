@@ -10,40 +10,39 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from mesh.core import clock
-from mesh.core.draft import Draft
+from mesh.core.draft import Draft, Request
 from mesh.core.errors import ClockInDoubt, MayNotWrite, TooManyFeeds, UsageError
 from mesh.core.feed import Link, batches, sign_range
 from mesh.core.identity import Identity, new_epoch
 from mesh.core.ids import Feed, signed_prefix, tag_of
 from mesh.core.limits import HLC_MAX, TAGS_PER_BODY
+from mesh.core.member_limits import feed_limit
 from mesh.core.operation import ADD, PAGE
-from mesh.core.request import Request
-from mesh.core.shares import feed_limit
 from mesh.core.statement import Erase, sign
 from mesh.core.trust import Trust
 from mesh.store.acceptance import TOO_MANY_FEEDS
 from mesh.store.database import Run
-from mesh.store.doorbell import ANYTHING, OWN_FEED
-from mesh.store.feed_encoder import Allowance, Pen
+from mesh.store.feed_encoder import Allowance, FeedEncoder
+from mesh.store.feed_progress import FeedProgress
 from mesh.store.feeds import FeedRow
-from mesh.store.marker import Marker
 from mesh.store.merge_outcome import Merged, Outcome
 from mesh.store.receipts import Receipt, Receipts
-from mesh.store.rewriting import Losses, own_total
+from mesh.store.republication import Losses, own_total
 from mesh.store.store import BEHIND, RIGHT, Store
+from mesh.store.wake_signal import ANYTHING, OWN_FEED
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from mesh.store.rewriting import Restamped
+    from mesh.store.republication import Restamped
 
 
 class Author:
     """The one who may extend this node's feeds."""
 
     def __init__(
-        self, store: Store, identity: Identity, marker: Marker, tell: Callable[[bytes], None] = lambda _: None
+        self, store: Store, identity: Identity, marker: FeedProgress, tell: Callable[[bytes], None] = lambda _: None
     ) -> None:
         """`tell`: called after each commit of ours, for whoever passes it on."""
         self.store = store
@@ -165,38 +164,38 @@ class Author:
         return done
 
     def _restamp(self) -> Restamped | None:
-        from mesh.store import rewriting
+        from mesh.store import republication
 
         store, node, now = self.store, self._identity.public, self.store.clock()
         horizon = clock.horizon(now)
-        last = rewriting.stamp_ahead(store)
+        last = republication.stamp_ahead(store)
         if last and now < clock.EARLIEST_MS:
-            raise rewriting.refusal(store, last)
-        ahead = rewriting.feeds_ahead(store, node, horizon)
+            raise republication.refusal(store, last)
+        ahead = republication.feeds_ahead(store, node, horizon)
         if not ahead or node in store.trust().revoked:
             return None
-        if rewriting.mended_today(store):
-            raise rewriting.refusal(store, last)
-        proofs = [rewriting.ending(store, self._identity, item) for item in ahead]
+        if republication.mended_today(store):
+            raise republication.refusal(store, last)
+        proofs = [republication.ending(store, self._identity, item) for item in ahead]
         if not all(map(store.trust().entitled, proofs)):
-            raise rewriting.not_admitted(store, last)
+            raise republication.not_admitted(store, last)
         store.take(proofs)
         trust, ended = store.trust(), [item.row.feed for item in ahead]
         lost = self._losses.collect(trust, node, ended)
         known, _ = self._known_feed(trust)
         stamp = self._last_stamp(known, clock_is_right=True)
         row = known or self._open_feed()
-        pen = Pen(self, row, stamp, None)  # what it replaces counts no more
-        names, left = rewriting.write_again(pen, lost, ended, horizon)
+        pen = FeedEncoder(self, row, stamp, None)  # what it replaces counts no more
+        names, left = republication.write_again(pen, lost, ended, horizon)
         for old, new in names.items():  # a file of a page stays the file of the same page
             self._run("UPDATE page_files SET page=? WHERE page=?", (new, old))
         self._commit(row, pen.links, trust)
         self._put("restamped_ms", now)
-        return rewriting.Restamped(len(lost) - left, len(ahead), left)
+        return republication.Restamped(len(lost) - left, len(ahead), left)
 
     def _erase_counterparts(self) -> None:
         """What was written again is one record under two tags: erased under one of them, it goes under both."""
-        from mesh.store.rewriting import replacements, with_counterparts
+        from mesh.store.republication import replacements, with_counterparts
 
         store, node = self.store, self._identity.public
         names = replacements(store.database.connection, node)
@@ -235,7 +234,7 @@ class Author:
         stamp = self._last_stamp(known)  # may refuse, so before a feed is opened
         row = known or self._open_feed()
         self._require_room(row)
-        pen = Pen(self, row, stamp, self._allowance(trust, is_bulk=is_bulk))
+        pen = FeedEncoder(self, row, stamp, self._allowance(trust, is_bulk=is_bulk))
         places: list[tuple[int, int] | UsageError] = []
         for drafts in batches:
             before = len(pen.links)
@@ -326,14 +325,14 @@ class Author:
         last = max(held, self.store.feeds.greatest_stamp(HLC_MAX))
         if last <= horizon:
             return last
-        from mesh.store import rewriting
+        from mesh.store import republication
 
         verdict = self.store.peers_on_clock()
         if not clock_is_right:
             if verdict == BEHIND:
                 return last  # a peer's clock is where the stamps are: others let in what goes on from there
-            if verdict != RIGHT or rewriting.feeds_ahead(self.store, self._identity.public, horizon):
-                raise rewriting.refusal(self.store, last)
+            if verdict != RIGHT or republication.feeds_ahead(self.store, self._identity.public, horizon):
+                raise republication.refusal(self.store, last)
         return max(held, self.store.feeds.greatest_stamp(horizon))  # what is ahead is somebody else's, and wrong
 
     def total(self, row: FeedRow, key: str) -> int:

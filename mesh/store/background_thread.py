@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
-from mesh.store.lock import patience
+from mesh.store.file_access import patience
 
 
 class Background(ABC):

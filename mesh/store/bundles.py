@@ -6,17 +6,72 @@ Everything held goes out, also what waits here: the receiver judges for itself.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-from mesh.core import bundle
 from mesh.core.errors import Malformed, RemoteError
-from mesh.core.feed import encode_range
+from mesh.core.feed import encode_range, require_hash
 from mesh.core.ids import HASH_BYTES, text_id
-from mesh.core.vector import Vector
+from mesh.core.limits import PROTOCOL_VERSION, RANGE_BYTES, STATEMENT_BYTES
+from mesh.core.strict_msgpack import pack, unpack
+from mesh.core.version_vector import Vector
 from mesh.store.author import Author
 from mesh.store.feeds import FeedRow
 from mesh.store.merge_outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
 from mesh.store.store import Store
+
+MAGIC = b"clan-mesh bundle 1\n"
+HEADER, STATEMENT, RANGE, END = b"H", b"S", b"R", b"E"
+FRAME_HEAD_BYTES = 5
+_READ = (1, PROTOCOL_VERSION)  # what version 1 wrote says the same today; what counts of it is decided here
+FRAME_LIMITS = {HEADER: 4096, STATEMENT: STATEMENT_BYTES, RANGE: RANGE_BYTES, END: 64}
+
+
+class Header(NamedTuple):
+    """Which mesh a bundle is of, and the public keys that name it (empty when the exporter had not learned them)."""
+
+    mesh: bytes
+    root_key: bytes
+    recovery_key: bytes
+    private: bool
+
+
+def frame(kind: bytes, payload: bytes) -> bytes:
+    """One frame."""
+    return len(payload).to_bytes(4, "big") + kind + payload
+
+
+def frame_head(data: bytes) -> tuple[bytes, int]:
+    """Type and payload length of a frame, checked against its limit before anything is read."""
+    kind, length = data[4:5], int.from_bytes(data[:4], "big")
+    limit = FRAME_LIMITS.get(kind)
+    if limit is None:
+        raise Malformed(f"unknown frame type {kind!r}")
+    if length > limit:
+        raise Malformed(f"a frame of {length} bytes is above the limit of {limit}")
+    return kind, length
+
+
+def encode_header(header: Header) -> bytes:
+    """The payload of the first frame."""
+    return pack([PROTOCOL_VERSION, *header])
+
+
+def decode_header(data: bytes) -> Header:
+    """The first frame's payload, or Malformed."""
+    value: Any = unpack(data)
+    if type(value) is not list or not value or type(value[0]) is not int:
+        raise Malformed("a bundle's header is an array that begins with its version")
+    if value[0] not in _READ:
+        raise Malformed(
+            f"the bundle has protocol version {value[0]}, this is {PROTOCOL_VERSION}",
+            "upgrade clan-mesh on the older side",
+        )
+    if len(value) != 5 or type(value[4]) is not bool:
+        raise Malformed("a bundle's header has five fields")
+    mesh, root_key, recovery_key, private = value[1:]
+    keys = [b"" if key == b"" else require_hash(key) for key in (root_key, recovery_key)]
+    return Header(require_hash(mesh), keys[0], keys[1], private)
+
 
 GROUP_BYTES = 4 * 1024 * 1024  # ranges committed together on import: about the best speed measured
 _FRAME_COST_BYTES = 256  # so that countless empty frames are not collected for ever
@@ -80,17 +135,17 @@ def export_bundle(store: Store, out: BinaryIO, since: Vector | None = None, *, p
 
     founders = store.founders() or (b"", b"")
     with store.database.savepoint():  # one snapshot for the whole bundle
-        write(bundle.MAGIC)
-        write(bundle.frame(bundle.HEADER, bundle.encode_header(bundle.Header(store.mesh, *founders, private))))
+        write(MAGIC)
+        write(frame(HEADER, encode_header(Header(store.mesh, *founders, private))))
         for statement in [*store.all_statements(), *store.statements.held()]:
-            write(bundle.frame(bundle.STATEMENT, statement.encode()))
+            write(frame(STATEMENT, statement.encode()))
         for row in store.feeds.all():
             for item in store.feeds.ranges(row, _common(store, row, since)):
                 operations += len(item.links)
-                write(bundle.frame(bundle.RANGE, encode_range(item)))
+                write(frame(RANGE, encode_range(item)))
         for stray in store.quarantine.everything():
-            write(bundle.frame(bundle.RANGE, stray.data))
-    out.write(bundle.frame(bundle.END, digest.digest()))
+            write(frame(RANGE, stray.data))
+    out.write(frame(END, digest.digest()))
     return operations
 
 
@@ -103,21 +158,21 @@ def import_bundle(author: Author, source: BinaryIO, report: ImportReport, progre
     frames = read_frames(source)
     try:
         kind, payload = next(frames)
-        if kind != bundle.HEADER:
+        if kind != HEADER:
             raise Malformed("the bundle does not begin with its header")
-        _meet(author.store, bundle.decode_header(payload))
+        _meet(author.store, decode_header(payload))
         statements: list[bytes] = []
         ranges: list[bytes] = []
         held: list[bytes] = []
         size = 0
         for kind, payload in _until_bad(frames, lambda: _merge(author, report, statements, ranges, held)):
-            if kind == bundle.HEADER:
+            if kind == HEADER:
                 _merge(author, report, statements, ranges, held)
                 raise Malformed("the bundle has two headers")
-            if kind == bundle.RANGE and statements:
+            if kind == RANGE and statements:
                 _merge(author, report, statements, ranges, held)
                 size = 0
-            (statements if kind == bundle.STATEMENT else ranges).append(payload)
+            (statements if kind == STATEMENT else ranges).append(payload)
             size += len(payload) + _FRAME_COST_BYTES
             if size > GROUP_BYTES:
                 _merge(author, report, statements, ranges, held)
@@ -134,19 +189,19 @@ def import_bundle(author: Author, source: BinaryIO, report: ImportReport, progre
 def read_frames(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     """The frames of a bundle, each bounded before it is read; the end frame's digest is checked, not given out."""
     digest = blake2b(digest_size=HASH_BYTES)
-    magic = source.read(len(bundle.MAGIC))
-    if magic != bundle.MAGIC:
+    magic = source.read(len(MAGIC))
+    if magic != MAGIC:
         raise Malformed("this is not a clan-mesh bundle of version 1", "make one on another node: mesh export FILE")
     digest.update(magic)
     while True:
-        head = source.read(bundle.FRAME_HEAD_BYTES)
-        if len(head) < bundle.FRAME_HEAD_BYTES:
+        head = source.read(FRAME_HEAD_BYTES)
+        if len(head) < FRAME_HEAD_BYTES:
             raise Malformed("the bundle ends early", "copy the file again and import it again")
-        kind, length = bundle.frame_head(head)
+        kind, length = frame_head(head)
         payload = source.read(length)
         if len(payload) < length:
             raise Malformed("the bundle ends early", "copy the file again and import it again")
-        if kind == bundle.END:
+        if kind == END:
             if payload != digest.digest():
                 raise Malformed("the bundle was altered on its way")
             if source.read(1):
@@ -182,7 +237,7 @@ def _merge(
         ranges.clear()
 
 
-def _meet(store: Store, header: bundle.Header) -> None:
+def _meet(store: Store, header: Header) -> None:
     if header.mesh != store.mesh:
         raise RemoteError(
             f"the bundle is of mesh {text_id(header.mesh)[:10]}…, this home belongs to {text_id(store.mesh)[:10]}…",

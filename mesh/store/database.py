@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 import apsw
 
-from mesh.core.blocks import block
 from mesh.core.errors import DiskFull, HomeBusy, HomeDamaged, HomeError, HomePermissions, NewerHome
+from mesh.core.stdlib_substitutes import block
 from mesh.store import schema
 
 FORMAT = 1  # of the home folder around the databases, said in its home.json
@@ -50,7 +50,7 @@ class Database:
             self._file = os.stat(path).st_ino
         self.run: Run = self.connection.execute
         self._synchronous: int | None = None  # as SQLite last confirmed it
-        from mesh.store.lock import FileLock  # who only reads comes without one
+        from mesh.store.file_access import FileLock  # who only reads comes without one
 
         self._lock = FileLock(path + ".lock")
         version = self._version()
@@ -178,7 +178,7 @@ def open_reader(path: str) -> apsw.Connection:
 def connect(path: str) -> apsw.Connection:
     """A connection to a file that is there. Where nobody may write, and SQLite would, to read: one that reads without."""
     if not os.path.exists(path + "-shm"):
-        from mesh.store.permissions import is_writable
+        from mesh.store.file_access import is_writable
 
         if not is_writable(os.path.dirname(path)):
             return _connect_to_read(path)
@@ -252,7 +252,7 @@ def translated(path: str) -> Iterator[None]:
 
 def sentence(path: str, error: apsw.Error) -> HomeError:
     """What an error of SQLite means to the person whose home it is."""
-    from mesh.store.permissions import is_writable, unwritable
+    from mesh.store.file_access import is_writable, unwritable
 
     folder = os.path.dirname(path)
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _room(folder) < _LEAST_ROOM_BYTES):

@@ -40,7 +40,7 @@ class Assigned:
         self.tag = tag
 
 
-class Tally:
+class PatternTally:
     """A pattern as the records of one log name it: in how many sessions, by which nodes, in which repos, when last."""
 
     __slots__ = ("at", "authors", "repos", "sessions", "slug")

@@ -8,11 +8,11 @@ from mesh.core.ids import digest, parse_id, tag_of, text_id
 from mesh.core.limits import TAGS_PER_BODY, TEXT_CHARS
 from mesh.core.operation import ADD, REMOVE, Remove, Set, parse
 from mesh.core.statement import Erase, sign
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.store.merge_outcome import Waiting
 from mesh.store.moderation_judge import Judge
-from mesh.store.reading import Reader
-from mesh.store.rewriting import with_counterparts
+from mesh.store.reader import Reader
+from mesh.store.republication import with_counterparts
 from mesh.store.store import Store
 from mesh.store.subject import subjects
 
@@ -80,7 +80,7 @@ _LOOK = 1000  # newest requests that are read: any member may write as many as i
 PROPOSAL, DISMISSED = "proposal:", "dismissed"
 
 
-class Request(NamedTuple):
+class EraseRequest(NamedTuple):
     """Another member wants a record to be erased. `asking`: the tag of what says so."""
 
     tag: bytes
@@ -97,7 +97,7 @@ def request_record(tag: bytes, reason: str) -> dict[str, str]:
     return {"record": text_id(tag), "reason": reason}
 
 
-def requests(store: Store, own: bytes, *, of_all: bool, tag: bytes | None = None) -> list[Request]:
+def requests(store: Store, own: bytes, *, of_all: bool, tag: bytes | None = None) -> list[EraseRequest]:
     """What others asked to erase of what is still held, oldest first, as far as `own` can grant it; of one record, if it is named.
 
     `of_all`: whoever wrote it, else only of its own. Of several requests of one member for one record the last one stands.
@@ -106,7 +106,7 @@ def requests(store: Store, own: bytes, *, of_all: bool, tag: bytes | None = None
     reader, judge = Reader(connection), Judge(connection, "main")
     judge.begin()
     said_no = {key: {one.node for one in said if one.value is True} for key, said in reader.said(DISMISSED).items()}
-    found: dict[tuple[bytes, bytes], Request] = {}
+    found: dict[tuple[bytes, bytes], EraseRequest] = {}
     for asked in sorted([*_removes(store), *_records(reader)], key=lambda asked: asked.at_ms):
         if asked.tag != (tag or asked.tag) or asked.node == own:
             continue
@@ -120,7 +120,7 @@ def requests(store: Store, own: bytes, *, of_all: bool, tag: bytes | None = None
     return list(found.values())
 
 
-def _records(reader: Reader) -> list[Request]:
+def _records(reader: Reader) -> list[EraseRequest]:
     found = []
     for entry in reader.newest(LOG, _LOOK):
         target, reason = entry.record.get("record"), entry.record.get("reason")
@@ -129,11 +129,11 @@ def _records(reader: Reader) -> list[Request]:
                 tag = parse_id(target)
             except UsageError:
                 continue
-            found.append(Request(tag, entry.node, milliseconds(entry.at), reason, entry.tag, b"", is_live=True))
+            found.append(EraseRequest(tag, entry.node, milliseconds(entry.at), reason, entry.tag, b"", is_live=True))
     return found
 
 
-def _removes(store: Store) -> list[Request]:
+def _removes(store: Store) -> list[EraseRequest]:
     rows = store.database.run(
         "SELECT removals.tag, node, ops.hlc, body FROM removals JOIN ops USING(op) JOIN feeds USING(feed)"
         " WHERE instr(body, ?)",
@@ -144,5 +144,7 @@ def _removes(store: Store) -> list[Request]:
         parsed = parse(REMOVE, hlc, body)
         if isinstance(parsed, Remove) and parsed.reason.startswith(_ASKED):
             reason = parsed.reason.removeprefix(_ASKED)
-            found.append(Request(tag, node, milliseconds(hlc), reason, tag_of(node, digest(body)), b"", is_live=False))
+            found.append(
+                EraseRequest(tag, node, milliseconds(hlc), reason, tag_of(node, digest(body)), b"", is_live=False)
+            )
     return found

@@ -11,9 +11,9 @@ from mesh.core.errors import PageMoved, QuotaReached, UsageError
 from mesh.core.feed import Link
 from mesh.core.ids import digest
 from mesh.core.limits import OPERATION_BYTES, SALT_BYTES, TAGS_PER_BODY, TEXT_CHARS, TOTAL_MAX
+from mesh.core.member_limits import share_weight
 from mesh.core.operation import Add, Body, Count, Ignored, Page, Remove, Set, encode, kind_of, parse
-from mesh.core.shares import share_weight
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Allowance(NamedTuple):
     spared: int = 0  # of what is free: left to others of this node
 
 
-class Pen:
+class FeedEncoder:
     """Turns drafts into links of one feed, one after the other: stamps and totals go on from draft to draft."""
 
     def __init__(self, author: Author, row: FeedRow, stamp: int, allowance: Allowance | None) -> None:
@@ -93,7 +93,7 @@ class Pen:
 
 
 def _quota_reached(allowance: Allowance) -> QuotaReached:
-    from mesh.store.rewriting import shown
+    from mesh.store.republication import shown
 
     size, again = f"{allowance.quota / 2**20:g} MB", shown(allowance.grows_ms)
     if allowance.spared:

@@ -15,9 +15,9 @@ from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, chain, link_hash, pack_
 from mesh.core.ids import Feed, digest, first_prev, signed_prefix, tag_of
 from mesh.core.limits import ERASED_WEIGHT, HLC_MAX, RANGE_BYTES, RANGE_OPERATIONS
 from mesh.core.operation import ADD, Add, fold_key, parse
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.trust import Trust
-from mesh.core.tuples import NamedTuple
-from mesh.core.vector import Head, Vector
+from mesh.core.version_vector import Head, Vector
 from mesh.store.database import Run
 from mesh.store.fold import FoldRow
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 POINT_SPACING = 64  # operations between kept points: 2 bytes of signature an operation, little to re-hash
 
-# What an operation counts towards its author's quota: `mesh.core.shares.share_weight`, as SQL.
+# What an operation counts towards its author's quota: `mesh.core.member_limits.share_weight`, as SQL.
 SHARE_WEIGHT = f"iif(body IS NULL, {ERASED_WEIGHT}, 20 + max(length(body), 32))"
 
 _COLUMNS = (

@@ -29,7 +29,7 @@ from mesh.core.operation import (
     parse,
     register_key,
 )
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.store.database import Run
 from mesh.store.moderation_judge import Judge, Order, Place
 from mesh.store.subject import subjects

@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from mesh.core.clock import EARLIEST_MS
-from mesh.core.errors import ClockInDoubt, HomeDamaged, HomeError, HomePermissions, NewerHome, NoHome, UsageError
+from mesh.core.errors import (
+    ClockInDoubt,
+    HomeBusy,
+    HomeDamaged,
+    HomeError,
+    HomePermissions,
+    NewerHome,
+    NoHome,
+    UsageError,
+)
 from mesh.core.identity import Identity
 from mesh.core.ids import mesh_id, parse_id, private_mesh_id, text_id
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.statement import ADMIN, Member, sign
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.trust import Trust
-from mesh.core.tuples import NamedTuple
 from mesh.store import keyfile
 from mesh.store.author import Author
-from mesh.store.database import BUSY_SECONDS, FORMAT, Database
-from mesh.store.doorbell import ring
-from mesh.store.lock import FileLock
-from mesh.store.marker import Marker
+from mesh.store.database import BUSY_SECONDS, FORMAT, Database, refuse_newer
+from mesh.store.feed_progress import FeedProgress
+from mesh.store.file_access import FileLock
 from mesh.store.store import Clock, Store, wall_clock
+from mesh.store.wake_signal import ring
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
+
 
 _NETWORK_FILE_SYSTEMS = frozenset(
     [
@@ -116,7 +128,7 @@ class Home(NamedTuple):
 
     def author(self, *, private: bool = False, clock: Clock = wall_clock, is_sidecar: bool = False) -> Author:
         """The store, with the right to write to it. Everyone but the sidecar tells the sidecar of what was written."""
-        marker = Marker(self.node, self.file("private.db") if private else self.path)
+        marker = FeedProgress(self.node, self.file("private.db") if private else self.path)
         tell = _nobody if private or is_sidecar else partial(ring, self.path)
         author = Author(self.store(private=private, clock=clock), self.identity(), marker, tell)
         try:
@@ -303,3 +315,43 @@ def refuse_network_disk(path: str) -> None:
             f"{path} is on a network file system ({kind}), which cannot keep a database safe",
             "choose a local folder: --home DIR",
         )
+
+
+_LOCK_NAME = "sidecar.lock"
+_PATIENCE_SECONDS = 0.5  # whoever asks whether a sidecar runs holds the lock for a moment
+
+
+@contextmanager
+def hold_node_lock(home: Home) -> Iterator[None]:
+    """Be the sidecar of a home until leaving; refuse if there is one."""
+    path = home.file(_LOCK_NAME)
+    if os.path.isfile(home.file("mesh.db")):
+        refuse_newer(home.file("mesh.db"))
+    try:
+        descriptor = FileLock(path).acquire(_PATIENCE_SECONDS)
+    except HomeBusy:
+        raise HomeBusy(
+            f"a sidecar of {home.path} is running already (process {_holder(path)})",
+            "use it as it is: mesh status; or stop it: mesh down",
+        ) from None
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.ftruncate(descriptor, 0)
+        os.close(descriptor)
+
+
+def node_process_id(home: Home) -> int | None:
+    """The process id of the home's sidecar, if one runs."""
+    path = home.file(_LOCK_NAME)
+    return _holder(path) if FileLock(path).is_held() else None
+
+
+def _holder(path: str) -> int | None:
+    try:
+        with open(path) as file:
+            return int(file.read(20))
+    except (OSError, ValueError):
+        return None

@@ -29,15 +29,15 @@ class Used(NamedTuple):
     again: bool
 
 
-class Refusal(NamedTuple):
+class InviteRefusal(NamedTuple):
     """Why an invitation is not good for this node, as a sentence for whoever wants to join."""
 
     reason: str
 
 
-WITHDRAWN = Refusal("this invitation was withdrawn")
-EXPIRED = Refusal("this invitation has expired")
-USED_UP = Refusal("this invitation was used already")
+WITHDRAWN = InviteRefusal("this invitation was withdrawn")
+EXPIRED = InviteRefusal("this invitation has expired")
+USED_UP = InviteRefusal("this invitation was used already")
 
 
 class InviteBook:
@@ -73,7 +73,7 @@ class InviteBook:
         """How many more nodes may use it."""
         return invite.uses - int(self._run("SELECT count(*) FROM invite_uses WHERE invite=?", (invite.id,)).get)
 
-    def use(self, invite_id: bytes, node: bytes, now_ms: int) -> Used | Refusal:
+    def use(self, invite_id: bytes, node: bytes, now_ms: int) -> Used | InviteRefusal:
         """Record that a node joins by an invitation. On disk when this returns."""
         with self._database.writing(durable=True):
             invite = self.find(invite_id)
@@ -98,7 +98,7 @@ class InviteBook:
             return known
 
 
-class Card(NamedTuple):
+class StoredCard(NamedTuple):
     """One fact about a node that only its latest version matters of."""
 
     kind: int
@@ -114,10 +114,11 @@ class Cards:
         self._database = database
         self._run = database.run
 
-    def all(self) -> list[Card]:
+    def all(self) -> list[StoredCard]:
         """Every card, in one order on all nodes."""
         return [
-            Card._make(row) for row in self._run("SELECT kind, subject, at, data FROM cards ORDER BY kind, subject")
+            StoredCard._make(row)
+            for row in self._run("SELECT kind, subject, at, data FROM cards ORDER BY kind, subject")
         ]
 
     def keep(self, kind: int, subject: bytes, at: int, data: bytes) -> bool:

@@ -11,8 +11,7 @@ import apsw
 
 from mesh.core.errors import DiskFull, HomeDamaged, NewerHome
 from mesh.store.database import BUSY_SECONDS, CHECKPOINT_MS, Run, connect, translated
-from mesh.store.lock import FileLock
-from mesh.store.permissions import is_writable, unwritable
+from mesh.store.file_access import FileLock, is_writable, unwritable
 
 _CACHE_KIB = 4 * 1024
 _WAL_BYTES = 8 * 1024 * 1024

@@ -7,7 +7,7 @@ Not tuples either: two outcomes of different sorts must never be equal.
 from mesh.core.ids import Feed
 
 
-class _Value:
+class _Outcome:
     """Equal when of the same sort with the same fields."""
 
     __slots__: tuple[str, ...] = ()
@@ -16,7 +16,7 @@ class _Value:
         return tuple(getattr(self, name) for name in self.__slots__)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, _Value) and self._fields() == other._fields()
+        return type(other) is type(self) and isinstance(other, _Outcome) and self._fields() == other._fields()
 
     def __hash__(self) -> int:
         return hash((type(self), self._fields()))
@@ -25,7 +25,7 @@ class _Value:
         return f"{type(self).__name__}{self._fields()}"
 
 
-class Merged(_Value):
+class Merged(_Outcome):
     """So many operations, or one statement, are new and count."""
 
     __slots__ = ("count",)
@@ -34,11 +34,11 @@ class Merged(_Value):
         self.count = count
 
 
-class AlreadyKnown(_Value):
+class AlreadyKnown(_Outcome):
     """Nothing new."""
 
 
-class Gap(_Value):
+class Gap(_Outcome):
     """Operations `first` to `last` of the feed are missing; what came after them is kept until they arrive."""
 
     __slots__ = ("feed", "first", "last")
@@ -49,7 +49,7 @@ class Gap(_Value):
         self.last = last
 
 
-class Waiting(_Value):
+class Waiting(_Outcome):
     """Authentic and kept, but not counting yet; `merged` operations before it do."""
 
     __slots__ = ("merged", "reason")
@@ -59,7 +59,7 @@ class Waiting(_Value):
         self.merged = merged
 
 
-class Clipped(_Value):
+class Clipped(_Outcome):
     """Authentic and kept, but after the end decreed for its feed; `merged` operations before it count."""
 
     __slots__ = ("merged", "reason")
@@ -69,7 +69,7 @@ class Clipped(_Value):
         self.merged = merged
 
 
-class Forked(_Value):
+class Forked(_Outcome):
     """The author signed two histories; the proof is kept and the feed ends before `seq`."""
 
     __slots__ = ("feed", "seq")
@@ -79,7 +79,7 @@ class Forked(_Value):
         self.seq = seq
 
 
-class Refused(_Value):
+class Refused(_Outcome):
     """Not kept."""
 
     __slots__ = ("reason",)

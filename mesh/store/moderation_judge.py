@@ -13,11 +13,11 @@ import apsw
 from mesh.core.clock import milliseconds
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES
-from mesh.core.moderation import GUARDED, MODERATION, SETTINGS, Word, is_agreed, standing
+from mesh.core.moderation import GUARDED, MODERATION, SETTINGS, RegisterWord, is_agreed, standing
 from mesh.core.operation import ADD, PAGES_LOG, REMOVE, Add, Remove, parse
 from mesh.core.statement import ADMIN, THROW_AWAY
-from mesh.core.tuples import NamedTuple
-from mesh.core.wire import pack, unpack
+from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.core.strict_msgpack import pack, unpack
 from mesh.store.database import Run
 
 Place = tuple[bytes | str, str]  # of a register: target and field
@@ -88,7 +88,7 @@ class Judge:
         elif self.is_guarded and isinstance(target, bytes):
             author = self.author(target)
             if author is not None:
-                words = [Word(row[:2], row[3], pack(unpack(row[4][SALT_BYTES:])[3]), row[:3]) for row in rows]
+                words = [RegisterWord(row[:2], row[3], pack(unpack(row[4][SALT_BYTES:])[3]), row[:3]) for row in rows]
                 found = standing(words, self._of(ADMIN) | {author}, self._of(_PASSING))
                 return None if found is None else found.value
         return max((row[:3] for row in rows), default=None)

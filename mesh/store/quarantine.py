@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from mesh.core.feed import Range, decode_range, encode_range
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.store.database import Run
 from mesh.store.feeds import FeedRow
 
@@ -28,7 +28,7 @@ KEEPING_BYTES = 400  # about what a range or statement costs beside its bytes: r
 Lacks = Callable[[Range], bool]  # whether a range comes without a body that no erase explains
 
 
-class Stray(NamedTuple):
+class DetachedRange(NamedTuple):
     """A kept range that is not part of the held chain."""
 
     number: int
@@ -81,33 +81,33 @@ class Quarantine:
             (feed.number, item.first, item.last, item.prev, item.head, encode_range(item)),
         )
 
-    def strays(self, feed: FeedRow) -> list[Stray]:
+    def strays(self, feed: FeedRow) -> list[DetachedRange]:
         """The strays of a feed, earliest first."""
         rows = self._run(
             "SELECT stray, feed, first, last, prev, head, data FROM strays WHERE feed=? ORDER BY first, last",
             (feed.number,),
         )
-        return [Stray._make(row) for row in rows]
+        return [DetachedRange._make(row) for row in rows]
 
-    def of_node(self, node: bytes) -> list[Stray]:
+    def of_node(self, node: bytes) -> list[DetachedRange]:
         """The strays of all feeds of a node."""
         rows = self._run(
             "SELECT stray, feed, first, last, prev, head, data FROM strays WHERE feed IN"
             " (SELECT feed FROM feeds WHERE node=?)",
             (node,),
         )
-        return [Stray._make(row) for row in rows]
+        return [DetachedRange._make(row) for row in rows]
 
-    def everything(self) -> Iterator[Stray]:
+    def everything(self) -> Iterator[DetachedRange]:
         """All strays of all feeds."""
         rows = self._run("SELECT stray, feed, first, last, prev, head, data FROM strays ORDER BY feed, first")
-        return map(Stray._make, rows)
+        return map(DetachedRange._make, rows)
 
-    def replace(self, stray: Stray, data: bytes) -> None:
+    def replace(self, stray: DetachedRange, data: bytes) -> None:
         """Keep other bytes for the same range: after a body in it was erased."""
         self._run("UPDATE strays SET data=? WHERE stray=?", (data, stray.number))
 
-    def drop(self, stray: Stray) -> None:
+    def drop(self, stray: DetachedRange) -> None:
         """A stray has become part of the chain."""
         self._run("DELETE FROM strays WHERE stray=?", (stray.number,))
 
@@ -123,7 +123,7 @@ class Quarantine:
         )
 
 
-class Pace:
+class PushOutRate:
     """How fast feeds of one author may push out others: so many a minute. The rest has to come again; it only waits."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class Pace:
         return False
 
 
-class Room:
+class QuarantineSpace:
     """How much more may be kept waiting, within one transaction: counted once, then kept up to date."""
 
     def __init__(self, quarantine: Quarantine) -> None:

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 
 import apsw
 
-from mesh.core import wire
-from mesh.core.draft import Draft
+from mesh.core import strict_msgpack
+from mesh.core.draft import Draft, Request
 from mesh.core.errors import Malformed, UsageError
 from mesh.core.ids import Feed, digest, named_digest, short
-from mesh.core.request import Request
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.store.database import Run
 
 _HASH_BYTES = 16
@@ -122,13 +121,13 @@ def _content(request: Request) -> bytes:
 
 def _encoded(receipt: Receipt) -> bytes:
     feed, first, tags, counts, new_epoch, _ = receipt
-    return wire.pack([feed.node, feed.epoch, first, list(tags), counts, new_epoch])
+    return strict_msgpack.pack([feed.node, feed.epoch, first, list(tags), counts, new_epoch])
 
 
 def _decoded(data: bytes) -> Receipt | None:
     """None for what a damaged file has left of one."""
     try:
-        node, epoch, first, tags, counts, new_epoch = wire.unpack(data)
+        node, epoch, first, tags, counts, new_epoch = strict_msgpack.unpack(data)
         return Receipt(Feed(node, epoch), first, tuple(tags), counts, new_epoch, repeated=True) if tags else None
     except (Malformed, TypeError, ValueError):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mesh.core.limits import SALT_BYTES
-from mesh.core.wire import unpack
+from mesh.core.strict_msgpack import unpack
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

@@ -99,7 +99,7 @@ CREATE INDEX requests_by_end ON requests(until_ms);
 """
 
 
-# What a member may cost others: see `mesh.core.shares`. `weight` and `held_weight` are what the accepted and the held
+# What a member may cost others: see `mesh.core.member_limits`. `weight` and `held_weight` are what the accepted and the held
 # operations of a feed count towards its author's quota. `erase_tags` has every tag of every erase known here, counting or aside.
 _SHARES = """
 ALTER TABLE members ADD COLUMN revoked INTEGER NOT NULL DEFAULT 0;

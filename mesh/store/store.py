@@ -20,8 +20,8 @@ from mesh.store.erasure import Erasure, drop_files, is_owed, scrub
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.fold import Fold
 from mesh.store.merge_outcome import AlreadyKnown, Forked, Merged, Outcome, Refused, Waiting
-from mesh.store.placement import Placement
-from mesh.store.quarantine import ASIDE_BYTES, KEEPING_BYTES, Pace, Quarantine, Room
+from mesh.store.quarantine import ASIDE_BYTES, KEEPING_BYTES, PushOutRate, Quarantine, QuarantineSpace
+from mesh.store.range_placement import Placement
 from mesh.store.statements import Statements, speaker
 
 RIGHT, BEHIND = "right", "behind"  # what peers' clocks say of ours
@@ -57,7 +57,7 @@ class Store:
         self.fold = Fold(connection)
         self.quarantine = Quarantine(connection, mesh)
         self.statements = Statements(connection, everyone=everyone)
-        self.pace: Pace | None = None  # of what peers bring; a bundle is taken in at once
+        self.pace: PushOutRate | None = None  # of what peers bring; a bundle is taken in at once
         self.erasure = Erasure(connection, mesh, self.feeds, self.fold, self.quarantine)
 
     def close(self) -> None:
@@ -196,7 +196,7 @@ class Store:
         outcomes: dict[int, Outcome] = {}
         room: dict[int, Statement] = {}
         trust = self.trust()
-        space = Room(self.quarantine)
+        space = QuarantineSpace(self.quarantine)
         for index, statement in arrived.items():
             if self.statements.is_known(statement) or self.statements.is_held(statement):
                 room[index] = statement
@@ -218,7 +218,7 @@ class Store:
                 outcomes[index] = Waiting(_why_held(trust, statement))
         return outcomes
 
-    def _full(self, trust: Trust, statement: Statement, space: Room) -> str | None:
+    def _full(self, trust: Trust, statement: Statement, space: QuarantineSpace) -> str | None:
         """Why there is no room for a statement, if it does not simply join the set.
 
         Judged alone: what only a statement beside it entitles is held for a moment, and counted so.

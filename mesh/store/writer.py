@@ -10,9 +10,8 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Self
 
-from mesh.core.draft import Draft
+from mesh.core.draft import Draft, Request
 from mesh.core.errors import HomeBusy
-from mesh.core.request import Request
 from mesh.store.author import Author
 from mesh.store.receipts import Receipt
 

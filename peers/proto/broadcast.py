@@ -6,23 +6,23 @@ Lost or dropped pushes are not sent again: the repair path finds out.
 from collections.abc import Iterable, Sequence
 
 from mesh.core.ids import Feed, digest
-from peers.proto.config import EAGER_BYTES, HAVE_ENTRIES
-from peers.proto.events import MergeThis
-from peers.proto.fetching import Fetching
+from peers.proto.engine_context import EngineContext
+from peers.proto.engine_events import MergeThis
+from peers.proto.gossip_config import EAGER_BYTES, HAVE_ENTRIES
 from peers.proto.messages import FEEDS, STATEMENTS, Busy, Entry, FeedEntry, Give, Have, Push, peek
 from peers.proto.neighbour import Neighbour
-from peers.proto.replica import Merge, Parcel, Verdict
-from peers.proto.station import Station
+from peers.proto.replica import Merge, MergeVerdict, Parcel
+from peers.proto.transfer import Fetching
 
 _BUSY_MILLISECONDS = 500
-_RELAYED = frozenset({Verdict.NEW, Verdict.WAITS})
+_RELAYED = frozenset({MergeVerdict.NEW, MergeVerdict.WAITS})
 _RECENT = 512  # statements whose bytes are remembered, so that a flood of copies is not checked again
 
 
 class Broadcast:
     """Pushes, and what becomes of those that come in."""
 
-    def __init__(self, station: Station, fetching: Fetching) -> None:
+    def __init__(self, station: EngineContext, fetching: Fetching) -> None:
         self._station = station
         self._fetching = fetching
         fetching.pulled = self.pulled
@@ -157,20 +157,20 @@ class Broadcast:
                 self._coming.pop(parcel.feed, None)
             if verdict in _RELAYED and held.seq >= parcel.last and station.mirror.roster.allows(parcel.feed.node):
                 on.append(parcel)
-            elif verdict is Verdict.REFUSED:
+            elif verdict is MergeVerdict.REFUSED:
                 neighbour.has.pop(parcel.feed, None)
                 self._fetching.want_from_others(parcel.feed, neighbour)
                 station.blame(neighbour, 1, f"a pushed range was refused: {' '.join(result.reasons[:1])}")
-            elif verdict is Verdict.FULL and not held.seq:
+            elif verdict is MergeVerdict.FULL and not held.seq:
                 neighbour.has.pop(parcel.feed, None)  # no claim to remember: honest ones should have room
-            elif verdict is Verdict.GAP:
+            elif verdict is MergeVerdict.GAP:
                 self._fetching.want(parcel.feed, parcel.last, neighbour)
         self.spread(on, neighbour)
 
     def _judged(self, neighbour: Neighbour, items: Sequence[bytes], result: Merge) -> None:
-        refused = sum(verdict is Verdict.REFUSED for verdict in result.statements)
+        refused = sum(verdict is MergeVerdict.REFUSED for verdict in result.statements)
         for data, verdict in zip(items, result.statements, strict=True):
-            if verdict in (Verdict.REFUSED, Verdict.FULL):
+            if verdict in (MergeVerdict.REFUSED, MergeVerdict.FULL):
                 self._recent.pop(digest(data), None)
         if refused:
             self._station.blame(neighbour, refused, f"a statement was refused: {' '.join(result.reasons[:1])}")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mesh.core.errors import Forged, Malformed
 from mesh.core.identity import SIGNATURE_BYTES, verify
 from mesh.core.ids import KEY_BYTES, digest
-from mesh.core.wire import pack, unpack
+from mesh.core.strict_msgpack import pack, unpack
 
 CONTACT, CERTIFICATE = 1, 2
 CARD_BYTES = 4096

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from typing import assert_never
 
 from mesh.core.errors import Malformed, RemoteError
+from peers.proto.anti_entropy import AntiEntropy
 from peers.proto.broadcast import Broadcast
 from peers.proto.cards import Card, Contact, ReadCertificate, Sign
-from peers.proto.codec import UnknownKind, UnknownVersion, decode
-from peers.proto.config import Config
-from peers.proto.events import (
+from peers.proto.engine_context import EngineContext, RandomSource
+from peers.proto.engine_events import (
     AddressesChanged,
     CardIssued,
     CommonFound,
-    DialFailed,
+    DialFailure,
     Effect,
     Event,
     Flushed,
@@ -31,9 +31,10 @@ from peers.proto.events import (
     Tick,
     Woke,
 )
-from peers.proto.fetching import Fetching
-from peers.proto.greeting import Greeting
-from peers.proto.membership import STOPPING, Membership
+from peers.proto.gossip_config import Config
+from peers.proto.link_lifecycle import Handshake, Heartbeat
+from peers.proto.membership import STOPPING, Membership, PeerView, member_views
+from peers.proto.message_codec import UnknownKind, UnknownVersion, decode
 from peers.proto.messages import (
     CARDS,
     Busy,
@@ -51,15 +52,11 @@ from peers.proto.messages import (
     Ranges,
     Rumour,
 )
-from peers.proto.mirror import Mirror
 from peers.proto.neighbour import Neighbour
-from peers.proto.neighbourhood import Neighbourhood
-from peers.proto.pulse import Pulse
-from peers.proto.repair import Repair
+from peers.proto.neighbour_choice import NeighbourChoice
+from peers.proto.notebook_summary import NotebookSummary
 from peers.proto.replica import Changes
-from peers.proto.serving import Serving
-from peers.proto.station import Chance, Station
-from peers.proto.view import PeerView, view
+from peers.proto.transfer import Fetching, Serving
 
 _BEAT_SECONDS = 1.0
 
@@ -75,7 +72,7 @@ class Engine:
         cards: Iterable[Card],
         *,
         sign: Sign,
-        random: Chance,
+        random: RandomSource,
         wall_ms: Callable[[float], int],
         now: float,
         config: Config | None = None,
@@ -86,16 +83,18 @@ class Engine:
     ) -> None:
         """`wall_ms`: our wall clock, uncorrected, at a steady time."""
         self._wall_ms = wall_ms
-        station = self._station = Station(mesh, node, Mirror(mesh, notebook, cards), config or Config(), random, now)
+        station = self._station = EngineContext(
+            mesh, node, NotebookSummary(mesh, notebook, cards), config or Config(), random, now
+        )
         contact = Contact(node, 0, addresses, version, ephemeral)
         self._membership = Membership(station, contact, sign, read_certificate)
-        self._neighbourhood = Neighbourhood(station, self._membership)
+        self._neighbourhood = NeighbourChoice(station, self._membership)
         self._fetching = Fetching(station)
         self._broadcast = Broadcast(station, self._fetching)
-        self._repair = Repair(station, self._fetching)
+        self._repair = AntiEntropy(station, self._fetching)
         self._serving = Serving(station)
-        self._pulse = Pulse(station, self._membership, self._repair, wall_ms)
-        self._greeting = Greeting(station, self._membership, self._neighbourhood, self._repair, self._pulse)
+        self._pulse = Heartbeat(station, self._membership, self._repair, wall_ms)
+        self._greeting = Handshake(station, self._membership, self._neighbourhood, self._repair, self._pulse)
         station.when_lost += [self._fetching.lost, self._serving.lost]
         self._membership.introduce(wall_ms(now))
         self._every(_BEAT_SECONDS, self._beat, first=random.uniform(0.0, 0.2))
@@ -127,7 +126,7 @@ class Engine:
 
     def peers(self) -> list[PeerView]:
         """Every other member, as far as we know."""
-        return list(view(self._station, self._membership))
+        return list(member_views(self._station, self._membership))
 
     def allows(self, node: bytes) -> bool:
         """Whether a node may have links with us."""
@@ -176,7 +175,7 @@ class Engine:
                 neighbour = station.drop(link)
                 if neighbour is not None:
                     self._membership.lost(neighbour)
-            case DialFailed(node=node, reason=reason):
+            case DialFailure(node=node, reason=reason):
                 station.observe("dial failed", node, detail=reason)
                 self._neighbourhood.dial_failed(node)
             case CardIssued(card=card):

@@ -3,7 +3,8 @@
 Each node's own signed contact says how to reach it. A suspicion is a rumour about one contact; a newer contact refutes it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from mesh.core.errors import RemoteError
 from peers.proto.cards import (
@@ -18,10 +19,10 @@ from peers.proto.cards import (
     read_contact,
     write_contact,
 )
-from peers.proto.events import KeepCard
+from peers.proto.engine_context import EngineContext
+from peers.proto.engine_events import KeepCard
 from peers.proto.messages import CARDS, Give, Rumour
 from peers.proto.neighbour import Neighbour
-from peers.proto.station import Station
 
 STOPPING = "stopping"  # what a node says that will come back
 _REFUTE_SECONDS = 5.0
@@ -46,7 +47,9 @@ class Acquaintance:
 class Membership:
     """Contacts and suspicions."""
 
-    def __init__(self, station: Station, own: Contact, sign: Sign, read_certificate: ReadCertificate | None) -> None:
+    def __init__(
+        self, station: EngineContext, own: Contact, sign: Sign, read_certificate: ReadCertificate | None
+    ) -> None:
         self._station = station
         self._own = own
         self._sign = sign
@@ -282,3 +285,78 @@ def median_offset(offsets: Iterable[int]) -> int:
     ordered = sorted([0, *offsets])
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else min(ordered[middle - 1], ordered[middle], key=abs)
+
+
+class PeerView(NamedTuple):
+    """One member. What is None is not known here: only neighbours tell."""
+
+    node: bytes
+    name: str
+    state: str
+    addresses: tuple[str, ...]
+    linked: bool
+    dialed: bool | None
+    address: str | None  # of the link
+    round_trip: float | None
+    seen_seconds: float | None  # ago
+    in_step: bool | None
+    they_lack: int | None
+    we_lack: int | None
+    holds_back: int | None  # operations of ours that it has and does not count
+    differs_seconds: float | None
+    offset_ms: int | None
+    queued: int
+    version: str = ""  # of clan-mesh, as it says itself
+    speaks: int | None = None  # the version of the protocol, if it is another than ours
+
+
+def member_views(station: EngineContext, membership: Membership) -> Iterator[PeerView]:
+    """All members but ourselves."""
+    links = {item.node: item for item in station.ready()}
+    roster = station.mirror.roster
+    for node in sorted(set(roster.names) | roster.revoked):
+        if node == station.node:
+            continue
+        contact, link = membership.contact(node), links.get(node)
+        seen = membership.last_seen(node)
+        they, we = (None, None) if link is None else _lacking(station, link)
+        yield PeerView(
+            node,
+            roster.names.get(node, ""),
+            membership.state(node),
+            () if contact is None else contact.addresses,
+            link is not None,
+            None if link is None else link.dialed,
+            None if link is None else link.address,
+            None if link is None else link.round_trip,
+            _ago(station, link.arrivals.last if link is not None else seen),
+            None if link is None or not link.root else link.root == station.mirror.root,
+            they,
+            we,
+            None if link is None else _held_back(station, link),
+            None if link is None or link.differs_since is None else station.now - link.differs_since,
+            None if link is None else link.offset_ms,
+            0 if link is None else link.queued,
+            "" if contact is None else contact.version,
+            station.other_versions.get(node),
+        )
+
+
+def _lacking(station: EngineContext, link: Neighbour) -> tuple[int | None, int | None]:
+    """Operations that they lack of what counts here, and that we lack of what they have."""
+    if not link.root:
+        return None, None
+    if link.root == station.mirror.root:
+        return 0, 0
+    they = sum(max(0, state.accepted.seq - link.has.get(state.feed, 0)) for state in station.mirror.feeds())
+    return they, sum(max(0, seq - station.mirror.held(feed).seq) for feed, seq in link.has.items())
+
+
+def _held_back(station: EngineContext, link: Neighbour) -> int:
+    """Operations of ours that count here and that they have without counting them."""
+    accepted = station.mirror.accepted
+    return sum(max(0, min(has, accepted(feed).seq) - counts) for feed, (counts, has) in link.holds.items())
+
+
+def _ago(station: EngineContext, when: float | None) -> float | None:
+    return None if when is None else max(0.0, station.now - when)

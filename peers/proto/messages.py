@@ -12,9 +12,9 @@ from mesh.core.errors import Malformed
 from mesh.core.feed import decode_feed, require_seq
 from mesh.core.ids import Feed
 from mesh.core.limits import RANGE_BYTES
-from mesh.core.vector import Head
-from mesh.core.wire import pack, unpack
-from peers.proto.config import ANSWER_BYTES
+from mesh.core.strict_msgpack import pack, unpack
+from mesh.core.version_vector import Head
+from peers.proto.gossip_config import ANSWER_BYTES
 from peers.proto.replica import Parcel
 
 STATEMENTS, FEEDS, CARDS = 1, 2, 3  # the three sets that are kept in step

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from mesh.core.ids import Feed
-from mesh.core.vector import Head
+from mesh.core.version_vector import Head
 
 
 class FeedState(NamedTuple):
@@ -55,7 +55,7 @@ class Changes(NamedTuple):
     ] = ()  # small new operations that no link has brought: to be pushed; large ones are announced
 
 
-class Verdict(Enum):
+class MergeVerdict(Enum):
     """What became of a range or statement that a peer sent."""
 
     NEW = "new"
@@ -71,8 +71,8 @@ class Verdict(Enum):
 class Merge(NamedTuple):
     """What became of one merge, item by item, and what it changed."""
 
-    statements: Sequence[Verdict]
-    ranges: Sequence[Verdict]
+    statements: Sequence[MergeVerdict]
+    ranges: Sequence[MergeVerdict]
     changes: Changes
     reasons: Sequence[str] = ()  # of what was refused
     full: Collection[Feed] = ()  # the feeds of which there is no room to keep more

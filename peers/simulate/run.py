@@ -1,19 +1,123 @@
 """One simulation from its scenario to its report, or to the check that failed."""
 
 import gc
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import ceil
 
-from peers.proto.config import Config
-from peers.simulate.checks import InvariantBroken
-from peers.simulate.faults import Faults
-from peers.simulate.meter import Write
-from peers.simulate.node import SimNode
-from peers.simulate.report import Report, payload_per_copy, spreads
-from peers.simulate.scenario import Scenario
+from peers.proto.gossip_config import Config
+from peers.simulate.invariants import InvariantBroken
+from peers.simulate.scenario import Faults, Scenario
+from peers.simulate.simulated_node import SimNode
+from peers.simulate.traffic_meter import PAYLOAD, Meter, Write
 from peers.simulate.virtual_time import chance
 from peers.simulate.world import World
-from peers.transport.conditions import Conditions
+from peers.transport.network_conditions import Conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Seconds until a write counted on a share of the nodes; None where it never did."""
+
+    half: float | None
+    most: float | None  # 99 %
+    all: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationReport:
+    """One run. Everything in it follows from the scenario: the same seed gives the same bytes."""
+
+    command: str
+    nodes: int
+    alive: int
+    writes: int
+    spread_median: Spread
+    spread_worst: Spread
+    agreed_seconds: float  # from the last fault until all is as it should be
+    payload_per_copy: float | None  # payload bytes received a node, over the bytes of the writes
+    copies_per_node: float  # of each pushed range
+    idle_sent: float | None  # bytes a second and node, when nothing is written
+    idle_received: float | None
+    sent: dict[str, int]  # bytes by kind, of all nodes
+    received: dict[str, int]
+    faults: dict[str, int]
+    observed: dict[str, int]
+    events: int
+    checks: int
+    virtual_seconds: float
+    root: str
+
+    def json(self) -> str:
+        """One line, in a fixed order."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    def lines(self) -> list[str]:
+        """For people."""
+        rows = [
+            ("nodes", f"{self.nodes}, of which {self.alive} were up and honest at the end"),
+            ("writes", f"{self.writes}"),
+            ("reach", "of a write, in seconds: 50 % / 99 % / all of the nodes"),
+            ("  median", _spread(self.spread_median)),
+            ("  worst", _spread(self.spread_worst)),
+            ("agreed", f"{self.agreed_seconds:.1f} s after the last fault"),
+            ("payload", f"{_number(self.payload_per_copy)} x the bytes written, received a node"),
+            ("copies", f"{self.copies_per_node:.2f} of each pushed range, received a node"),
+            ("idle", f"{_number(self.idle_sent)} B/s sent, {_number(self.idle_received)} B/s received a node"),
+            ("sent", _count_columns(self.sent, "B")),
+            ("faults", _count_columns(self.faults)),
+            ("engines", _count_columns(self.observed)),
+            ("events", f"{self.events:,} in {self.virtual_seconds:.0f} virtual seconds; {self.checks:,} checks"),
+            ("root", self.root),
+        ]
+        return [f"{name:<9} {text}" for name, text in rows]
+
+
+def spreads(writes: Sequence[Write], nodes: frozenset[int]) -> tuple[Spread, Spread]:
+    """The median and the worst over all writes, among the nodes that count."""
+    each = [_reached(write, nodes) for write in writes]
+    if not each:
+        return Spread(None, None, None), Spread(None, None, None)
+    return _pick(each, len(each) // 2), _pick(each, len(each) - 1)
+
+
+def payload_per_copy(meter: Meter, nodes: int) -> float | None:
+    """Bytes of pushes and answers received by a node, over the bytes all others wrote."""
+    written = sum(write.size for write in meter.writes)
+    received = sum(size for (_, kind), size in meter.received.items() if kind in PAYLOAD)
+    return received / (written * max(1, nodes - 1)) if written else None
+
+
+def _reached(write: Write, nodes: frozenset[int]) -> list[float | None]:
+    times = sorted(at - write.at for node, at in write.arrivals.items() if node in nodes)
+    found: list[float | None] = []
+    for share in (0.5, 0.99, 1.0):
+        needed = max(1, ceil(share * len(nodes)))
+        found.append(times[needed - 1] if len(times) >= needed else None)
+    return found
+
+
+def _pick(each: list[list[float | None]], position: int) -> Spread:
+    columns = [
+        sorted(column, key=lambda value: float("inf") if value is None else value) for column in zip(*each, strict=True)
+    ]
+    half, most, everyone = (column[position] for column in columns)
+    return Spread(half, most, everyone)
+
+
+def _spread(spread: Spread) -> str:
+    return " / ".join("never" if value is None else f"{value:.3f}" for value in (spread.half, spread.most, spread.all))
+
+
+def _number(value: float | None) -> str:
+    return "not measured" if value is None else f"{value:,.2f}"
+
+
+def _count_columns(counts: dict[str, int], unit: str = "") -> str:
+    return ", ".join(f"{name} {count:,}{' ' + unit if unit else ''}" for name, count in counts.items()) or "none"
+
 
 _UNDERWAY_SECONDS = 0.2  # copies that were still on their way when everyone had one are traffic too
 # To agree after the last fault: longer than any wait of the engine between two attempts, also where a branch that only some
@@ -23,13 +127,13 @@ _PEACE_SECONDS = 480.0
 Prepare = Callable[[World], None]
 
 
-def simulate(scenario: Scenario, config: Config | None = None, prepare: Prepare | None = None) -> Report:
+def simulate(scenario: Scenario, config: Config | None = None, prepare: Prepare | None = None) -> SimulationReport:
     """Run a scenario. Raises InvariantBroken, with the seed, if a check fails. `prepare` may still change the world."""
     with _no_garbage_collection():
         return _run(scenario, config, prepare)  # leaves no world behind: what is collected next is all of it, once
 
 
-def _run(scenario: Scenario, config: Config | None, prepare: Prepare | None) -> Report:
+def _run(scenario: Scenario, config: Config | None, prepare: Prepare | None) -> SimulationReport:
     low, high = scenario.latency_ms
     world = World(scenario.seed, scenario.nodes, conditions=Conditions((low / 1000, high / 1000)), config=config)
     world.checker.repeat = scenario.command()
@@ -104,13 +208,13 @@ def _counts(write: Write, node: SimNode) -> bool:
 
 def _report(
     world: World, scenario: Scenario, faults: Faults, idle: tuple[float, float] | None, agreed: float
-) -> Report:
+) -> SimulationReport:
     meter, honest = world.meter, world.honest()
     own = frozenset(node.index for node in honest)
     counted = [write for write in meter.writes if write.author in own and _counts(write, honest[0])]
     median, worst = spreads(counted, own)
     sent, received = meter.totals()
-    return Report(
+    return SimulationReport(
         command=scenario.command(),
         nodes=scenario.nodes,
         alive=len(honest),

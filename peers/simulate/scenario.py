@@ -1,8 +1,14 @@
 """What a simulation is asked to do, as one value; and how to say it on the command line again. Nothing runs here."""
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from peers.simulate.hostile_member import Hostile
+from peers.simulate.simulated_node import SimNode
 from peers.simulate.virtual_time import chance
+from peers.simulate.world import World
+from peers.transport.network_conditions import Conditions
 
 
 class Scenario(NamedTuple):
@@ -96,3 +102,143 @@ def chaos(nodes: int, seed: int) -> Scenario:
         warm_seconds=1.5,
         chaos=True,
     )
+
+
+_GREED_SECONDS = 30.0  # after the other faults, for which who takes more than its share goes on with that
+
+
+class Faults:
+    """The faults of one run. `happened` counts them by name."""
+
+    def __init__(self, world: World, scenario: Scenario) -> None:
+        self._world = world
+        self._scenario = scenario
+        self._random = chance(scenario.seed * 7919 + 1)
+        self.happened: Counter[str] = Counter()
+        order = list(world.nodes)
+        self._random.shuffle(order)
+        take = _Taker(order)
+        # No node has two parts: what one fault excuses must not hide what another breaks.
+        self.dead = take(round(scenario.dead * scenario.nodes))
+        self.hostile = take(scenario.hostile)
+        self._backups = take(scenario.backups)
+        self._revoked = take(scenario.revoked)
+        self._restarting = take(scenario.restarts)
+        self._sleeping = take(scenario.sleeps)
+        self._skewed = take(scenario.nodes // 10 if scenario.skew_seconds else 0)
+        self.writers = order[take.taken :] or order[len(self.dead) + len(self.hostile) :] or order
+        world.checker.fragile = {node.index for node in (*self.dead, *self._backups)}
+
+    def before_start(self) -> None:
+        """What is so from the beginning: wrong clocks, and who is not to be trusted."""
+        limit = self._scenario.skew_seconds * 1000
+        for node in self._skewed:
+            node.skew_ms = int(self._random.uniform(-limit, limit))
+            self.happened["skewed clock"] += 1
+        for node in self.hostile:
+            node.twist = Hostile(self._world, node, self._random, self._scenario.habits or None)
+
+    def arrange(self) -> None:
+        """Put everything into the schedule, from now until the duration has passed."""
+        scenario, world = self._scenario, self._world
+        for node in self.dead:
+            node.stop(silently=True)
+            self.happened["dead node"] += 1
+        for node in self.hostile:
+            assert isinstance(node.twist, Hostile)
+            node.twist.begin()
+            world.schedule.after(scenario.duration + _GREED_SECONDS, node.twist.have_enough)
+            self.happened["hostile node"] += 1
+        bad = Conditions(
+            world.wire.conditions.latency_seconds, 0.0, scenario.loss, scenario.duplicate, scenario.reorder
+        )
+        for name in ("loss", "duplicate", "reorder"):
+            self.happened[name] += getattr(scenario, name) > 0
+        world.wire.set_conditions(bad)
+        if scenario.partition_seconds:
+            self._at(0.0, 0.3, self._partition)
+        for number, node in enumerate(self._backups):
+            self._backup(node, noticed=number % 2 == 0)
+        for node in self._revoked:
+            self._at(0.0, 0.3, self._world.write, node, "before the revocation")
+            self._at(0.4, 0.6, self._revoke, node)
+            self._at(0.6, 0.7, self._world.write, node, "perhaps after the revocation")
+        for node in self._restarting:
+            self._at(0.0, 0.6, self._crash, node)
+        for node in self._sleeping:
+            self._at(0.0, 0.5, self._sleep, node)
+        for _ in range(scenario.one_way):
+            self._at(0.0, 0.5, self._one_way)
+        if scenario.chaos:
+            clean = Conditions(bad.latency_seconds)
+            world.schedule.after(scenario.duration, world.wire.set_conditions, clean)
+
+    def _at(self, low: float, high: float, action: Callable[..., object], *args: object) -> None:
+        """Somewhere within a part of the duration."""
+        self._world.schedule.after(self._random.uniform(low, high) * self._scenario.duration, action, *args)
+
+    def _later(self, share: float, action: Callable[..., object], *args: object) -> None:
+        self._world.schedule.after(share * self._scenario.duration, action, *args)
+
+    def _partition(self) -> None:
+        nodes = list(self._world.nodes)
+        self._random.shuffle(nodes)
+        side = max(1, round(self._scenario.partition_share * len(nodes)))
+        self._world.partition(nodes[:side], nodes[side:])
+        self._world.schedule.after(self._scenario.partition_seconds, self._world.heal)
+        self.happened["partition"] += 1
+
+    def _backup(self, node: SimNode, *, noticed: bool) -> None:
+        """Write, back up, write more, lose the disk, and write again before anyone can tell what was lost."""
+        world = self._world
+
+        def begin() -> None:
+            world.write(node, "before the backup")
+            kept = node.notebook.snapshot()
+            self._later(0.1, world.write, node, "after the backup")
+            self._later(0.3, restore, kept)
+
+        def restore(kept: object) -> None:
+            world.restore(node, kept, noticed=noticed)  # type: ignore[arg-type]
+            world.write(node, "after the restore")
+            self.happened[f"backup restored, {'noticed' if noticed else 'unnoticed'}"] += 1
+
+        self._at(0.0, 0.4, begin)
+
+    def _revoke(self, node: SimNode) -> None:
+        by = self._random.choice([other for other in self.writers if other.is_up])
+        self._world.revoke(node, by)
+        self.happened["revocation"] += 1
+
+    def _crash(self, node: SimNode) -> None:
+        silently = self._random.random() < 0.5
+        node.stop(silently=silently)
+        self._later(self._random.uniform(0.05, 0.4), node.start)
+        self.happened["restart after a silent crash" if silently else "restart"] += 1
+
+    def _sleep(self, node: SimNode) -> None:
+        node.sleep()
+        self._later(self._random.uniform(0.1, 0.5), node.wake)
+        self.happened["sleep"] += 1
+
+    def _one_way(self) -> None:
+        """One direction of a link that exists carries nothing for a while."""
+        linked = [node for node in self._world.nodes if node.is_up and node.ends]
+        node = self._random.choice(linked)
+        end = node.ends[self._random.choice(sorted(node.ends))]
+        pair = (node.index, end.other.party.index)
+        self._world.wire.block(*pair)
+        self._later(0.4, self._world.wire.unblock, *pair)
+        self.happened["one-way failure"] += 1
+
+
+class _Taker:
+    """Hands out nodes, each once."""
+
+    def __init__(self, nodes: Sequence[SimNode]) -> None:
+        self._nodes = nodes
+        self.taken = 0
+
+    def __call__(self, count: int) -> list[SimNode]:
+        self.taken += count
+        return list(self._nodes[self.taken - count : self.taken])

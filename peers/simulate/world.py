@@ -10,16 +10,16 @@ from mesh.core.ids import digest, mesh_id
 from mesh.core.statement import Member, Revoke, Statement, sign
 from mesh.core.trust import Founders
 from peers.proto.cards import Card, Contact, write_contact
-from peers.proto.config import Config
-from peers.simulate.checks import Checker
-from peers.simulate.meter import Meter
-from peers.simulate.node import START_MS, SimNode
-from peers.simulate.notebook import Snapshot
-from peers.simulate.verified import Verified
+from peers.proto.gossip_config import Config
+from peers.simulate.invariants import Checker
+from peers.simulate.memory_notebook import Snapshot
+from peers.simulate.network import Network
+from peers.simulate.simulated_node import START_MS, SimNode
+from peers.simulate.traffic_meter import Meter
+from peers.simulate.verification_cache import VerificationCache
 from peers.simulate.virtual_time import Schedule, chance
-from peers.simulate.wire import Wire
-from peers.simulate.world_seams import Pace, Surroundings
-from peers.transport.conditions import Conditions
+from peers.simulate.world_context import StepTimes, WorldContext
+from peers.transport.network_conditions import Conditions
 
 _WARM_SECONDS = 0.5  # within which the nodes of a world start
 
@@ -34,7 +34,7 @@ class World:
         *,
         conditions: Conditions | None = None,
         config: Config | None = None,
-        pace: Pace | None = None,
+        pace: StepTimes | None = None,
         checker: Checker | None = None,
     ) -> None:
         self.seed = seed
@@ -45,10 +45,10 @@ class World:
         self.root = Identity(self._seed(b"root"))
         recovery = Identity(self._seed(b"recovery"))
         self.mesh = mesh_id(self.root.public, recovery.public)
-        pace = pace or Pace()
-        self.wire = Wire(self.schedule, chance(seed + 1), conditions or Conditions(), pace.flush_seconds)
-        verified = Verified(self.mesh, Founders(self.root.public, recovery.public))
-        self._around = Surroundings(
+        pace = pace or StepTimes()
+        self.wire = Network(self.schedule, chance(seed + 1), conditions or Conditions(), pace.flush_seconds)
+        verified = VerificationCache(self.mesh, Founders(self.root.public, recovery.public))
+        self._around = WorldContext(
             self.schedule, self.wire, self.meter, verified, config or Config(), pace, self.find, self.checker
         )
         self.nodes: list[SimNode] = []

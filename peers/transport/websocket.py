@@ -14,11 +14,9 @@ from yarl import URL
 
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
-from peers.connection import reason_of
 from peers.transport.address import parse_address
-from peers.transport.dialing import NoWay, first_link
-from peers.transport.gate import PATH, Admission, Gate
-from peers.transport.links import Link, LinkConfig
+from peers.transport.link import LinkConfig, NoWay, PeerLink, first_link, reason_of
+from peers.transport.link_listener import PATH, ConnectionPolicy, LinkListener
 from peers.transport.websocket_link import ClientSocket, WebSocketLink
 
 _LEAVING = "the node is leaving"
@@ -30,11 +28,11 @@ class WebSocketTransport:
     def __init__(
         self,
         node: bytes,
-        accepted: Callable[[Link], None],
+        accepted: Callable[[PeerLink], None],
         *,
         server_context: Callable[[], ssl.SSLContext],
         client_context: Callable[[], ssl.SSLContext],
-        admission: Admission,
+        admission: ConnectionPolicy,
         listen: Iterable[tuple[str, int]] = (),
         config: LinkConfig | None = None,
     ) -> None:
@@ -48,7 +46,7 @@ class WebSocketTransport:
         self._links: set[WebSocketLink] = set()
 
     @property
-    def links(self) -> frozenset[Link]:
+    def links(self) -> frozenset[PeerLink]:
         """See Transport."""
         return frozenset(self._links)
 
@@ -59,7 +57,7 @@ class WebSocketTransport:
 
     async def __aenter__(self) -> Self:
         """Listen. Raises ListenFailed."""
-        self._gate = Gate(
+        self._gate = LinkListener(
             self._listen, self._server_context(), self._admission, self._config, self._linked, self._links.discard
         )
         self._dialing = self._client_context()
@@ -92,7 +90,7 @@ class WebSocketTransport:
         self._gate.context = self._server_context()
         self._dialing = self._client_context()
 
-    async def dial(self, node: bytes, addresses: Sequence[str]) -> Link:
+    async def dial(self, node: bytes, addresses: Sequence[str]) -> PeerLink:
         """See Transport."""
         return await first_link(
             node, addresses, lambda address: self._attempt(node, address), self._config.next_address_seconds

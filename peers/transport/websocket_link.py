@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 from aiohttp import ClientError, ClientResponse, ClientWebSocketResponse, WebSocketError, WSCloseCode, WSMsgType, web
 
-from peers.connection import Connection
-from peers.proto.config import FRAME_BYTES
-from peers.transport.links import LinkClosed, short_reason, too_large
+from peers.proto.gossip_config import FRAME_BYTES
+from peers.transport.link import Connection, LinkClosed, short_reason, too_large
 
 # aiohttp refuses what is as large as its limit, as soon as it has read the length.
 _MAX_MESSAGE_BYTES = FRAME_BYTES + 1

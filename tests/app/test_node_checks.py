@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mesh.app.checks.node_checks import examine
-from mesh.core.quantities import shown_size
+from mesh.core.display import shown_size
 from mesh.store.acceptance import MAY_ONLY_READ, OVER_QUOTA, TOO_MANY_FEEDS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "OPERATIONS.md"

@@ -10,13 +10,13 @@ import pytest
 from clan_learnings.records import spool
 from mesh.app.asking import AskingDesk
 from mesh.app.desk import Desk
+from mesh.core.draft import Request
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.ids import parse_id
-from mesh.core.request import Request
 from mesh.store.author import Author
 from mesh.store.erase_requests import erase
 from mesh.store.home import Home, create_home, open_home
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.receipts import Receipt
 
 DISCOVERY = "the gateway answers 405 on push"

@@ -10,7 +10,7 @@ from clan_learnings.search.finder import KeywordFinder
 from mesh.app.search import searched
 from mesh.core.errors import UsageError
 from mesh.node.openapi import document
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from tests.clan_learnings.records.notebooks import REPO, Notebook
 from tests.clan_learnings.search.test_record_search import Meanings
 

@@ -11,8 +11,8 @@ from unittest import mock
 import pytest
 
 from mesh.cli.main import run
-from mesh.core.bundle import FRAME_HEAD_BYTES, MAGIC, frame_head
 from mesh.core.ids import HASH_BYTES
+from mesh.store.bundles import FRAME_HEAD_BYTES, MAGIC, frame_head
 from tests.clan_learnings.redaction.redaction_examples import fake
 
 

@@ -13,9 +13,9 @@ from clan_learnings.records import spool
 from mesh.app.desk import Desk
 from mesh.cli import invite
 from mesh.cli.quota import parse_size
+from mesh.core.display import shown_size
 from mesh.core.draft import NewRecord
 from mesh.core.errors import TooManyFeeds, UsageError
-from mesh.core.quantities import shown_size
 from mesh.core.statement import ADMIN, EPHEMERAL, EPHEMERAL_READER, MEMBER, READER
 from mesh.store.acceptance import OVER_QUOTA
 from mesh.store.home import Home, open_home

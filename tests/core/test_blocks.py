@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from mesh.core.blocks import block
+from mesh.core.stdlib_substitutes import block
 
 Maker = Callable[[list[str]], Iterator[str]]
 

@@ -25,7 +25,7 @@ from mesh.core.feed import (
 from mesh.core.ids import Feed, digest, first_prev
 from mesh.core.limits import HLC_MAX, OPERATION_BYTES, RANGE_BYTES, RANGE_OPERATIONS, SALT_BYTES, SEQ_MAX
 from mesh.core.operation import Add
-from mesh.core.wire import pack, unpack
+from mesh.core.strict_msgpack import pack, unpack
 from tests.worlds import Chain, Clan
 
 CLAN, OTHER = Clan(), Clan(1)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from mesh.core import clock
-from mesh.core.bundle import HEADER, MAGIC, RANGE, STATEMENT, Header, encode_header, frame
 from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, decode_range, encode_range, range_weight, sign_range, weight
 from mesh.core.identity import Identity, point_message, statement_message
 from mesh.core.ids import Feed, digest, first_prev, mesh_id, private_mesh_id, tag_of, text_id
@@ -30,7 +29,8 @@ from mesh.core.limits import (
 )
 from mesh.core.operation import Add, Count, Remove, Set, encode, kind_of
 from mesh.core.statement import ADMIN, Erase, Member, Quota, Recover, Revoke, decode_statement, fork_between, sign
-from mesh.core.vector import Head, Vector, bucket_of, statements_digest
+from mesh.core.version_vector import Head, Vector, bucket_of, statements_digest
+from mesh.store.bundles import HEADER, MAGIC, RANGE, STATEMENT, Header, encode_header, frame
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "FORMAT.md"
 EPOCH = 0x0123456789ABCDEF

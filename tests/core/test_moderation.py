@@ -2,14 +2,14 @@
 
 import pytest
 
-from mesh.core.moderation import Word, is_agreed, standing
+from mesh.core.moderation import RegisterWord, is_agreed, standing
 
 AUTHOR, ADMIN, ONE, TWO, JOB, OTHER_JOB = (bytes([number]) * 32 for number in range(6))
 SURE, PASSING = {AUTHOR, ADMIN}, {JOB, OTHER_JOB}
 
 
 def said(*words: tuple[int, bytes, str]) -> str | None:
-    found = standing((Word((at,), node, value, value) for at, node, value in words), SURE, PASSING)
+    found = standing((RegisterWord((at,), node, value, value) for at, node, value in words), SURE, PASSING)
     return None if found is None else str(found.value)
 
 

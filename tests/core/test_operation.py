@@ -38,7 +38,7 @@ from mesh.core.operation import (
     parse,
     register_key,
 )
-from mesh.core.wire import pack
+from mesh.core.strict_msgpack import pack
 
 SALT = bytes(range(SALT_BYTES))
 HASH = bytes(32)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from mesh.core.draft import checked_id, content_of
 from mesh.core.errors import UsageError
-from mesh.core.request import checked_id, content_of
 
 
 @pytest.mark.parametrize(

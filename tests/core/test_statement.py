@@ -35,7 +35,7 @@ from mesh.core.statement import (
     read_statement,
     sign,
 )
-from mesh.core.wire import pack, unpack
+from mesh.core.strict_msgpack import pack, unpack
 from tests.worlds import Chain, Clan
 
 CLAN, OTHER = Clan(), Clan(1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mesh.core.tuples import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple
 
 
 class Ours(NamedTuple):

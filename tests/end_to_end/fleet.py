@@ -14,7 +14,7 @@ from typing import Any
 from mesh.app.node_api import ask
 from mesh.core.ids import text_id
 from mesh.store.home import open_home
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, quickly, wait_until
 
 LOOPBACK = "127.0.0.1:0"

@@ -21,14 +21,14 @@ from mesh.store.home import Home, open_home
 from mesh.store.join_table import Cards
 from mesh.store.store import wall_clock
 from peers.proto.cards import CONTACT, Card, Contact, write_contact
-from peers.proto.codec import decode, encode
-from peers.proto.config import FRAME_BYTES
+from peers.proto.gossip_config import FRAME_BYTES
+from peers.proto.message_codec import decode, encode
 from peers.proto.messages import Bye, Hello
-from peers.transport.gate import Admission
-from peers.transport.links import Link, LinkClosed
+from peers.transport.link import LinkClosed, PeerLink
+from peers.transport.link_listener import ConnectionPolicy
 from peers.transport.websocket import WebSocketTransport
-from peers.trust.certificates import authority, issue
 from peers.trust.tls import Credentials, peer_node
+from peers.trust.x509_certificates import authority, issue
 from tests.end_to_end.commands import PATIENCE_SECONDS, done, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, wait_until_in_step, wait_until_linked
 from tests.end_to_end.prometheus import parse
@@ -217,7 +217,7 @@ def test_a_stranger_gets_nothing_and_is_cut_off(scene: Scene, name: str) -> None
 
 
 @asynccontextmanager
-async def link_of(scene: Scene, home: Home) -> AsyncIterator[Link]:
+async def link_of(scene: Scene, home: Home) -> AsyncIterator[PeerLink]:
     """A link with the victim, as a member's sidecar would have it."""
     credentials = credentials_of(home)
     victim = parse_id(scene.victim.node)
@@ -227,7 +227,7 @@ async def link_of(scene: Scene, home: Home) -> AsyncIterator[Link]:
         lambda _link: None,
         server_context=lambda: credentials.server_context(pem),
         client_context=lambda: credentials.client_context(pem),
-        admission=Admission(peer_node, lambda _node: True, lambda _proof: False),
+        admission=ConnectionPolicy(peer_node, lambda _node: True, lambda _proof: False),
     )
     async with transport:
         yield await transport.dial(victim, scene.victim.addresses)
@@ -239,27 +239,27 @@ def greeting(home: Home, mesh: bytes | None = None) -> bytes:
     return encode(Hello(mesh or home.mesh, home.node, card.data, passing=False))
 
 
-async def malformed(link: Link, home: Home) -> None:
+async def malformed(link: PeerLink, home: Home) -> None:
     await link.send(greeting(home))
     await link.send(b"\xc1 this is no message")
 
 
-async def too_large(link: Link, home: Home) -> None:
+async def too_large(link: PeerLink, home: Home) -> None:
     """Past our own side's check, as somebody else's program would."""
     await link.send(greeting(home))
     await link._socket.send_bytes(bytes(FRAME_BYTES + 1))  # type: ignore[attr-defined]
 
 
-async def text(link: Link, home: Home) -> None:
+async def text(link: PeerLink, home: Home) -> None:
     await link.send(greeting(home))
     await link._socket.send_str("hello")  # type: ignore[attr-defined]
 
 
-async def greets_from_elsewhere(link: Link, home: Home) -> None:
+async def greets_from_elsewhere(link: PeerLink, home: Home) -> None:
     await link.send(greeting(home, bytes(32)))
 
 
-async def goodbyes(link: Link) -> list[str]:
+async def goodbyes(link: PeerLink) -> list[str]:
     """What the other side says about why, until the link is closed."""
     reasons = []
     try:

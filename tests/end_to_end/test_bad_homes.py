@@ -18,10 +18,10 @@ from mesh.core.draft import NewRecord
 from mesh.core.errors import HomeError
 from mesh.store import database, keyfile, schema
 from mesh.store import home as homes
+from mesh.store.database_repair import repair
 from mesh.store.home import Home, create_home, open_home, refuse_network_disk
-from mesh.store.reading import Reader
-from mesh.store.repair import repair
-from mesh.store.verify import verify_store
+from mesh.store.reader import Reader
+from mesh.store.verification import verify_store
 from tests.end_to_end.commands import (
     PATIENCE_SECONDS,
     Finished,

@@ -15,8 +15,8 @@ import pytest
 from mesh.store.home import open_home
 from mesh.store.join_table import Cards
 from peers.proto.cards import CERTIFICATE, card_kind
-from peers.trust.certificates import read
-from peers.trust.token import parse
+from peers.trust.join_token import parse
+from peers.trust.x509_certificates import read
 from tests.end_to_end.commands import PATIENCE_SECONDS, asked, bytes_of, complaint, done, mesh, quickly, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
 

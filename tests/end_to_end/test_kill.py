@@ -12,9 +12,9 @@ import pytest
 
 from mesh.core.draft import NewRecord
 from mesh.store.home import create_home, open_home
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.end_to_end.commands import (
     MESH,
     PATIENCE_SECONDS,
@@ -295,7 +295,7 @@ def test_a_killed_init_leaves_no_home_or_a_whole_one(tmp_path: Path) -> None:
         ("mesh.store.keyfile.create", 2),
         ("mesh.store.keyfile.create", 3),
         ("json.dump", 1),
-        ("mesh.store.lock.FileLock", 1),
+        ("mesh.store.file_access.FileLock", 1),
         ("mesh.store.home.sign", 1),
         ("os.rename", 1),
         ("shutil.rmtree", 1),

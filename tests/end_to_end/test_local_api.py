@@ -14,7 +14,7 @@ import pytest
 from mesh.app.node_api import ask
 from mesh.core.errors import UsageError
 from mesh.node.openapi import CALLS, STREAMS
-from mesh.store.doorbell import socket_file
+from mesh.store.wake_signal import socket_file
 from tests.end_to_end.commands import PATIENCE_SECONDS, complaint, done, mesh, quickly, sidecar
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step
 

@@ -12,8 +12,7 @@ import pytest
 
 from mesh.core.draft import NewRecord
 from mesh.store.database import Database
-from mesh.store.home import Home, create_home
-from mesh.store.node_lock import only_sidecar, running
+from mesh.store.home import Home, create_home, hold_node_lock, node_process_id
 from tests.end_to_end.commands import (
     MESH,
     PATIENCE_SECONDS,
@@ -197,19 +196,19 @@ def test_nobody_waits_for_an_erase_that_a_reader_holds_up(home: Home, old_reader
 
 def test_asking_for_the_status_keeps_no_sidecar_from_starting(home: Home) -> None:
     """To look whether a sidecar runs is not to be one."""
-    with only_sidecar(home):
+    with hold_node_lock(home):
         pass
     ended = threading.Event()
 
     def ask() -> None:
         while not ended.is_set():
-            running(home)
+            node_process_id(home)
 
     asking = threading.Thread(target=ask)
     asking.start()
     try:
         for _ in range(2000):
-            with only_sidecar(home):
+            with hold_node_lock(home):
                 pass
     finally:
         ended.set()

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from mesh.core.wire import pack, unpack
+from mesh.core.strict_msgpack import pack, unpack
 from mesh.store.home import open_home
 from peers.proto.cards import Contact, write_contact
-from peers.transport.links import LinkClosed
+from peers.transport.link import LinkClosed
 from tests.end_to_end.commands import PATIENCE_SECONDS, done, mesh, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of
 from tests.end_to_end.test_bad_connections import Scene, link_of

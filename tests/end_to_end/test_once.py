@@ -17,7 +17,7 @@ import pytest
 from clan_learnings.records.spool import is_waiting, queue
 from mesh.app.node_api import ask
 from mesh.core.errors import UsageError
-from mesh.store.doorbell import socket_file
+from mesh.store.wake_signal import socket_file
 from tests.end_to_end.commands import PATIENCE_SECONDS, asked, done, killed_at, quickly, texts
 from tests.end_to_end.fleet import Sidecar, sidecars
 from tests.end_to_end.test_mcp import served, told

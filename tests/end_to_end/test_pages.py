@@ -14,8 +14,8 @@ import pytest
 
 from mesh.core.draft import Assignment, NewRecord, PageEdit, Republished
 from mesh.core.operation import PAGE
+from mesh.pages.edit_codec import Id, InsertedText, Update, client_of, encode
 from mesh.pages.open_pages import open_pages
-from mesh.pages.update import Id, Item, Update, client_of, encode
 from tests.clan_learnings.redaction.redaction_examples import fake
 from tests.end_to_end.commands import anywhere, asked, done, mesh, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, wait_until_in_step, wait_until_linked
@@ -480,7 +480,7 @@ def attack(hostile: Sidecar, name: str) -> None:
         author, info = pages.book.author, pages.book.find(name)
         feed, last = author.place()
         own, others = client_of(feed.node, feed.epoch), client_of(info.node, 7)
-        item = Item(0, None, None, "never to be seen")
+        item = InsertedText(0, None, None, "never to be seen")
         lies = [
             encode(Update(others, (item,), ())),  # in somebody else's name
             encode(Update(own, (item._replace(clock=1000),), ())),  # behind what was never written

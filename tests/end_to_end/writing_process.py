@@ -11,9 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from mesh.core.draft import Assignment, Increment, NewRecord
+from mesh.core.draft import Assignment, Increment, NewRecord, Request
 from mesh.core.operation import Add
-from mesh.core.request import Request
 from mesh.store.author import Author
 from mesh.store.merge_outcome import AlreadyKnown, Gap, Merged
 from mesh.store.writer import Writer

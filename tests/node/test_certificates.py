@@ -13,7 +13,7 @@ from mesh.store import keyfile
 from mesh.store.home import Home, create_home
 from mesh.store.store import Store
 from peers.proto.cards import card_kind
-from peers.trust.certificates import authority, chain_for, check_chain, issue, read
+from peers.trust.x509_certificates import authority, chain_for, check_chain, issue, read
 from tests.worlds import seed
 
 DAY_MS = 86_400_000

@@ -11,7 +11,7 @@ from clan_learnings.render.files import RENDERED_FOLDER
 from mesh.core.draft import NewRecord
 from mesh.node.erase_thread import UnfinishedErases
 from mesh.node.render_thread import Renderer
-from mesh.store.erase_debts import unfinished
+from mesh.store.erasure import unfinished
 from mesh.store.home import Home, create_home
 from tests.end_to_end.commands import PATIENCE_SECONDS, wait_until
 from tests.store.test_erase_debts import erased, reading, remains

@@ -10,7 +10,7 @@ import pytest
 from mesh.node import event_stream
 from mesh.node.event_stream import Stream
 from mesh.store.home import create_home
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 
 
 def test_who_stops_listening_while_a_thread_looks_leaves_nothing_open_and_raises_nothing(

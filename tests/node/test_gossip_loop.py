@@ -7,8 +7,8 @@ from unittest.mock import MagicMock
 import pytest
 
 from mesh.node.gossip_loop import Gossip
-from peers.proto.events import LinkDown, LinkUp, Send
-from peers.transport.links import LinkClosed
+from peers.proto.engine_events import LinkDown, LinkUp, Send
+from peers.transport.link import LinkClosed
 from tests.peers.links import soon, until
 
 

@@ -1,8 +1,8 @@
 """The sidecar's counters as text: what a collector reads is exactly what was counted."""
 
 from mesh.node.metrics import Tally, render
-from peers.proto.replica import Verdict
-from peers.proto.view import PeerView
+from peers.proto.membership import PeerView
+from peers.proto.replica import MergeVerdict
 from tests.end_to_end.prometheus import Family, parse
 
 
@@ -45,10 +45,10 @@ def test_large_counters_lose_no_digit() -> None:
 def test_every_verdict_is_counted_by_its_name() -> None:
     """Merged, refused, held: all of them, each as often as it was given."""
     tally = Tally()
-    for times, verdict in enumerate(Verdict, 1):
+    for times, verdict in enumerate(MergeVerdict, 1):
         for _ in range(times):
             tally.merged(verdict)
-    wanted = {verdict.value: times for times, verdict in enumerate(Verdict, 1)}
+    wanted = {verdict.value: times for times, verdict in enumerate(MergeVerdict, 1)}
     assert rendered(tally)["mesh_merged_total"].by("verdict") == wanted
 
 

@@ -8,11 +8,11 @@ from mesh.core.draft import NewRecord
 from mesh.core.feed import decode_range
 from mesh.core.ids import first_prev
 from mesh.core.operation import Add
-from mesh.core.vector import Head
+from mesh.core.version_vector import Head
 from mesh.node.store_replica import Library
 from mesh.store.author import Author
 from mesh.store.home import create_home
-from peers.proto.replica import Verdict
+from peers.proto.replica import MergeVerdict
 from tests.worlds import NOW_MS, Chain, Clan, open_author
 
 
@@ -65,7 +65,7 @@ def test_a_merge_says_what_became_of_each_item_and_what_changed(tmp_path: Path, 
     with open_author(tmp_path, clan, clan.node(0), NOW_MS) as author:
         library = library_of(author, clan)
         result = library.merge([], [chain.encoded(1, 2), chain.encoded(1, 2), chain.encoded(4, 4), b"nonsense"])
-        assert result.ranges == [Verdict.NEW, Verdict.KNOWN, Verdict.GAP, Verdict.REFUSED]
+        assert result.ranges == [MergeVerdict.NEW, MergeVerdict.KNOWN, MergeVerdict.GAP, MergeVerdict.REFUSED]
         assert len(result.reasons) == 1
         assert [(state.feed, state.held) for state in result.changes.feeds] == [(chain.feed, Head(2, chain.hash_at(2)))]
         assert result.changes.fresh == []
@@ -78,9 +78,9 @@ def test_a_member_statement_changes_the_roster_and_lets_waiting_operations_count
     chain.add(Add(chain.next_hlc(), "discoveries", {"text": "early"}))
     with open_author(tmp_path, clan, clan.node(0), NOW_MS) as author:
         library = library_of(author, clan)
-        assert library.merge([], [chain.encoded()]).ranges == [Verdict.WAITS]
+        assert library.merge([], [chain.encoded()]).ranges == [MergeVerdict.WAITS]
         result = library.merge([clan.member(clan.node(2), "late").encode()], [])
-        assert result.statements == [Verdict.NEW]
+        assert result.statements == [MergeVerdict.NEW]
         assert result.changes.roster is not None
         assert result.changes.roster.allows(clan.node(2).public)
         assert [state.accepted.seq for state in result.changes.feeds] == [1]

@@ -9,8 +9,8 @@ from typing import Any
 from pycrdt import Doc, Text
 
 from mesh.core.ids import digest
-from mesh.pages.ledger import Ledger, PageOp, Ruling
-from mesh.pages.update import client_of
+from mesh.pages.edit_acceptance import EditAcceptance, PageOp, Ruling
+from mesh.pages.edit_codec import client_of
 
 WORDS = ("a", "word ", "line\n", "é", "漢字", "😀", "x😀y", "👩‍👩‍👧", "\u0000", "a longer piece of text, ")
 
@@ -24,7 +24,7 @@ class Editor:
         self.client = client_of(self.node, epoch)
         self.doc: Doc[Any] = Doc(client_id=self.client)
         self.body = self.doc.get("text", type=Text)
-        self.ledger = Ledger()
+        self.ledger = EditAcceptance()
         self.held: list[PageOp] = []
         self.refused: list[PageOp] = []
         self.known: dict[bytes, PageOp] = {}

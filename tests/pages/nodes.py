@@ -19,9 +19,9 @@ from mesh.core.identity import Identity
 from mesh.core.statement import ADMIN, MEMBER, Statement
 from mesh.pages.book import Book, PageInfo, PageText
 from mesh.pages.editor import Editor
-from mesh.pages.links import Links
-from mesh.pages.page_merging import Joiner
-from mesh.pages.workshop import Workshop
+from mesh.pages.page_links import Links
+from mesh.pages.page_merging import PageJoiner
+from mesh.pages.worker_client import WorkerClient
 from mesh.store.author import Author
 from mesh.store.feeds import FeedRow
 from mesh.store.home import Home
@@ -32,9 +32,9 @@ MOST = 6
 
 
 @cache
-def workshop(index: int) -> Workshop:
+def workshop(index: int) -> WorkerClient:
     """One of the workers: started when it is first asked something. Bodies have random ids, so tests do not meet in it."""
-    made = Workshop(seconds=300)
+    made = WorkerClient(seconds=300)
     atexit.register(made.close)
     return made
 
@@ -69,7 +69,7 @@ class Node:
         self.author: Author = self._open.enter_context(open_author(self.folder, CLAN, self.identity, NOW_MS))
         self.book = Book(self.author, self.workshop)
         self.editor = Editor(self.book)
-        self.joiner = Joiner(self.editor)
+        self.joiner = PageJoiner(self.editor)
 
     def close(self) -> None:
         if self._open is not None:

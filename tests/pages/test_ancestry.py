@@ -2,7 +2,7 @@
 
 from mesh.core.ids import digest
 from mesh.pages.conflicts import Ancestry
-from mesh.pages.ledger import PageOp
+from mesh.pages.edit_acceptance import PageOp
 
 
 def op(name: str, number: int, *heads: bytes, epoch: int = 1) -> PageOp:

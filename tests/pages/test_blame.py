@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.core.errors import Malformed
-from mesh.pages.blame import Annotated, Summary, summary
-from mesh.pages.difference import Edit, applied
+from mesh.pages.blame import Annotated, EditSize, summary
+from mesh.pages.text_difference import Edit, applied
 from tests.pages.writers import Writer, history, meet
 
 
@@ -60,8 +60,8 @@ def test_a_summary_counts_what_was_inserted_and_removed() -> None:
     ann = Writer("ann")
     first = ann.save("fox 🦊\n")
     second = ann.make([Edit(0, 3, "ox")])
-    assert summary(first) == Summary(7, 0)
-    assert summary(second) == Summary(2, 3)
+    assert summary(first) == EditSize(7, 0)
+    assert summary(second) == EditSize(2, 3)
     with pytest.raises(Malformed):
         summary(first._replace(update=b"\xff"))
 

@@ -15,11 +15,11 @@ from mesh.core.ids import text_id
 from mesh.core.operation import Page
 from mesh.pages import page_texts
 from mesh.pages.book import Book
+from mesh.pages.edit_acceptance import EditAcceptance
+from mesh.pages.edit_codec import Id, InsertedText, Update, client_of, encode
 from mesh.pages.editor import Editor
-from mesh.pages.ledger import Ledger
-from mesh.pages.page_table import Kept
-from mesh.pages.update import Id, Item, Update, client_of, encode
-from mesh.pages.workshop import WorkerDied, Workshop
+from mesh.pages.page_table import StoredText
+from mesh.pages.worker_client import WorkerClient, WorkerDied
 from tests.pages.nodes import CLAN, Node, agree, exchange, meet, nodes
 from tests.worlds import Chain, open_author
 
@@ -78,7 +78,7 @@ def test_reading_again_asks_no_worker(tmp_path: Path) -> None:
     with nodes(1, tmp_path) as (node,):
         info, _ = node.editor.new("kept", "some text\n")
         node.restart()
-        book = Book(node.author, Workshop(command=["/bin/false"]))
+        book = Book(node.author, WorkerClient(command=["/bin/false"]))
         assert book.read(info).text == "some text\n"
 
 
@@ -160,7 +160,7 @@ def test_another_process_is_seen_whatever_was_kept_meanwhile(
 ) -> None:
     """Two books of one home, each with the text open: one saves the state, by which all news go, the other edits on."""
     monkeypatch.setattr(page_texts, "_KEEP_UPDATES", keep)
-    with nodes(1, tmp_path) as (sidecar,), Workshop(seconds=300) as workshop:
+    with nodes(1, tmp_path) as (sidecar,), WorkerClient(seconds=300) as workshop:
         info, _ = sidecar.editor.new("p", "first\n")
         sidecar.editor.append(info, "second")
         command = Editor(Book(sidecar.author, workshop))
@@ -168,7 +168,7 @@ def test_another_process_is_seen_whatever_was_kept_meanwhile(
             (command if number % 3 else sidecar.editor).append(info, f"line{number}")
         expected = "first\nsecond\n" + "".join(f"line{number}\n" for number in range(12))
         assert sidecar.text("p") == command.book.read(info).text == expected
-        assert not Ledger().rule(sidecar.book.history(info)).refused
+        assert not EditAcceptance().rule(sidecar.book.history(info)).refused
         assert not sidecar.read("p").troubles
         assert sidecar.from_nothing() == {"p": expected}
 
@@ -188,12 +188,12 @@ def test_a_text_is_whole_if_another_process_keeps_its_state_while_a_worker_is_re
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is in a state is news no more: who reads the state before and the news after has lost what went over."""
-    with nodes(2, tmp_path) as (one, two), Workshop(seconds=300) as workshop:
+    with nodes(2, tmp_path) as (one, two), WorkerClient(seconds=300) as workshop:
         info, _ = two.editor.new("p", "first\n")
         exchange(two, one)
         asked, kept = list[bytes](), one.book.shelf.kept
 
-        def interrupted(body: bytes) -> Kept | None:
+        def interrupted(body: bytes) -> StoredText | None:
             asked.append(body)
             found = kept(body)
             if len(asked) == 2:  # the first was before the worker died
@@ -227,7 +227,7 @@ def test_what_ends_every_worker_stays_out_of_the_page_and_everything_else_goes_o
         two.editor.append(two.find("p"), "a {poison} word")
         meet(one, two)
         one.save("p", "after\n" + one.text("p"))  # but it stands before it, so it does not build on it
-        with Workshop(command=[sys.executable, os.fspath(script)], seconds=300) as workshop:
+        with WorkerClient(command=[sys.executable, os.fspath(script)], seconds=300) as workshop:
             book = Book(one.author, workshop)
             for item in book.pages():
                 book.shelf.reset(item.body)
@@ -256,10 +256,12 @@ def test_what_is_held_and_what_is_refused_is_told_with_its_author(tmp_path: Path
         hostile = CLAN.node(60)
         chain = Chain(CLAN, hostile)
         own = client_of(hostile.public, chain.feed.epoch)
-        held = encode(Update(own, (Item(0, Id(77, 3), None, "late"),), ()))
+        held = encode(Update(own, (InsertedText(0, Id(77, 3), None, "late"),), ()))
         chain.add(Page(info.body, chain.feed.epoch, [], held))
         chain.add(Page(info.body, chain.feed.epoch, [], b"garbage"))
-        chain.add(Page(info.body, chain.feed.epoch, [], encode(Update(own + 1, (Item(0, None, None, "x"),), ()))))
+        chain.add(
+            Page(info.body, chain.feed.epoch, [], encode(Update(own + 1, (InsertedText(0, None, None, "x"),), ())))
+        )
         one.author.merge_statements([CLAN.member(hostile, "mallory").encode()])
         one.author.merge_ranges([chain.encoded()])
         page = one.book.read(info)

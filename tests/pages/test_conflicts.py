@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from mesh.core.ids import digest
 from mesh.pages.blame import Annotated
 from mesh.pages.conflicts import Ancestry, Conflict, conflicts, marked
-from mesh.pages.difference import Edit, edits
-from mesh.pages.ledger import PageOp
+from mesh.pages.edit_acceptance import PageOp
+from mesh.pages.text_difference import Edit, edits
 from tests.pages.writers import Writer, history, meet
 
 PAGE = "# Fox\n\nThe quick fox jumps.\n\nThe dog sleeps.\n\nThe cat is away.\n"

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mesh.core.errors import Malformed
-from mesh.pages.difference import Edit, applied
 from mesh.pages.document import Document, WrongEdit, deltas, proven, texts
-from mesh.pages.update import CLIENTS, DELETE_RANGES, ITEMS, parse, units
+from mesh.pages.edit_codec import CLIENTS, DELETE_RANGES, ITEMS, parse, units
+from mesh.pages.text_difference import Edit, applied
 
 ME, OTHER = 2**53 - 1, 2**53 - 2  # as long as they get
 TEXT = st.text(st.sampled_from("abc \nßé漢🙂e\u0301"), max_size=40)

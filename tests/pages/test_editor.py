@@ -10,10 +10,10 @@ import pytest
 from mesh.core.errors import HomeBusy, PageMoved, UsageError
 from mesh.core.limits import OPERATION_BYTES
 from mesh.pages.book import Book, PageInfo
+from mesh.pages.edit_acceptance import EditAcceptance
 from mesh.pages.editor import MOST_CHARS, Editor
-from mesh.pages.ledger import Ledger
-from mesh.pages.page_fields import Front
-from mesh.pages.workshop import WorkerDied, Workshop
+from mesh.pages.page_fields import PageFields
+from mesh.pages.worker_client import WorkerClient, WorkerDied
 from mesh.store.home import create_home, open_home
 from tests.pages.nodes import Node, agree, meet, nodes
 
@@ -28,7 +28,9 @@ def test_a_page_is_made_with_its_front_matter_and_read_as_it_was_given(tmp_path:
         meet(one, two)
         page = two.book.read(info)
         assert page.text == text
-        assert page.front == Front({"owner": "owner: me  # and you\n", "tags": "tags: [a, b]\n"}, ("owner", "tags"))
+        assert page.front == PageFields(
+            {"owner": "owner: me  # and you\n", "tags": "tags: [a, b]\n"}, ("owner", "tags")
+        )
         assert page.plain == "# Title\n\ntext with é and 😀\n"
 
 
@@ -155,7 +157,7 @@ def test_the_last_name_wins(tmp_path: Path) -> None:
 
 def test_an_edit_that_another_process_overtook_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At every moment of a save: before the text was opened, before the edit is made, before it is written."""
-    with nodes(1, tmp_path) as (one,), Workshop(seconds=300) as workshop:
+    with nodes(1, tmp_path) as (one,), WorkerClient(seconds=300) as workshop:
         info, _ = one.editor.new("p", "start\n")
         other = Editor(Book(one.author, workshop))
         count = 0
@@ -186,7 +188,7 @@ def test_an_edit_that_another_process_overtook_is_built_again(tmp_path: Path, mo
             assert text.count(word) == 1, text
         for name in ("place", "opened", "edit", "append", "read"):
             assert text.count(f"mine-{name}\n") == 1, text
-        ruling = Ledger().rule(one.book.history(info))
+        ruling = EditAcceptance().rule(one.book.history(info))
         assert not ruling.refused
         assert not ruling.held
         assert one.from_nothing() == {"p": text}
@@ -286,7 +288,7 @@ def test_settling_remembers_what_was_read_over(tmp_path: Path) -> None:
 def write_many(path: str, page: str, name: str, count: int) -> None:
     """In a process of its own: append and insert, as fast as it can."""
     author = open_home(path).author()
-    with Workshop(seconds=300) as workshop:
+    with WorkerClient(seconds=300) as workshop:
         editor = Editor(Book(author, workshop))
         info = editor.book.find(page)
         for number in range(count):
@@ -302,7 +304,7 @@ def test_two_processes_of_one_node_write_to_one_page(tmp_path: Path) -> None:
     """All words of both are there, and no operation claims the place of another."""
     path, count = str(tmp_path / "home"), 12
     author = create_home(path, "home").author()
-    with Workshop(seconds=300) as workshop:
+    with WorkerClient(seconds=300) as workshop:
         book = Book(author, workshop)
         info, _ = Editor(book).new("p", "start\n")
         context = multiprocessing.get_context("spawn")
@@ -319,7 +321,7 @@ def test_two_processes_of_one_node_write_to_one_page(tmp_path: Path) -> None:
             ["start", *(f"{name}{number}." for name in ("first", "second") for number in range(count))]
         )
         ops = book.history(info)
-        ledger = Ledger()
+        ledger = EditAcceptance()
         ruling = ledger.rule(ops)
         assert (len(ruling.apply), ruling.held, ruling.refused, ledger.is_tangled) == (len(ops), [], [], False)
         assert not book.read(info).troubles
@@ -353,7 +355,7 @@ def test_a_restored_home_and_its_copy(tmp_path: Path) -> None:
             (copy / file.name).write_bytes(file.read_bytes())
         one.restart()
         twin = Node(0, copy)
-        twin.workshop = Workshop(seconds=300)
+        twin.workshop = WorkerClient(seconds=300)
         try:
             twin.book = Book(twin.author, twin.workshop)
             twin.editor = Editor(twin.book)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mesh.pages import file_replacement
-from tests.pages.shelf import Driven, Killed, Rows, Shelf, are_in_step, kill_in
+from tests.pages.folder_fixture import Driven, Killed, Rows, Shelf, are_in_step, kill_in
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def test_who_has_opened_the_file_before_is_waited_for(path: Path, monkeypatch: p
     replace = file_replacement.replace
     opened = path.open("wb", buffering=0)
 
-    def late(name: str, data: bytes) -> file_replacement.Displaced:
+    def late(name: str, data: bytes) -> file_replacement.DisplacedFile:
         monkeypatch.setattr(file_replacement, "replace", replace)
         displaced = replace(name, data)
         read = displaced.data
@@ -71,7 +71,7 @@ def test_the_last_save_of_two_is_there(path: Path, monkeypatch: pytest.MonkeyPat
     replace = file_replacement.replace
     saves = ["second", "first"]
 
-    def crowded(name: str, data: bytes) -> file_replacement.Displaced:
+    def crowded(name: str, data: bytes) -> file_replacement.DisplacedFile:
         if saves:
             path.write_text(saves.pop())
         return replace(name, data)

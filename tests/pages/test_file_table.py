@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mesh.core.draft import NewRecord, Removal
-from mesh.pages.file_table import FileRow, Files, Folders, Renaming, pay_scrub, wiped
+from mesh.pages.file_table import FileRow, FileTable, Folders, Renaming, pay_scrub, wiped
 from mesh.store.author import Author
 from tests.worlds import Clan, open_author
 
@@ -23,12 +23,12 @@ def author(tmp_path: Path) -> Iterator[Author]:
 
 
 def test_a_row_comes_back_as_it_was(author: Author) -> None:
-    files = Files(author.store.database, "/notes")
+    files = FileTable(author.store.database, "/notes")
     files.put(ROW)
     files.put(ROW._replace(path="b/c.md"))
     assert files.all() == [ROW, ROW._replace(path="b/c.md")]
     assert files.get("a.md") == ROW
-    assert Files(author.store.database, "/other").all() == []
+    assert FileTable(author.store.database, "/other").all() == []
     files.drop("a.md")
     files.drop("a.md")
     assert files.get("a.md") is None
@@ -37,10 +37,10 @@ def test_a_row_comes_back_as_it_was(author: Author) -> None:
 def test_a_row_is_given_another_path(author: Author) -> None:
     """As it is, with what is known of its file; the one that had that path gets the old one."""
     on_disk = dict.fromkeys(("a.md", "b.md"), "the page, and hunter2secret\n")
-    files = Files(author.store.database, "/notes", on_disk.get)
+    files = FileTable(author.store.database, "/notes", on_disk.get)
     secret = ROW._replace(file_text=on_disk["a.md"])
     other = FileRow("b.md", bytes([1]) * 32, "another page\n", None, "")
-    elsewhere = Files(author.store.database, "/elsewhere")
+    elsewhere = FileTable(author.store.database, "/elsewhere")
     for row in (secret, other):
         files.put(row)
         elsewhere.put(row._replace(file_text=None))
@@ -56,11 +56,11 @@ def test_a_row_is_given_another_path(author: Author) -> None:
 def test_a_renaming_is_remembered_until_it_is_over(author: Author) -> None:
     """For each folder one; rows and the end of it are written together."""
     begun = Renaming("a.md", 2**63 + 5, "b.md", 7)
-    files, others = Files(author.store.database, "/notes"), Files(author.store.database, "/elsewhere")
+    files, others = FileTable(author.store.database, "/notes"), FileTable(author.store.database, "/elsewhere")
     assert files.begun() is None
     files.begin(begun)
     others.begin(begun)
-    assert Files(author.store.database, "/notes").begun() == begun
+    assert FileTable(author.store.database, "/notes").begun() == begun
     files.move("a.md", "b.md")
     assert (files.begun(), others.begun()) == (None, begun)
     others.give_up()
@@ -70,7 +70,7 @@ def test_a_renaming_is_remembered_until_it_is_over(author: Author) -> None:
 def test_of_a_text_with_a_secret_only_its_hash_is_kept(author: Author, tmp_path: Path) -> None:
     """As long as the file says the same, its text is known from there; then it is not known any more."""
     on_disk = {"a.md": "the page, and hunter2secret\n"}
-    files = Files(author.store.database, "/notes", on_disk.get)
+    files = FileTable(author.store.database, "/notes", on_disk.get)
     row = ROW._replace(file_text=on_disk["a.md"])
     files.put(row)
     assert files.all() == [row]
@@ -87,7 +87,7 @@ def test_what_a_folder_said_is_known_when_it_is_watched_again(author: Author) ->
     """So that what changed meanwhile is an edit. A page that was removed since does not take its file along."""
     database = author.store.database
     (gone,) = author.append([NewRecord("pages", {"name": "gone"})]).tags
-    folders, files = Folders(database), Files(database, "/notes")
+    folders, files = Folders(database), FileTable(database, "/notes")
     folders.add("/notes")
     files.put(ROW)
     files.put(ROW._replace(path="gone.md", page=gone))
@@ -100,7 +100,7 @@ def test_what_a_folder_said_is_known_when_it_is_watched_again(author: Author) ->
 def test_a_folder_that_is_watched_for_other_pages_begins_anew(author: Author) -> None:
     """Its files were those of pages that do not belong there now: they would go with them."""
     database = author.store.database
-    folders, files = Folders(database), Files(database, "/notes")
+    folders, files = Folders(database), FileTable(database, "/notes")
     folders.add("/notes")
     files.put(ROW)
     folders.remove("/notes")
@@ -111,14 +111,14 @@ def test_a_folder_that_is_watched_for_other_pages_begins_anew(author: Author) ->
 def test_after_an_erase_nothing_is_remembered_of_folders_that_are_not_watched(author: Author) -> None:
     database = author.store.database
     for folder in ("/notes", "/let-go"):
-        Files(database, folder).put(ROW)
+        FileTable(database, folder).put(ROW)
     database.run("INSERT INTO page_wiped VALUES(?)", (ROW.page,))
     owed = wiped(database)
     assert owed.ids == {ROW.page}
     assert pay_scrub(database, owed, ["/notes"])
     assert wiped(database).ids == set()
-    assert Files(database, "/notes").all() == [ROW]
-    assert Files(database, "/let-go").all() == []
+    assert FileTable(database, "/notes").all() == [ROW]
+    assert FileTable(database, "/let-go").all() == []
     assert database.run("SELECT 1 FROM meta WHERE key='scrub'").get == 1
 
 
@@ -130,9 +130,9 @@ def test_what_is_erased_while_files_are_compared_with_pages_stays_owed(author: A
     owed = wiped(database)
     assert owed.ids == {one}
     author.merge_statements([CLAN.erase(OWN, other).encode()])
-    Files(database, "/let-go").put(ROW)
+    FileTable(database, "/let-go").put(ROW)
     assert not pay_scrub(database, owed, [])
     assert wiped(database).ids == {one, other}
-    assert Files(database, "/let-go").all() == [ROW]
+    assert FileTable(database, "/let-go").all() == [ROW]
     assert pay_scrub(database, wiped(database), [])
     assert wiped(database).ids == set()

@@ -11,10 +11,10 @@ import pytest
 
 from mesh.core.errors import HomeBusy
 from mesh.pages import folders_thread
-from mesh.pages.folder_mirror import Mirror
-from mesh.pages.folders_thread import Keeper, say
+from mesh.pages.folder_sync import FolderSync
+from mesh.pages.folders_thread import FoldersThread, say
 from tests.end_to_end.commands import wait_until
-from tests.pages.shelf import Rows, Shelf
+from tests.pages.folder_fixture import Rows, Shelf
 
 
 class Locked(Shelf):
@@ -45,19 +45,19 @@ class Table:
         self.failures = 0
         self.is_untended = False
         self.tended: list[int] = []
-        self.made: dict[Path, Mirror] = {}
+        self.made: dict[Path, FolderSync] = {}
         self.folders = list(folders)
 
     def version(self) -> int:
         return self.shelf.version()
 
-    def mirrors(self) -> Sequence[Mirror]:
+    def mirrors(self) -> Sequence[FolderSync]:
         return [self._mirror(folder) for folder in self.folders]
 
-    def _mirror(self, folder: Path) -> Mirror:
+    def _mirror(self, folder: Path) -> FolderSync:
         if folder not in self.made:
             shelf = cast("Any", self.shelf)
-            self.made[folder] = Mirror(str(folder), shelf, shelf, Rows(), say)
+            self.made[folder] = FolderSync(str(folder), shelf, shelf, Rows(), say)
         return self.made[folder]
 
     def tend(self) -> None:
@@ -81,7 +81,7 @@ def texts(folder: Path) -> dict[str, str]:
 
 def test_saves_and_edits_reach_the_other_side(tmp_path: Path) -> None:
     table = Table(tmp_path / "pages")
-    with Keeper(table.open):
+    with FoldersThread(table.open):
         wait_until((tmp_path / "pages").is_dir)
         (tmp_path / "pages/a.md").write_text("file\n")
         wait_until(lambda: table.shelf.by_name() == {"a": "file\n"})
@@ -98,7 +98,7 @@ def test_saves_and_edits_reach_the_other_side(tmp_path: Path) -> None:
 
 def test_files_in_new_folders_are_seen(tmp_path: Path) -> None:
     table = Table(tmp_path)
-    with Keeper(table.open) as thread:
+    with FoldersThread(table.open) as thread:
         wait_until(lambda: table.opened == 1 and thread.is_working)
         for number in range(5):
             (tmp_path / f"new{number}/er").mkdir(parents=True)
@@ -108,7 +108,7 @@ def test_files_in_new_folders_are_seen(tmp_path: Path) -> None:
 
 def test_what_is_saved_in_one_folder_appears_in_the_other(tmp_path: Path) -> None:
     table = Table(tmp_path / "one", tmp_path / "two")
-    with Keeper(table.open):
+    with FoldersThread(table.open):
         wait_until((tmp_path / "two").is_dir)
         (tmp_path / "one/a.md").write_text("one\n")
         wait_until(lambda: texts(tmp_path / "two") == {"a.md": "one\n"})
@@ -118,7 +118,7 @@ def test_what_is_saved_in_one_folder_appears_in_the_other(tmp_path: Path) -> Non
 
 def test_a_folder_that_is_added_is_kept_and_one_that_is_taken_out_is_not(tmp_path: Path) -> None:
     table = Table()
-    with Keeper(table.open):
+    with FoldersThread(table.open):
         wait_until(lambda: table.opened == 1)
         table.folders.append(tmp_path / "one")
         table.shelf.put("a", "a\n")
@@ -135,7 +135,7 @@ def test_a_folder_that_is_added_is_kept_and_one_that_is_taken_out_is_not(tmp_pat
 def test_a_folder_that_is_removed_is_made_again_and_watched_again(tmp_path: Path) -> None:
     table = Table(tmp_path / "pages")
     table.shelf.put("a", "a\n")
-    with Keeper(table.open):
+    with FoldersThread(table.open):
         wait_until((tmp_path / "pages/a.md").exists)
         (tmp_path / "pages").rename(tmp_path / "away")
         wait_until((tmp_path / "pages/a.md").exists)
@@ -150,7 +150,7 @@ def test_a_failure_is_said_once_and_tried_again(
     table = Table(tmp_path)
     table.failures = 5
     table.shelf.put("a", "a\n")
-    with caplog.at_level(logging.WARNING, "mesh.node"), Keeper(table.open):
+    with caplog.at_level(logging.WARNING, "mesh.node"), FoldersThread(table.open):
         wait_until(lambda: texts(tmp_path) == {"a.md": "a\n"})
     assert table.opened == 6
     assert [record.getMessage() for record in caplog.records] == [
@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_kept_does_not_stop_the_others(
 ) -> None:
     (tmp_path / "file").write_text("")
     table = Table(tmp_path / "file/below", tmp_path / "good")
-    with caplog.at_level(logging.WARNING, "mesh.node"), Keeper(table.open):
+    with caplog.at_level(logging.WARNING, "mesh.node"), FoldersThread(table.open):
         wait_until((tmp_path / "good").is_dir)
         (tmp_path / "good/a.md").write_text("a\n")
         wait_until(lambda: table.shelf.by_name() == {"a": "a\n"})
@@ -180,7 +180,7 @@ def test_where_nothing_can_be_watched_folders_are_looked_through(
     monkeypatch.setattr(folders_thread, "watch", refuse)
     monkeypatch.setattr(folders_thread, "_BLIND_SECONDS", 0.02)
     table = Table(tmp_path)
-    with caplog.at_level(logging.WARNING, "mesh.node"), Keeper(table.open):
+    with caplog.at_level(logging.WARNING, "mesh.node"), FoldersThread(table.open):
         (tmp_path / "a.md").write_text("a\n")
         wait_until(lambda: table.shelf.by_name() == {"a": "a\n"})
         table.shelf.put("b", "b\n")
@@ -195,7 +195,7 @@ def test_where_nothing_can_be_watched_folders_are_looked_through(
 def test_new_pages_are_tended(tmp_path: Path, is_untended: bool, caplog: pytest.LogCaptureFixture) -> None:  # noqa: FBT001
     table = Table(tmp_path)
     table.is_untended = is_untended
-    with Keeper(table.open):
+    with FoldersThread(table.open):
         for number in range(3):
             table.shelf.put(f"page{number}", "text\n")
             wait_until(lambda: table.tended[-1:] == [table.shelf.version()])
@@ -207,18 +207,18 @@ def test_new_pages_are_tended(tmp_path: Path, is_untended: bool, caplog: pytest.
 
 def test_leaving_ends_the_thread_and_the_next_one_goes_on(tmp_path: Path) -> None:
     table = Table(tmp_path)
-    with Keeper(table.open) as first:
+    with FoldersThread(table.open) as first:
         (tmp_path / "a.md").write_text("a\n")
         wait_until(lambda: table.shelf.by_name() == {"a": "a\n"})
     assert not first.is_working
     (tmp_path / "b.md").write_text("b\n")
-    with Keeper(table.open) as second:
+    with FoldersThread(table.open) as second:
         wait_until(lambda: table.shelf.by_name() == {"a": "a\n", "b": "b\n"})
     assert not second.is_working
 
 
 def test_a_thread_without_folders_ends_too() -> None:
     table = Table()
-    with Keeper(table.open) as thread:
+    with FoldersThread(table.open) as thread:
         wait_until(lambda: table.opened == 1)
     assert not thread.is_working

@@ -12,8 +12,8 @@ import pytest
 
 from mesh.core.errors import Malformed
 from mesh.core.ids import digest
-from mesh.pages.ledger import Ledger, PageOp
-from mesh.pages.update import Gap, Id, Item, Update, client_of, encode, parse, units
+from mesh.pages.edit_acceptance import EditAcceptance, PageOp
+from mesh.pages.edit_codec import DeletedRange, Id, InsertedText, Update, client_of, encode, parse, units
 from tests.pages.applier import FRAME, MODULE
 from tests.pages.editors import Editor, session
 
@@ -120,9 +120,9 @@ HOSTILE = {
     "giant deletes": (b"\x00" + number(2**32 - 1) + b"\x05\x01\x00\x01", CLIENTS),
     "giant ranges": (b"\x00\x01\x05" + number(2**31) + b"\x00\x01", GAPS),
     "no ranges": (b"\x00\x01\x05\x00", GAPS),
-    "a range too many": (encode(Update(None, (), tuple(Gap(5, 2 * n, 1) for n in range(2049)))), GAPS),
-    "ranges too many together": (encode(Update(None, (), tuple(Gap(n % 2, n, 1) for n in range(0, 4100, 2)))), GAPS),
-    "a client too many": (encode(Update(None, (), tuple(Gap(n, 0, 1) for n in range(257)))), CLIENTS),
+    "a range too many": (encode(Update(None, (), tuple(DeletedRange(5, 2 * n, 1) for n in range(2049)))), GAPS),
+    "ranges too many together": (encode(Update(None, (), tuple(DeletedRange(n % 2, n, 1) for n in range(0, 4100, 2)))), GAPS),
+    "a client too many": (encode(Update(None, (), tuple(DeletedRange(n, 0, 1) for n in range(257)))), CLIENTS),
     "a writer too many": (structs(FIRST, client=300, deletes=b"\x80\x02" + b"".join(number(n) + b"\x01\x00\x01" for n in range(256))), CLIENTS),
     "a neighbour too many": (structs(*[b"\x84" + number(400 + n) + b"\x00" + text(b"x") for n in range(256)]), CLIENTS),
     "client deleted twice": (b"\x00\x02\x05\x01\x00\x01\x05\x01\x02\x01", "a delete set that names a client twice"),
@@ -261,16 +261,16 @@ def rewritten(rng: random.Random, data: bytes, others: list[PageOp]) -> bytes:
 
 def altered(rng: random.Random, update: Update, client: int | None, clock: int, clocks: dict[int, int]) -> Update:
     """An update with other contents, by this client from this clock, about what is below these clocks."""
-    items: list[Item] = []
+    items: list[InsertedText] = []
     for item in [*update.items, *update.items[: rng.randint(0, 1)]]:
         left = any_unit(rng, clocks) if rng.random() < 0.5 else item.left
         right = any_unit(rng, clocks) if rng.random() < 0.5 else item.right
         written = item.text if rng.random() < 0.7 else rng.choice(("x", "😀😀", "\n" * 50, "é", "\u0000"))
-        items.append(Item(clock, left, right, written))
+        items.append(InsertedText(clock, left, right, written))
         clock += units(written)
     gaps = list(update.deletes) if rng.random() < 0.5 else []
     for unit in filter(None, (any_unit(rng, clocks) for _ in range(rng.randint(0, 3)))):
-        gaps.append(Gap(unit.client, unit.clock, rng.choice((1, 1, 2, 30))))
+        gaps.append(DeletedRange(unit.client, unit.clock, rng.choice((1, 1, 2, 30))))
     return Update(client if items else None, tuple(items), tuple(sorted(gaps)))
 
 
@@ -297,7 +297,7 @@ def vector_of(data: bytes) -> dict[int, int]:
     return dict(zip(numbers[1::2], numbers[2::2], strict=True))
 
 
-def hostile_ops(rng: random.Random, honest: list[PageOp], place: int, ledger: Ledger) -> Iterator[PageOp]:
+def hostile_ops(rng: random.Random, honest: list[PageOp], place: int, ledger: EditAcceptance) -> Iterator[PageOp]:
     """One altered operation in place of an honest one; or a whole run of them, each built on those before."""
     original = honest[place]
     if rng.random() < 0.8:
@@ -314,8 +314,10 @@ def hostile_ops(rng: random.Random, honest: list[PageOp], place: int, ledger: Le
 def run_mutations(count: int) -> None:
     """Mutate, rule, and let pycrdt apply what counts; whatever ends pycrdt is named at the end, with all others tried."""
     start = time.time_ns() if count > 10_000 else 0  # other ones each time in a long run
-    honest = Ledger().rule(session(random.Random(start), [Editor(f"editor {name}") for name in range(4)], 120)).apply
-    ledger = Ledger()
+    honest = (
+        EditAcceptance().rule(session(random.Random(start), [Editor(f"editor {name}") for name in range(4)], 120)).apply
+    )
+    ledger = EditAcceptance()
     ledgers = []
     for op in honest:
         ledgers.append(ledger.encode())
@@ -326,7 +328,7 @@ def run_mutations(count: int) -> None:
         for attempt in range(start, start + count):
             rng = random.Random(attempt)
             place = rng.randrange(len(honest))
-            ledger = Ledger.decode(ledgers[place])
+            ledger = EditAcceptance.decode(ledgers[place])
             counted = []
             for op in hostile_ops(rng, honest, place, ledger):
                 tried += 1
@@ -369,7 +371,7 @@ def test_a_process_that_dies_is_seen() -> None:
     assert first is not None
     with applier([first]) as process:
         assert process.attempt(1, b"\x07garbage") is None
-        assert process.attempt(1, encode(Update(9, (Item(0, None, None, "x"),), ()))) == {
+        assert process.attempt(1, encode(Update(9, (InsertedText(0, None, None, "x"),), ()))) == {
             ann.client: 3,
             9: 1,
         }

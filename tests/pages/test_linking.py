@@ -7,7 +7,7 @@ import pytest
 from mesh.app.checks.page_checks import examine_pages
 from mesh.core.draft import NewRecord
 from mesh.core.ids import text_id
-from mesh.pages.links import BROKEN, PAGE, RECORD, Links
+from mesh.pages.page_links import BROKEN, PAGE, RECORD, Links
 from tests.interrupting import interrupted
 from tests.pages.nodes import CLAN, meet, nodes
 from tests.worlds import open_author

@@ -22,26 +22,26 @@ from mesh.node.render_thread import Renderer
 from mesh.pages import file_replacement
 from mesh.pages.book import Book
 from mesh.pages.editor import Editor
-from mesh.pages.folders_thread import Keeper
+from mesh.pages.folders_thread import FoldersThread
 from mesh.pages.memory_page import MemoryFile
 from mesh.pages.open_pages import Pages, open_pages
-from mesh.pages.workshop import WorkerDied, Workshop
+from mesh.pages.worker_client import WorkerClient, WorkerDied
 from mesh.store.home import Home, create_home
 from tests.end_to_end.commands import wait_until
 from tests.roles import admitted, fill, founder, throw_away
 
 
 @pytest.fixture(scope="module")
-def workshop() -> Iterator[Workshop]:
+def workshop() -> Iterator[WorkerClient]:
     """One worker for all: starting it is what takes time."""
-    with Workshop(seconds=300) as made:
+    with WorkerClient(seconds=300) as made:
         yield made
 
 
 class Room:
     """A home with its pages, and a folder that is rendered into."""
 
-    def __init__(self, path: Path, workshop: Workshop, home: Home | None = None) -> None:
+    def __init__(self, path: Path, workshop: WorkerClient, home: Home | None = None) -> None:
         self.home = home or create_home(str(path / "home"), "laptop")
         self.author = self.home.author()
         self.editor = Editor(Book(self.author, workshop))
@@ -87,7 +87,7 @@ class Room:
 
 
 @pytest.fixture
-def room(tmp_path: Path, workshop: Workshop) -> Iterator[Room]:
+def room(tmp_path: Path, workshop: WorkerClient) -> Iterator[Room]:
     made = Room(tmp_path, workshop)
     yield made
     made.author.store.close()
@@ -262,9 +262,9 @@ def test_a_save_between_reading_and_replacing_is_taken_too(room: Room, monkeypat
     room.editor.new("memory", "one\n")
     room.render()
     room.type("one", "one\n\ntwo")
-    replace: Callable[[str, bytes], file_replacement.Displaced] = file_replacement.replace
+    replace: Callable[[str, bytes], file_replacement.DisplacedFile] = file_replacement.replace
 
-    def late(path: str, data: bytes) -> file_replacement.Displaced:
+    def late(path: str, data: bytes) -> file_replacement.DisplacedFile:
         monkeypatch.setattr(file_replacement, "replace", replace)
         room.type("two", "two\n\nthree")
         return replace(path, data)
@@ -333,7 +333,7 @@ def test_a_remote_edit_is_worked_out_when_pages_have_changed(room: Room) -> None
     assert room.book.read(info).text == "one\n"
 
 
-def test_the_command_takes_what_was_typed_into_any_folder(tmp_path: Path, workshop: Workshop) -> None:
+def test_the_command_takes_what_was_typed_into_any_folder(tmp_path: Path, workshop: WorkerClient) -> None:
     """Into the page, before it renders; if it cannot, the file is left as it is and the command says so."""
     room = Room(tmp_path, workshop)
     out = tmp_path / "docs"
@@ -348,7 +348,7 @@ def test_the_command_takes_what_was_typed_into_any_folder(tmp_path: Path, worksh
 
 
 def test_a_worker_that_does_not_start_stops_no_command(
-    tmp_path: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, workshop: WorkerClient, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The last known text is rendered, and what was typed stays in the file."""
     room = Room(tmp_path, workshop)
@@ -358,7 +358,7 @@ def test_a_worker_that_does_not_start_stops_no_command(
     def died(*_: object) -> None:
         raise WorkerDied("the page worker ended by signal 9")
 
-    monkeypatch.setattr(Workshop, "_ask", died)
+    monkeypatch.setattr(WorkerClient, "_ask", died)
     room.type("known", "known\ntyped")
     assert main(["--home", room.home.path]) == 3
     told = capsys.readouterr()
@@ -405,7 +405,7 @@ def test_edits_here_and_elsewhere_meet_while_threads_keep_the_file(room: Room) -
             yield _Desk(room, pages)
 
     info, _ = room.editor.new("memory", "first\n")
-    with Renderer(room.home), Keeper(opened):
+    with Renderer(room.home), FoldersThread(opened):
         wait_until(lambda: room.top() == "first")
         words = ["first"]
         for number in range(4):
@@ -439,7 +439,7 @@ def test_without_pages_nothing_of_them_is_loaded(tmp_path: Path) -> None:
 # Nodes that may not write
 
 
-def test_what_a_reader_types_is_put_aside_and_said_once(tmp_path: Path, workshop: Workshop) -> None:
+def test_what_a_reader_types_is_put_aside_and_said_once(tmp_path: Path, workshop: WorkerClient) -> None:
     """The file says again what it said; nothing is tried over and over."""
     room = Room(tmp_path, workshop, admitted(tmp_path, founder(tmp_path), READER))
     before = room.text()
@@ -455,7 +455,7 @@ def test_what_a_reader_types_is_put_aside_and_said_once(tmp_path: Path, workshop
 
 
 def test_what_is_typed_beyond_the_quota_stays_in_the_file_until_there_is_room(
-    tmp_path: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workshop: WorkerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is tried once a minute, not all the time, and whenever somebody types on."""
     room = Room(tmp_path, workshop, throw_away(tmp_path))

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.pages.page_fields import FIELD_BYTES, FIELD_LINES, Front, is_field, join, split
+from mesh.pages.page_fields import FIELD_BYTES, FIELD_LINES, PageFields, is_field, join, split
 
-NOTHING = Front({}, ())
+NOTHING = PageFields({}, ())
 line = st.sampled_from(
     [
         "---", "---", "---", "...", "a: 1", "b:", "c: # note", "a: 2", "- x", "  - y", "# why", "", "  deep: 1", "\ttab: 1",
@@ -17,7 +17,7 @@ texts = st.one_of(
     st.text(), st.lists(line).map(lambda lines: "---\n" + "\n".join(lines) + "\n"), st.lists(line).map("\n".join)
 )
 fronts = st.builds(
-    Front,
+    PageFields,
     st.dictionaries(
         st.sampled_from("abcd"),
         st.one_of(st.text(), st.sampled_from(["a: 1\n", "b: 1\n", "c: |\n  x\n\n", "d:\n---\n"])),
@@ -36,7 +36,7 @@ def test_what_is_split_joins_to_the_same_text(text: str) -> None:
 
 
 @given(fronts, texts)
-def test_fields_of_others_never_become_text(front: Front, body: str) -> None:
+def test_fields_of_others_never_become_text(front: PageFields, body: str) -> None:
     """Whatever a field holds, the body behind it is the body, and the sound fields are read again."""
     text = join(front, body)
     sound = {key: source for key, source in front.fields.items() if is_field(key, source)}
@@ -58,12 +58,12 @@ def test_each_key_keeps_its_lines() -> None:
         "key with blanks": "key with blanks: 1\n",
     }
     text = "---\n" + "".join(fields.values()) + "---\nbody\n---\nmore: x\n"
-    assert split(text) == (Front(fields, tuple(fields)), "body\n---\nmore: x\n")
+    assert split(text) == (PageFields(fields, tuple(fields)), "body\n---\nmore: x\n")
 
 
 def test_keys_come_in_order_and_the_others_sorted_behind() -> None:
     """A key that is not in the order, or only in the order, is no trouble."""
-    front = Front({"z": "z: 1\n", "b": "b: 1\n", "a": "a: 1\n", "m": "m: 1\n"}, ("m", "gone", "b", "m"))
+    front = PageFields({"z": "z: 1\n", "b": "b: 1\n", "a": "a: 1\n", "m": "m: 1\n"}, ("m", "gone", "b", "m"))
     assert join(front, "body\n") == "---\nm: 1\nb: 1\na: 1\nz: 1\n---\nbody\n"
 
 
@@ -101,4 +101,4 @@ def test_what_is_no_list_of_fields_stays_text(text: str) -> None:
 def test_fields_of_two_writers_are_read_however_many_they_are() -> None:
     """There is no limit for all together: a merge must not turn fields into text."""
     fields = {f"k{number:04}": f"k{number:04}: {'x' * 100}\n" for number in range(1000)}
-    assert split(join(Front(fields, ()), "body\n")) == (Front(fields, tuple(fields)), "body\n")
+    assert split(join(PageFields(fields, ()), "body\n")) == (PageFields(fields, tuple(fields)), "body\n")

@@ -10,7 +10,7 @@ from mesh.core.draft import Assignment, NewRecord
 from mesh.core.errors import QuotaReached
 from mesh.core.ids import text_id
 from mesh.core.statement import READER
-from mesh.pages.workspace import open_study
+from mesh.pages.folder_sync import open_workspace
 from tests.pages.nodes import CLAN, Node, agree, exchange, meet, nodes
 from tests.roles import admitted, founder
 from tests.worlds import open_author
@@ -244,7 +244,7 @@ def test_what_was_joined_into_a_page_is_removed_with_it(tmp_path: Path) -> None:
 def test_a_reader_joins_and_carries_nothing(tmp_path: Path) -> None:
     """What it had written before it was admitted is in nobody's text; and the sidecar has nothing to complain about."""
     home = admitted(tmp_path, founder(tmp_path), READER)
-    with open_study(home) as study:
+    with open_workspace(home) as study:
         assert len(study.mirrors()) == 2
         study._unite = fail  # type: ignore[method-assign]
         study.tend()
@@ -258,7 +258,7 @@ def test_what_follows_from_new_pages_is_tried_seldom_beyond_the_quota(tmp_path: 
         tries.append(1)
         raise QuotaReached("this node has written as much as it may by now")
 
-    with open_study(founder(tmp_path)) as study:
+    with open_workspace(founder(tmp_path)) as study:
         study._unite = refused  # type: ignore[method-assign]
         with pytest.raises(QuotaReached):
             study.tend()

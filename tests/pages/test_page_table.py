@@ -9,12 +9,12 @@ from mesh.core.draft import Assignment, Draft, NewRecord, PageEdit, Removal, Rep
 from mesh.core.errors import PageMoved, UsageError
 from mesh.core.ids import digest
 from mesh.core.operation import PAGE, Add, Page, Set
-from mesh.core.wire import pack
+from mesh.core.strict_msgpack import pack
 from mesh.pages.edit_table import take_earlier
-from mesh.pages.page_table import Field, Kept, Shelf, Trouble, Worked
+from mesh.pages.page_table import PageField, PageTable, StoredText, TextState, Trouble
 from mesh.store.author import Author
 from mesh.store.receipts import Receipt
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.worlds import Chain, Clan, open_author
 
 CLAN = Clan()
@@ -31,8 +31,8 @@ def author(tmp_path: Path) -> Iterator[Author]:
 
 
 @pytest.fixture
-def shelf(author: Author) -> Shelf:
-    return Shelf(author.store.database)
+def shelf(author: Author) -> PageTable:
+    return PageTable(author.store.database)
 
 
 def edit(author: Author, body: bytes = BODY, update: bytes = UPDATE, after: int | None = None) -> PageEdit:
@@ -40,11 +40,11 @@ def edit(author: Author, body: bytes = BODY, update: bytes = UPDATE, after: int 
     return PageEdit(body, feed.epoch, seq if after is None else after, (), update)
 
 
-KEPT = Kept(b"ledger", b"state")
+KEPT = StoredText(b"ledger", b"state")
 
 
-def worked(number: int, made: int = 1, text: str = "text") -> Worked:
-    return Worked(made, number, text)
+def worked(number: int, made: int = 1, text: str = "text") -> TextState:
+    return TextState(made, number, text)
 
 
 # Where the next operation would stand
@@ -59,7 +59,7 @@ def test_a_place_is_where_the_next_operation_will_stand(author: Author) -> None:
     assert author.place() == (feed, 2)
 
 
-def test_an_edit_is_refused_if_we_wrote_to_the_page_in_between(author: Author, shelf: Shelf) -> None:
+def test_an_edit_is_refused_if_we_wrote_to_the_page_in_between(author: Author, shelf: PageTable) -> None:
     built = edit(author)
     author.append([edit(author, update=b"faster")])
     with pytest.raises(PageMoved):
@@ -69,7 +69,7 @@ def test_an_edit_is_refused_if_we_wrote_to_the_page_in_between(author: Author, s
     assert [row.page.update for row in shelf.rows(BODY)] == [b"faster", b"built again"]
 
 
-def test_other_writes_in_between_do_not_matter(author: Author, shelf: Shelf) -> None:
+def test_other_writes_in_between_do_not_matter(author: Author, shelf: PageTable) -> None:
     built = edit(author)
     author.append([NewRecord("notes", {"text": "something else"})])
     author.append([edit(author, BESIDE)])
@@ -101,14 +101,14 @@ def test_of_two_processes_that_were_promised_a_new_feed_one_opens_it(tmp_path: P
         assert another.append([edit(another)]).feed == author.place()[0]
 
 
-def test_all_edits_of_one_batch_belong_together(author: Author, shelf: Shelf) -> None:
+def test_all_edits_of_one_batch_belong_together(author: Author, shelf: PageTable) -> None:
     feed, seq = author.place()
     drafts: list[Draft] = [PageEdit(BODY, feed.epoch, seq, (), b"part %d" % number) for number in range(3)]
     assert len(author.append([NewRecord("pages", {"name": "p"}), *drafts]).tags) == 4
     assert [row.page.update for row in shelf.rows(BODY)] == [b"part 0", b"part 1", b"part 2"]
 
 
-def test_of_two_batches_in_one_transaction_the_second_on_a_page_is_refused(author: Author, shelf: Shelf) -> None:
+def test_of_two_batches_in_one_transaction_the_second_on_a_page_is_refused(author: Author, shelf: PageTable) -> None:
     """Each was built without the other; what is on other pages goes through."""
     first, second, beside = edit(author), edit(author, update=b"second"), edit(author, BESIDE)
     results = author.append_each([[first], [NewRecord("notes", {}), second], [beside]])
@@ -120,7 +120,7 @@ def test_of_two_batches_in_one_transaction_the_second_on_a_page_is_refused(autho
     assert author.place()[1] == 2  # nothing of the refused batch was written
 
 
-def test_what_is_too_large_is_refused_with_the_whole_batch(author: Author, shelf: Shelf) -> None:
+def test_what_is_too_large_is_refused_with_the_whole_batch(author: Author, shelf: PageTable) -> None:
     with pytest.raises(UsageError, match="one operation holds at most"):
         author.append([edit(author), edit(author, update=bytes(70_000))])
     assert shelf.rows(BODY) == []
@@ -129,7 +129,7 @@ def test_what_is_too_large_is_refused_with_the_whole_batch(author: Author, shelf
 # News
 
 
-def test_what_comes_to_count_is_news_until_it_is_in_the_state(author: Author, shelf: Shelf) -> None:
+def test_what_comes_to_count_is_news_until_it_is_in_the_state(author: Author, shelf: PageTable) -> None:
     author.append([edit(author, update=b"one"), edit(author, BESIDE)])
     author.append([edit(author, update=b"two")])
     news = shelf.news(BODY)
@@ -156,7 +156,7 @@ def test_what_comes_to_count_is_news_until_it_is_in_the_state(author: Author, sh
     assert [row.page.update for row in shelf.rows(BODY)] == [b"one", b"two", b"three"]
 
 
-def test_who_was_slower_keeps_nothing(author: Author, shelf: Shelf) -> None:
+def test_who_was_slower_keeps_nothing(author: Author, shelf: PageTable) -> None:
     author.append([edit(author)])
     last = shelf.last_number(BODY)
     assert shelf.keep(BODY, None, worked(last, text="first"), [])
@@ -171,7 +171,7 @@ def test_who_was_slower_keeps_nothing(author: Author, shelf: Shelf) -> None:
 
 @pytest.mark.parametrize(("count", "erased"), [(1, 0), (3, 0), (3, 1), (3, 2)])
 def test_a_text_that_was_worked_out_while_a_part_of_it_was_erased_is_not_kept(
-    author: Author, shelf: Shelf, count: int, erased: int
+    author: Author, shelf: PageTable, count: int, erased: int
 ) -> None:
     """Also the first text of a page, before which there was none to compare with."""
     tags = [author.append([edit(author, update=b"%d" % number)]).tags[0] for number in range(count)]
@@ -184,7 +184,7 @@ def test_a_text_that_was_worked_out_while_a_part_of_it_was_erased_is_not_kept(
     assert shelf.keep(BODY, None, worked(shelf.last_number(BODY)), [])
 
 
-def test_resetting_makes_everything_that_counts_news(author: Author, shelf: Shelf) -> None:
+def test_resetting_makes_everything_that_counts_news(author: Author, shelf: PageTable) -> None:
     author.append([edit(author, update=b"one")])
     author.append([edit(author, update=b"two")])
     news = shelf.news(BODY)
@@ -201,7 +201,7 @@ def test_resetting_makes_everything_that_counts_news(author: Author, shelf: Shel
 
 
 @pytest.mark.parametrize("is_kept", [False, True])
-def test_what_counts_no_more_is_no_news(author: Author, shelf: Shelf, *, is_kept: bool) -> None:
+def test_what_counts_no_more_is_no_news(author: Author, shelf: PageTable, *, is_kept: bool) -> None:
     """Erased, and clipped by a revocation: what was worked out with it is gone."""
     chain = Chain(CLAN, OTHER)
     chain.add(Page(BODY, 7, [], b"of somebody who is revoked"))
@@ -223,7 +223,7 @@ def test_what_counts_no_more_is_no_news(author: Author, shelf: Shelf, *, is_kept
     assert [item.row.page.update for item in shelf.news(BODY)] == [b"stays"]
 
 
-def test_an_extent_changes_with_every_operation_that_comes_or_goes(author: Author, shelf: Shelf) -> None:
+def test_an_extent_changes_with_every_operation_that_comes_or_goes(author: Author, shelf: PageTable) -> None:
     seen = [shelf.extent(BODY)]
     (tag,) = author.append([edit(author)]).tags
     seen.append(shelf.extent(BODY))
@@ -235,7 +235,7 @@ def test_an_extent_changes_with_every_operation_that_comes_or_goes(author: Autho
     assert len(set(seen)) == 3
 
 
-def test_the_version_is_another_after_each_commit_of_anybody(tmp_path: Path, author: Author, shelf: Shelf) -> None:
+def test_the_version_is_another_after_each_commit_of_anybody(tmp_path: Path, author: Author, shelf: PageTable) -> None:
     before = shelf.version()
     assert shelf.version() == before
     author.append([edit(author)])
@@ -249,7 +249,7 @@ def test_the_version_is_another_after_each_commit_of_anybody(tmp_path: Path, aut
 # Pages and their registers
 
 
-def test_pages_are_those_of_their_log_that_were_not_removed(author: Author, shelf: Shelf) -> None:
+def test_pages_are_those_of_their_log_that_were_not_removed(author: Author, shelf: PageTable) -> None:
     tag, *_ = author.append([NewRecord("pages", {"name": "p"}), NewRecord("notes", {"name": "q"})]).tags
     (gone,) = author.append([NewRecord("pages", {"name": "gone"})]).tags
     author.append([Removal((gone,), "no more")])
@@ -263,7 +263,7 @@ def test_pages_are_those_of_their_log_that_were_not_removed(author: Author, shel
     assert shelf.removed() == []
 
 
-def test_registers_and_who_set_them(author: Author, shelf: Shelf) -> None:
+def test_registers_and_who_set_them(author: Author, shelf: PageTable) -> None:
     (page,) = author.append([NewRecord("pages", {"name": "p"})]).tags
     author.append([Assignment(page, "name", "first"), Assignment(page, "front.a", None)])
     chain = Chain(CLAN, OTHER)
@@ -279,7 +279,7 @@ def test_registers_and_who_set_them(author: Author, shelf: Shelf) -> None:
         "front.a": None,
         "other": {"odd": [1]},
     }
-    assert shelf.assigned("name") == {page: Field("last", late)}
+    assert shelf.assigned("name") == {page: PageField("last", late)}
     assert [(node, field.value) for _, node, field in shelf.sets(page, "name")] == [
         (OWN.public, "first"),
         (OTHER.public, "last"),
@@ -293,7 +293,7 @@ def test_registers_and_who_set_them(author: Author, shelf: Shelf) -> None:
 # Links, and what was carried over
 
 
-def test_links_are_looked_for_once_a_text(author: Author, shelf: Shelf) -> None:
+def test_links_are_looked_for_once_a_text(author: Author, shelf: PageTable) -> None:
     looked = []
 
     def find() -> list[tuple[str, int]]:
@@ -313,13 +313,15 @@ def test_links_are_looked_for_once_a_text(author: Author, shelf: Shelf) -> None:
     assert list(shelf.links()) == []
 
 
-def test_what_was_carried_is_remembered(shelf: Shelf) -> None:
+def test_what_was_carried_is_remembered(shelf: PageTable) -> None:
     shelf.carry([3, 1])
     shelf.carry([1])
     assert shelf.carried() == {1, 3}
 
 
-def test_what_an_earlier_version_could_not_read_is_taken_when_a_home_is_upgraded(author: Author, shelf: Shelf) -> None:
+def test_what_an_earlier_version_could_not_read_is_taken_when_a_home_is_upgraded(
+    author: Author, shelf: PageTable
+) -> None:
     """It had four fields where two were known: kept and passed on, ignored, and under no key."""
     author.append([edit(author, update=b"one"), edit(author, BESIDE, b"two")])
     database = author.store.database

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mesh.core.ids import digest
-from mesh.pages.page_table import Shelf, Worked
+from mesh.pages.page_table import PageTable, TextState
 from mesh.pages.page_words_table import best_pages
 from mesh.store.author import Author
 from tests.store.test_erase import remains
@@ -31,9 +31,9 @@ def found(author: Author, *words: str, count: int = 9) -> list[bytes]:
 
 def keep(author: Author, body: bytes, text: str) -> None:
     """As if the text had been worked out."""
-    shelf = Shelf(author.store.database)
+    shelf = PageTable(author.store.database)
     before = shelf.worked(body)
-    assert shelf.keep(body, before, Worked(1, 0 if before is None else before.text_number + 1, text), [])
+    assert shelf.keep(body, before, TextState(1, 0 if before is None else before.text_number + 1, text), [])
 
 
 def test_pages_are_found_by_the_words_of_their_texts(author: Author) -> None:
@@ -55,7 +55,7 @@ def test_a_page_is_found_by_its_text_as_it_is_now(author: Author) -> None:
     keep(author, FIRST, "proxy")
     keep(author, FIRST, "cache")
     assert (found(author, "proxy"), found(author, "cache")) == ([], [FIRST])
-    Shelf(author.store.database).reset(FIRST)
+    PageTable(author.store.database).reset(FIRST)
     assert found(author, "cache") == []
     assert author.store.database.run("SELECT count(*) FROM page_words_docsize").get == 0
     keep(author, FIRST, "lock")
@@ -66,7 +66,7 @@ def test_pages_keep_their_words_when_the_file_is_written_anew(author: Author) ->
     """SQLite may number the rows of a table anew then; the index has numbers of its own."""
     for number in range(5):
         keep(author, digest(b"%d" % number), f"page{number}")
-    Shelf(author.store.database).reset(digest(b"0"))
+    PageTable(author.store.database).reset(digest(b"0"))
     author.store.database.run("VACUUM")
     assert [found(author, f"page{number}") for number in range(5)] == [
         [],
@@ -79,7 +79,7 @@ def test_no_byte_of_a_text_that_is_gone_is_left_after_a_scrub(author: Author, tm
     keep(author, FIRST, "hunter2hunter2 was the password")
     keep(author, SECOND, "swordfish47swordfish47")
     keep(author, FIRST, "there is no password here")
-    Shelf(author.store.database).reset(SECOND)
+    PageTable(author.store.database).reset(SECOND)
     with author.store.database.writing(durable=True):
         author.store.database.run("INSERT OR REPLACE INTO meta VALUES('scrub', random())")
     assert author.store.scrub()

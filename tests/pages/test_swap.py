@@ -124,14 +124,14 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: py
 def test_what_a_killed_process_left_can_be_told(tmp_path: Path, system: str) -> None:
     (tmp_path / "a.md").write_text("old\n")
     draft = file_replacement._write_draft(str(tmp_path / "a.md"), b"new\n", None)
-    assert file_replacement.stray(draft, ["b.md", "a.md"]) == file_replacement.Stray(draft, "a.md", True)
+    assert file_replacement.stray(draft, ["b.md", "a.md"]) == file_replacement.LeftoverFile(draft, "a.md", True)
     old = file_replacement.replace(str(tmp_path / "a.md"), b"new\n")
     if system == "neither":
         assert old.path is None
         old.close()
         return
     assert old.path is not None
-    assert file_replacement.stray(old.path, ["b.md", "a.md"]) == file_replacement.Stray(old.path, "a.md", False)
+    assert file_replacement.stray(old.path, ["b.md", "a.md"]) == file_replacement.LeftoverFile(old.path, "a.md", False)
     assert file_replacement.is_new(old.path, b"new\n")
     assert not file_replacement.is_new(old.path, b"old\n")
     assert file_replacement.stray(old.path, ["b.md"]).of is None

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from mesh.core.clock import pack
 from mesh.core.ids import digest
-from mesh.pages.difference import Edit, edits
 from mesh.pages.document import Document, deltas
-from mesh.pages.ledger import Ledger, PageOp
-from mesh.pages.update import client_of
+from mesh.pages.edit_acceptance import EditAcceptance, PageOp
+from mesh.pages.edit_codec import client_of
+from mesh.pages.text_difference import Edit, edits
 
 START_MS = 1_794_823_200_000  # 2026-11-16 10:00
 MINUTE_MS = 60_000
@@ -25,7 +25,7 @@ class Writer:
         self.minute = minute
         self.known: dict[bytes, PageOp] = {}
         self._document = Document(client_of(self.node, epoch))
-        self._ledger = Ledger()
+        self._ledger = EditAcceptance()
 
     @property
     def text(self) -> str:
@@ -69,5 +69,5 @@ def meet(*writers: Writer) -> None:
 
 def history(*writers: Writer) -> tuple[list[PageOp], list[list[Edit]]]:
     """The operations of all in the order in which they count, and what each did to the text."""
-    ops = Ledger().rule([op for writer in writers for op in writer.known.values()]).apply
+    ops = EditAcceptance().rule([op for writer in writers for op in writer.known.values()]).apply
     return ops, deltas([op.update for op in ops], lambda: None)

@@ -11,12 +11,10 @@ from typing import TypeVar
 from mesh.core.identity import Identity
 from mesh.core.operation import Add
 from mesh.core.trust import Founders
-from mesh.core.vector import Head
+from mesh.core.version_vector import Head
 from peers.proto.cards import Card, Contact, write_contact
-from peers.proto.codec import decode, encode
-from peers.proto.config import Config
 from peers.proto.engine import Engine
-from peers.proto.events import (
+from peers.proto.engine_events import (
     Close,
     CommonFound,
     Dial,
@@ -37,6 +35,8 @@ from peers.proto.events import (
     StatementsRead,
     Tick,
 )
+from peers.proto.gossip_config import Config
+from peers.proto.message_codec import decode, encode
 from peers.proto.messages import (
     FEEDS,
     Ending,
@@ -49,16 +49,16 @@ from peers.proto.messages import (
     pack_ranges,
     unpack_ranges,
 )
-from peers.proto.replica import Verdict
-from peers.simulate.notebook import MemoryNotebook
-from peers.simulate.verified import Verified
+from peers.proto.replica import MergeVerdict
+from peers.simulate.memory_notebook import MemoryNotebook
+from peers.simulate.verification_cache import VerificationCache
 from tests.worlds import NOW_MS, Chain, Clan
 
 CLAN = Clan(3)
 OWN = 0  # the number of the node whose engine is tested
 MEMBERS = 40
 _STEPS = 10_000  # timers that may run while a test moves the clock: more is a loop
-_VERIFIED = Verified(CLAN.mesh, Founders(CLAN.root.public, CLAN.recovery.public))
+_VERIFIED = VerificationCache(CLAN.mesh, Founders(CLAN.root.public, CLAN.recovery.public))
 _CERTIFICATES = [CLAN.member(CLAN.node(index), f"node{index}").encode() for index in range(MEMBERS)]
 
 M = TypeVar("M", bound=Message)
@@ -108,7 +108,7 @@ class Desk:
         self.answers = True  # questions to the notebook are answered at once; else they stay in `questions`
         self.questions: list[Question] = []
         self.effects: list[Effect] = []
-        self.verdicts: list[Verdict] = []
+        self.verdicts: list[MergeVerdict] = []
         self.notebook = MemoryNotebook(_VERIFIED, self.identity, random.Random(2), lambda: self.clock_ms)
         self.notebook.merge(_CERTIFICATES[:members], [])
         self.engine = Engine(

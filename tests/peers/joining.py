@@ -14,12 +14,12 @@ from mesh.store import join_table
 from mesh.store.database import Database
 from mesh.store.join_table import Cards, Invite, InviteBook
 from mesh.store.store import Store
-from peers.trust.certificates import authority, chain_for, issue, read
-from peers.trust.joining import Refusal
-from peers.trust.listener import JoinLimits, JoinListener
-from peers.trust.reception import Admission, Invitation, Standing
+from peers.trust.join_admission import Admission, Invitation, MeshStanding
+from peers.trust.join_listener import JoinLimits, JoinListener
+from peers.trust.join_protocol import JoinRefusal
+from peers.trust.join_token import JoinToken
 from peers.trust.tls import Credentials
-from peers.trust.token import Token
+from peers.trust.x509_certificates import authority, chain_for, issue, read
 from tests.worlds import NOW_MS, Clan
 
 HOUR_MS = 3_600_000
@@ -65,9 +65,9 @@ class Office:
         self.book.add(made)
         return made
 
-    def token(self, invite: Invite, *ports: int) -> Token:
+    def token(self, invite: Invite, *ports: int) -> JoinToken:
         addresses = tuple(f"127.0.0.1:{port}" for port in ports)
-        return Token(self.clan.mesh, invite.id, invite.secret, invite.expires_ms, addresses)
+        return JoinToken(self.clan.mesh, invite.id, invite.secret, invite.expires_ms, addresses)
 
     @asynccontextmanager
     async def open(self, limits: JoinLimits | None = None) -> AsyncIterator[int]:
@@ -81,20 +81,20 @@ class Office:
 
     # Registrar
 
-    async def standing(self) -> Standing:
+    async def standing(self) -> MeshStanding:
         founders = Founders(self.clan.root.public, self.clan.recovery.public)
-        return Standing(founders, self.store.trust(), self.certificates(), [b"a contact"])
+        return MeshStanding(founders, self.store.trust(), self.certificates(), [b"a contact"])
 
     async def invitation(self, invite: bytes) -> Invitation | None:
         self.events.append("invitation")
         found = self.book.find(invite)
         return None if found is None else Invitation(found.secret, found.role)
 
-    async def use(self, invite: bytes, node: bytes) -> Refusal | None:
+    async def use(self, invite: bytes, node: bytes) -> JoinRefusal | None:
         self.events.append("use")
         await asyncio.sleep(0)  # as a database in another thread would
         found = self.book.use(invite, node, self.now_ms)
-        return Refusal(found.reason) if isinstance(found, join_table.Refusal) else None
+        return JoinRefusal(found.reason) if isinstance(found, join_table.InviteRefusal) else None
 
     async def publish(self, admission: Admission) -> None:
         self.events.append("publish")

@@ -18,9 +18,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mesh.core.ids import parse_id, text_id
 from peers.transport.address import format_address
-from peers.transport.gate import Admission
-from peers.transport.links import Link, LinkConfig, Transport
-from peers.transport.memory import MemoryNetwork, MemoryTransport
+from peers.transport.link import LinkConfig, PeerLink, Transport
+from peers.transport.link_listener import ConnectionPolicy
+from peers.transport.memory_transport import MemoryNetwork, MemoryTransport
 from peers.transport.websocket import WebSocketTransport
 
 Result = TypeVar("Result")
@@ -136,10 +136,10 @@ class Started:
 
     node: Node
     transport: Transport
-    accepted: "asyncio.Queue[Link]"
+    accepted: "asyncio.Queue[PeerLink]"
     address: str
 
-    async def next_link(self) -> Link:
+    async def next_link(self) -> PeerLink:
         return await soon(self.accepted.get())
 
 
@@ -171,7 +171,7 @@ class MemoryWorld:
     ) -> AsyncIterator[Started]:
         self._count += 1
         node = node or self.authority.node()
-        accepted: asyncio.Queue[Link] = asyncio.Queue()
+        accepted: asyncio.Queue[PeerLink] = asyncio.Queue()
         address = f"memory:{self._count}"
         async with MemoryTransport(
             self.network, node.id, address, accepted.put_nowait, allows=allows, config=config
@@ -186,9 +186,9 @@ class WebSocketWorld:
         self.authority = Authority()
         self._host = host
 
-    def admission(self) -> Admission:
+    def admission(self) -> ConnectionPolicy:
         """Everybody with a certificate is welcome."""
-        return Admission(peer_of, anyone, nobody_expired)
+        return ConnectionPolicy(peer_of, anyone, nobody_expired)
 
     def nowhere(self) -> str:
         """An address nobody listens on: the discard port, which takes a privilege to use."""
@@ -204,13 +204,13 @@ class WebSocketWorld:
         is_expired: Callable[[ssl.SSLObject], bool] = nobody_expired,
     ) -> AsyncIterator[Started]:
         node = node or self.authority.node()
-        accepted: asyncio.Queue[Link] = asyncio.Queue()
+        accepted: asyncio.Queue[PeerLink] = asyncio.Queue()
         async with WebSocketTransport(
             node.id,
             accepted.put_nowait,
             server_context=node.server,
             client_context=node.client,
-            admission=Admission(peer_of, allows, is_expired),
+            admission=ConnectionPolicy(peer_of, allows, is_expired),
             listen=[(self._host, 0)],
             config=config,
         ) as transport:
@@ -240,13 +240,13 @@ async def standstill(count: Callable[[], int]) -> None:
             await asyncio.sleep(0)
 
 
-async def joined(one: Started, other: Started) -> tuple[Link, Link]:
+async def joined(one: Started, other: Started) -> tuple[PeerLink, PeerLink]:
     """A link from one to the other: both its ends."""
     near = await soon(one.transport.dial(other.node.id, [other.address]))
     return near, await other.next_link()
 
 
-async def passes(near: Link, far: Link, frames: Iterable[bytes] = (b"still here",)) -> None:
+async def passes(near: PeerLink, far: PeerLink, frames: Iterable[bytes] = (b"still here",)) -> None:
     """Frames arrive whole, from `near` to `far` and back."""
     for frame in frames:
         await soon(near.send(frame))

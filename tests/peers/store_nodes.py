@@ -13,18 +13,17 @@ from mesh.core.draft import NewRecord
 from mesh.core.identity import Identity
 from mesh.core.ids import Feed, first_prev
 from mesh.core.statement import MEMBER, Revoke, sign
-from mesh.core.vector import Head
+from mesh.core.version_vector import Head
 from mesh.node.store_replica import Library
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from peers.proto.cards import Card, Contact, write_contact
-from peers.proto.codec import decode, encode
 from peers.proto.engine import Engine
-from peers.proto.events import (
+from peers.proto.engine_events import (
     Close,
     CommonFound,
     Correct,
     Dial,
-    DialFailed,
+    DialFailure,
     Effect,
     Event,
     FindCommon,
@@ -44,6 +43,7 @@ from peers.proto.events import (
     StatementsRead,
     Tick,
 )
+from peers.proto.message_codec import decode, encode
 from peers.proto.messages import Bye, Ending, Hello, Message, Ping, Pong, Pull, Ranges, pack_ranges, unpack_ranges
 from peers.proto.replica import Changes, Merge
 from tests.worlds import NOW_MS, Clan, open_author
@@ -168,7 +168,7 @@ class StoreNode:
             case Dial(node=node):
                 target = self.network.find(node)
                 if target is None:
-                    later(lambda: self.handle(DialFailed(node, "nobody there")))
+                    later(lambda: self.handle(DialFailure(node, "nobody there")))
                 else:
                     later(lambda: self.network.connect(self, target))
             case MergeThis():

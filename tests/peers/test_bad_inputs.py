@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from mesh.core.operation import Add
-from mesh.core.vector import Head
-from mesh.core.wire import pack
-from peers.proto.codec import encode
-from peers.proto.config import FRAME_BYTES, Config
-from peers.proto.events import LinkUp, MergeThis, Received
+from mesh.core.strict_msgpack import pack
+from mesh.core.version_vector import Head
+from peers.proto.engine_events import LinkUp, MergeThis, Received
+from peers.proto.gossip_config import FRAME_BYTES, Config
+from peers.proto.message_codec import encode
 from peers.proto.messages import (
     CARDS,
     FEEDS,
@@ -27,7 +27,7 @@ from peers.proto.messages import (
     Ranges,
     Rumour,
 )
-from peers.proto.replica import Verdict
+from peers.proto.replica import MergeVerdict
 from tests.peers.engines import CLAN, MEMBERS, Desk, chain_of, contact_of, node
 
 # What a member, or who is none any more, can do over a link. Transport and TLS have their own table in
@@ -328,7 +328,7 @@ def assert_fate(desk: Desk, fate: str) -> None:
         assert desk.sent(EVIL, Busy)
         assert desk.noticed("busy")
     else:
-        assert set(desk.verdicts) == {Verdict(fate)}
+        assert set(desk.verdicts) == {MergeVerdict(fate)}
 
 
 def assert_honest_peer_notices_nothing(desk: "Scene") -> None:
@@ -339,7 +339,7 @@ def assert_honest_peer_notices_nothing(desk: "Scene") -> None:
     before = desk.engine.root
     desk.forget()
     desk.receive(HONEST, Push([chain_of(2, 1).encoded()]))
-    assert desk.verdicts == [Verdict.NEW]
+    assert desk.verdicts == [MergeVerdict.NEW]
     assert desk.engine.root != before
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.core.errors import Forged, Malformed, RemoteError
-from mesh.core.wire import pack, unpack
+from mesh.core.strict_msgpack import pack, unpack
 from peers.proto.cards import (
     CERTIFICATE,
     CONTACT,
@@ -21,7 +21,7 @@ from peers.proto.cards import (
     wrap_certificate,
     write_contact,
 )
-from peers.proto.events import KeepCard
+from peers.proto.engine_events import KeepCard
 from peers.proto.messages import CARDS, Give, Hello
 from tests.peers.engines import CLAN, MEMBERS, Desk, contact_of, node
 from tests.worlds import NOW_MS, Clan

@@ -8,10 +8,10 @@ from hypothesis.strategies import SearchStrategy
 from mesh.core.errors import Malformed
 from mesh.core.ids import Feed
 from mesh.core.limits import SEQ_MAX
-from mesh.core.vector import Head
-from mesh.core.wire import pack
-from peers.proto.codec import FRAME_KINDS, UnknownKind, UnknownVersion, decode, encode
-from peers.proto.config import ANSWER_BYTES, EAGER_BYTES, FRAME_BYTES, HAVE_ENTRIES, KEYS_PER_FETCH, PULL_FEEDS
+from mesh.core.strict_msgpack import pack
+from mesh.core.version_vector import Head
+from peers.proto.gossip_config import ANSWER_BYTES, EAGER_BYTES, FRAME_BYTES, HAVE_ENTRIES, KEYS_PER_FETCH, PULL_FEEDS
+from peers.proto.message_codec import FRAME_KINDS, UnknownKind, UnknownVersion, decode, encode
 from peers.proto.messages import (
     CARDS,
     FEEDS,

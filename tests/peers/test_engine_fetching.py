@@ -5,12 +5,12 @@ from itertools import pairwise
 from mesh.core.feed import encode_range
 from mesh.core.ids import Feed
 from mesh.core.operation import Add
-from mesh.core.vector import Head
-from peers.proto.config import ANSWER_BYTES, HAVE_ENTRIES, Config
-from peers.proto.events import LinkDown, MergeDone, MergeThis
+from mesh.core.version_vector import Head
+from peers.proto.engine_events import LinkDown, MergeDone, MergeThis
+from peers.proto.gossip_config import ANSWER_BYTES, HAVE_ENTRIES, Config
 from peers.proto.messages import FEEDS, Busy, Ending, FeedEntry, Have, Pull, Push, Ranges, pack_ranges
 from peers.proto.neighbour import CLAIMED_MOST
-from peers.proto.replica import Changes, Merge, Verdict
+from peers.proto.replica import Changes, Merge, MergeVerdict
 from tests.peers.engines import CLAN, MEMBERS, Desk, Library, chain_of, node
 from tests.worlds import Chain
 
@@ -101,9 +101,9 @@ def test_who_does_not_answer_is_given_up_and_another_is_asked() -> None:
     second = only_pull(desk, 2)
     assert second.wants == first.wants
     desk.receive(1, library.answer(first))
-    assert desk.verdicts == [Verdict.NEW]
+    assert desk.verdicts == [MergeVerdict.NEW]
     desk.receive(2, library.answer(second))
-    assert desk.verdicts == [Verdict.NEW, Verdict.KNOWN]
+    assert desk.verdicts == [MergeVerdict.NEW, MergeVerdict.KNOWN]
     assert desk.noticed("fault") == 0
     assert desk.engine.root == library.notebook.root()
 
@@ -115,7 +115,7 @@ def test_the_same_answer_twice_is_a_fault() -> None:
     desk.receive(1, library.have())
     answer = library.answer(only_pull(desk, 1))
     desk.receive(1, answer, answer)
-    assert desk.verdicts == [Verdict.NEW]
+    assert desk.verdicts == [MergeVerdict.NEW]
     assert desk.noticed("fault") == 1
 
 
@@ -225,7 +225,7 @@ def test_refused_ranges_are_fetched_from_someone_else() -> None:
     forged.feed, forged.links, forged.hashes = chain.feed, chain.links, chain.hashes
     answer = library.answer(only_pull(desk, 1))
     desk.receive(1, answer._replace(blob=pack_ranges([forged.encoded()])))
-    assert desk.verdicts == [Verdict.REFUSED]
+    assert desk.verdicts == [MergeVerdict.REFUSED]
     assert desk.noticed("fault") == 1
     desk.receive(2, library.answer(only_pull(desk, 2)))
     assert desk.engine.root == library.notebook.root()
@@ -255,7 +255,7 @@ def test_another_branch_is_fetched_from_where_both_agree() -> None:
     desk.receive(1, library.have())
     pulls = serve(desk, {1: library})[1]
     assert pulls
-    assert Verdict.FORKED in desk.verdicts
+    assert MergeVerdict.FORKED in desk.verdicts
     held = desk.notebook.chain(ours.feed)
     assert held is not None
     assert held.accepted == 2
@@ -323,7 +323,7 @@ def library_root(desk: Desk, library: Library) -> bytes:
     return other.engine.root
 
 
-def judged(desk: Desk, verdicts: list[Verdict], full: set[Feed]) -> None:
+def judged(desk: Desk, verdicts: list[MergeVerdict], full: set[Feed]) -> None:
     """The notebook has judged what it was asked about."""
     (question,) = desk.questions
     assert isinstance(question, MergeThis)
@@ -337,7 +337,7 @@ def test_a_feed_that_another_pushed_out_is_no_fault_of_who_gave_it() -> None:
     desk.answers = False
     desk.receive(1, library.have())
     desk.receive(1, library.answer(only_pull(desk, 1)))
-    judged(desk, [Verdict.KNOWN], {chain_of(5, 1).feed})
+    judged(desk, [MergeVerdict.KNOWN], {chain_of(5, 1).feed})
     assert desk.noticed("fault") == 0
     assert desk.engine.fetching == 0
     desk.receive(1, library.have())
@@ -357,7 +357,7 @@ def test_who_brings_too_much_of_one_feed_keeps_no_other_away() -> None:
     pull = only_pull(desk, 1)
     answer = liar.answer(pull)
     desk.receive(1, Ranges(pull.pull, answer.endings, pack_ranges([mine.encoded()])))
-    judged(desk, [Verdict.FULL], {mine.feed})
+    judged(desk, [MergeVerdict.FULL], {mine.feed})
     desk.receive(2, honest.have())
     assert [feed for feed, _ in only_pull(desk, 2).wants] == [other.feed]
 
@@ -371,6 +371,6 @@ def test_feeds_without_room_that_a_neighbour_passes_on_leave_room_for_its_claims
         feed = Feed(pushed.feed.node, 100 + epoch)
         data = encode_range(pushed.range()._replace(feed=feed))  # nobody verifies it here
         desk.receive(1, Push([data]))
-        judged(desk, [Verdict.FULL], {feed})
+        judged(desk, [MergeVerdict.FULL], {feed})
     desk.receive(1, library.have())
     assert [feed for feed, _ in only_pull(desk, 1).wants] == [chain_of(5, 2).feed]

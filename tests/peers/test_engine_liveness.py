@@ -4,8 +4,8 @@ from math import log10
 
 import pytest
 
-from peers.proto.config import Config
-from peers.proto.events import Correct, Lagged, Woke
+from peers.proto.engine_events import Correct, Lagged, Woke
+from peers.proto.gossip_config import Config
 from peers.proto.membership import median_offset
 from peers.proto.messages import Bye, Ping, Pong, Rumour
 from peers.proto.neighbour import Arrivals, phi

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from peers.proto.cards import read_contact
-from peers.proto.config import Config
-from peers.proto.events import AddressesChanged, Dial, DialFailed, Leaving, LinkDown, LinkUp
+from peers.proto.engine_events import AddressesChanged, Dial, DialFailure, Leaving, LinkDown, LinkUp
+from peers.proto.gossip_config import Config
 from peers.proto.messages import CARDS, Bye, Give, Hello, Ping, Pong, Rumour
 from tests.peers.engines import CLAN, MEMBERS, Desk, Wires, contact_of, node
 from tests.worlds import NOW_MS
@@ -86,7 +86,7 @@ def test_dials_that_fail_are_repeated_ever_more_seldom() -> None:
         desk.wait(0.2)
         if len(desk.all_of(Dial)) > before:
             times.append(desk.now)
-            desk.handle(DialFailed(node(1), "no answer"))
+            desk.handle(DialFailure(node(1), "no answer"))
         if desk.now > 500:
             break
     gaps = [later - earlier for earlier, later in pairwise(times)]
@@ -100,7 +100,7 @@ def test_a_node_that_moved_is_dialled_soon() -> None:
     desk = acquainted(1)
     desk.wait(3)
     for _ in range(8):
-        desk.handle(DialFailed(node(1), "no answer"))
+        desk.handle(DialFailure(node(1), "no answer"))
     desk.link(2, 2)
     desk.forget()
     desk.receive(2, Give(CARDS, [contact_of(1, 99, ["moved:1"]).data]))
@@ -236,7 +236,7 @@ def test_two_failures_in_a_row_make_a_suspect_and_time_makes_it_dead() -> None:
     desk = acquainted(1)
     desk.link(2, 2)
     for expected in ("alive", "suspect", "suspect"):
-        desk.handle(DialFailed(node(1), "no answer"))
+        desk.handle(DialFailure(node(1), "no answer"))
         assert state(desk, 1) == expected
     assert desk.sent(2, Rumour) == [Rumour(node(1), contact_of(1).at)]
     for _ in range(8):

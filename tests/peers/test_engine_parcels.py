@@ -12,8 +12,8 @@ from zstandard import ZstdCompressor
 
 from mesh.core.errors import Malformed
 from mesh.core.limits import RANGE_BYTES
-from mesh.core.wire import pack, unpack
-from peers.proto.config import ANSWER_BYTES
+from mesh.core.strict_msgpack import pack, unpack
+from peers.proto.gossip_config import ANSWER_BYTES
 from peers.proto.messages import pack_ranges, peek, unpack_ranges
 from tests.peers.engines import chain_of
 

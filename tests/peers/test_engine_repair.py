@@ -3,10 +3,10 @@
 from itertools import pairwise
 
 from mesh.core.ids import Feed, digest
-from mesh.core.vector import BUCKETS, Head, bucket_of
+from mesh.core.version_vector import BUCKETS, Head, bucket_of
 from peers.proto.cards import CONTACT
-from peers.proto.config import WHOLE_ENTRIES, Config
-from peers.proto.events import Flushed, LinkUp
+from peers.proto.engine_events import Flushed, LinkUp
+from peers.proto.gossip_config import WHOLE_ENTRIES, Config
 from peers.proto.messages import (
     CARDS,
     FEEDS,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mesh.core.wire import pack, unpack
-from peers.proto.events import LinkDown, LinkUp, Received, Send
+from mesh.core.strict_msgpack import pack, unpack
+from peers.proto.engine_events import LinkDown, LinkUp, Received, Send
 from tests.peers.engines import CLAN, Desk, contact_of, node
 
 OTHER = 1

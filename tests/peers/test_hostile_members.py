@@ -16,15 +16,15 @@ from mesh.core.clock import pack
 from mesh.core.feed import encode_range
 from mesh.core.ids import Feed
 from mesh.core.limits import FEEDS, QUOTA_MOST, THROW_AWAY_BYTES
+from mesh.core.member_limits import usual_quota
 from mesh.core.moderation import GUARDED, MODERATION, SETTINGS
 from mesh.core.operation import Add, Set
-from mesh.core.shares import usual_quota
 from mesh.core.statement import EPHEMERAL, MEMBER, READER, READERS, fork_between
-from mesh.core.vector import Head
+from mesh.core.version_vector import Head
 from mesh.store.feeds import SHARE_WEIGHT
 from mesh.store.quarantine import ASIDE_BYTES, AUTHOR_BYTES, KEEPING_BYTES, UNBEGUN
-from mesh.store.verify import verify_store
-from peers.proto.codec import encode
+from mesh.store.verification import verify_store
+from peers.proto.message_codec import encode
 from peers.proto.messages import FEEDS as FEED_SET
 from peers.proto.messages import STATEMENTS, FeedEntry, Give, Have, Push
 from tests.peers.store_nodes import CLAN, Intruder, Network, StoreNode, mesh_with_intruder

@@ -7,7 +7,7 @@ import ssl
 
 import pytest
 
-from peers.connection import reason_of
+from peers.transport.link import reason_of
 
 
 @pytest.mark.parametrize(

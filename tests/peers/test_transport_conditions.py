@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from peers.transport.conditions import LATE_SECONDS, Conditions, Lane
+from peers.transport.network_conditions import LATE_SECONDS, Conditions, Lane
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from mesh.core.ids import short
-from peers.proto.config import FRAME_BYTES
-from peers.transport.links import DialFailed, Link, LinkClosed, LinkConfig
+from peers.proto.gossip_config import FRAME_BYTES
+from peers.transport.link import DialFailed, LinkClosed, LinkConfig, PeerLink
 from tests.peers.links import MemoryWorld, WebSocketWorld, World, joined, passes, soon, standstill
 
 
@@ -44,11 +44,11 @@ async def test_frames_arrive_whole_and_in_order_both_ways(world: World) -> None:
     async with world.start() as one, world.start() as two:
         near, far = await joined(one, two)
 
-        async def send(link: Link) -> None:
+        async def send(link: PeerLink) -> None:
             for frame in frames:
                 await link.send(frame)
 
-        async def receive(link: Link) -> list[bytes]:
+        async def receive(link: PeerLink) -> list[bytes]:
             return [await link.receive() for _ in frames]
 
         _, _, there, back = await soon(asyncio.gather(send(near), send(far), receive(far), receive(near)))

@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from peers.transport.conditions import Conditions
-from peers.transport.links import DialFailed, Link, LinkClosed, LinkConfig
-from peers.transport.memory import MemoryNetwork, MemoryTransport
+from peers.transport.link import DialFailed, LinkClosed, LinkConfig, PeerLink
+from peers.transport.memory_transport import MemoryNetwork, MemoryTransport
+from peers.transport.network_conditions import Conditions
 from tests.peers.links import virtually
 
 ONE, TWO = b"1" * 32, b"2" * 32
-Scene = Callable[[MemoryNetwork, MemoryTransport, list[Link]], Awaitable[None]]
+Scene = Callable[[MemoryNetwork, MemoryTransport, list[PeerLink]], Awaitable[None]]
 
 
 def play(scene: Scene, conditions: Conditions | None = None, config: LinkConfig | None = None) -> None:
@@ -21,7 +21,7 @@ def play(scene: Scene, conditions: Conditions | None = None, config: LinkConfig 
 
     async def run() -> None:
         network = MemoryNetwork(Random(1), conditions)
-        accepted: list[Link] = []
+        accepted: list[PeerLink] = []
         async with AsyncExitStack() as stack:
             one = MemoryTransport(network, ONE, "one:1", accepted.append, config=config)
             two = MemoryTransport(network, TWO, "two:2", accepted.append, config=config)
@@ -36,7 +36,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def arrived(link: Link, seconds: float = 60) -> list[bytes]:
+async def arrived(link: PeerLink, seconds: float = 60) -> list[bytes]:
     """All frames that arrive before this much time has passed."""
     frames = []
     try:
@@ -50,7 +50,7 @@ async def arrived(link: Link, seconds: float = 60) -> list[bytes]:
 def test_a_dial_takes_a_round_trip_and_a_frame_half_of_one() -> None:
     """Each direction has its own latency."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
         network.set_conditions("one:1", "two:2", Conditions(latency_seconds=(2, 2)))
         network.set_conditions("two:2", "one:1", Conditions(latency_seconds=(5, 5)))
         near = await one.dial(TWO, ["two:2"])
@@ -68,7 +68,7 @@ def test_a_dial_takes_a_round_trip_and_a_frame_half_of_one() -> None:
 def test_frames_of_one_moment_keep_their_order() -> None:
     """A thousand frames over a wire without latency, which the loop's timers alone would mix up."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
         near = await one.dial(TWO, ["two:2"])
         frames = [n.to_bytes(2, "big") for n in range(1000)]
         for frame in frames:
@@ -81,7 +81,7 @@ def test_frames_of_one_moment_keep_their_order() -> None:
 def test_what_is_sent_over_a_cut_vanishes_and_the_link_stays() -> None:
     """No error on either side; after healing later frames arrive, the earlier ones never."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
         near = await one.dial(TWO, ["two:2"])
         far = accepted[0]
         network.cut("one:1", "two:2")
@@ -99,7 +99,7 @@ def test_what_is_sent_over_a_cut_vanishes_and_the_link_stays() -> None:
 def test_a_cut_can_be_one_way() -> None:
     """The other direction goes on."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
         near = await one.dial(TWO, ["two:2"])
         network.cut("one:1", "two:2", one_way=True)
         await near.send(b"lost")
@@ -114,7 +114,7 @@ def test_a_cut_can_be_one_way() -> None:
 def test_a_dial_over_a_cut_gets_no_answer(one_way: tuple[str, str]) -> None:
     """Whichever direction is cut; when only the answer was lost, healing does not bring a link."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
         network.cut(*one_way, one_way=True)
         with pytest.raises(DialFailed, match="no answer within 10 seconds"):
             await one.dial(TWO, ["two:2"])
@@ -127,7 +127,7 @@ def test_a_dial_over_a_cut_gets_no_answer(one_way: tuple[str, str]) -> None:
 def test_a_close_over_a_cut_is_not_heard() -> None:
     """The other side keeps a link that leads nowhere, as after a power failure."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
         near = await one.dial(TWO, ["two:2"])
         network.cut("one:1", "two:2")
         await near.close("gone")
@@ -140,7 +140,7 @@ def test_a_close_over_a_cut_is_not_heard() -> None:
 def test_a_close_survives_loss() -> None:
     """TCP repeats it; frames are lost one by one, which is harsher than TCP and what repair is for."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
         near = await one.dial(TWO, ["two:2"])
         for n in range(100):
             await near.send(bytes([n]))
@@ -162,7 +162,7 @@ def test_a_close_survives_loss() -> None:
 def test_a_narrow_network_brings_frames_one_after_the_other() -> None:
     """A thousand bytes a second, shared by all links between two addresses."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
         first = await one.dial(TWO, ["two:2"])
         second = await one.dial(TWO, ["two:2"])
         await first.send(b"x" * 3000)
@@ -176,7 +176,7 @@ def test_a_narrow_network_brings_frames_one_after_the_other() -> None:
 def test_duplicates_and_disorder_reach_the_receiver() -> None:
     """Each copy is a frame; all of them arrive, not in the order sent."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
         near = await one.dial(TWO, ["two:2"])
         frames = [bytes([n]) for n in range(200)]
         for frame in frames:
@@ -192,7 +192,7 @@ def test_duplicates_and_disorder_reach_the_receiver() -> None:
 def test_the_second_address_is_tried_while_the_first_is_silent() -> None:
     """After next_address_seconds, not after dial_seconds."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
         network.cut("one:1", "hole:1")
         near = await one.dial(TWO, ["hole:1", "two:2"])
         assert now() == pytest.approx(0.3)
@@ -204,8 +204,8 @@ def test_the_second_address_is_tried_while_the_first_is_silent() -> None:
 def test_of_two_addresses_that_both_answer_one_link_is_kept() -> None:
     """The slower one's link is undone on both sides."""
 
-    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[Link]) -> None:
-        elsewhere: list[Link] = []
+    async def scene(network: MemoryNetwork, one: MemoryTransport, accepted: list[PeerLink]) -> None:
+        elsewhere: list[PeerLink] = []
         async with MemoryTransport(network, TWO, "three:3", elsewhere.append) as again:
             network.set_conditions("three:3", "one:1", Conditions(latency_seconds=(9, 9)))
             near = await one.dial(TWO, ["three:3", "two:2"])

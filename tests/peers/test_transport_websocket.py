@@ -14,10 +14,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mesh.core.ids import text_id
-from peers.connection import Connection
-from peers.proto.config import FRAME_BYTES
+from peers.proto.gossip_config import FRAME_BYTES
 from peers.transport.address import parse_address
-from peers.transport.links import DialFailed, Link, LinkClosed, LinkConfig, ListenFailed
+from peers.transport.link import Connection, DialFailed, LinkClosed, LinkConfig, ListenFailed, PeerLink
 from peers.transport.websocket import WebSocketTransport
 from peers.transport.websocket_link import WebSocketLink
 from tests.peers.links import BRISK, Authority, Node, Started, WebSocketWorld, joined, passes, peer_of, soon, standstill
@@ -66,7 +65,7 @@ def frame(opcode: int, payload: bytes, *, final: bool = True, claimed: int | Non
 
 
 @asynccontextmanager
-async def upgraded(to: Started, node: Node) -> AsyncIterator[tuple[Stream, Link]]:
+async def upgraded(to: Started, node: Node) -> AsyncIterator[tuple[Stream, PeerLink]]:
     """A bare WebSocket of a member, and the link that the transport made of it."""
     async with connected(to, node.client()) as stream:
         stream[1].write(UPGRADE)
@@ -74,7 +73,7 @@ async def upgraded(to: Started, node: Node) -> AsyncIterator[tuple[Stream, Link]
         yield stream, await to.next_link()
 
 
-async def stuck_sends(stream: Stream, link: Link) -> list[asyncio.Future[None]]:
+async def stuck_sends(stream: Stream, link: PeerLink) -> list[asyncio.Future[None]]:
     """Sends that cannot end: the other side reads nothing, and there is no room on the way."""
     stream[0]._transport.pause_reading()  # type: ignore[attr-defined]
     assert isinstance(link, WebSocketLink)
@@ -449,7 +448,7 @@ async def test_a_renewed_certificate_is_used_from_then_on(world: WebSocketWorld)
     first = world.authority.node()
     second = world.authority.renewed(first)
     servers, clients = iter([first.server(), second.server()]), iter([first.client(), second.client()])
-    accepted: asyncio.Queue[Link] = asyncio.Queue()
+    accepted: asyncio.Queue[PeerLink] = asyncio.Queue()
     async with (
         world.start() as honest,
         WebSocketTransport(
@@ -573,9 +572,9 @@ async def test_an_owner_that_fails_to_take_a_link_loses_only_that_link(
     world: WebSocketWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The callback raises once: logged once, that link ends, the next is fine."""
-    accepted: list[Link] = []
+    accepted: list[PeerLink] = []
 
-    def take(link: Link) -> None:
+    def take(link: PeerLink) -> None:
         accepted.append(link)
         if len(accepted) == 1:
             raise RuntimeError("a bug of the owner")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mesh.core.errors import Forged, Malformed, RemoteError
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
-from peers.trust.certificates import (
+from peers.trust.x509_certificates import (
     CERTIFICATE_BYTES,
     authority,
     chain_for,

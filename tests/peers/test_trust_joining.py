@@ -9,14 +9,14 @@ import pytest
 
 from mesh.core.errors import Forged, MeshError, UsageError
 from mesh.core.statement import ADMIN, EPHEMERAL, EPHEMERAL_READER, MEMBER, READER, Member, decode_statement, sign
+from mesh.core.strict_msgpack import pack, unpack
 from mesh.core.trust import Trust
-from mesh.core.wire import pack, unpack
-from peers.trust.certificates import chain_for, check_chain, read
-from peers.trust.joiner import join
-from peers.trust.joining import Newcomer, Refusal, decode_request, encode, proof_of
-from peers.trust.listener import JoinLimits, Tries, receive, send
-from peers.trust.reception import Reception
+from peers.trust.join_admission import JoinConversation
+from peers.trust.join_client import join
+from peers.trust.join_listener import JoinLimits, Tries, receive, send
+from peers.trust.join_protocol import JoinRefusal, Newcomer, decode_request, encode, proof_of
 from peers.trust.tls import join_client_context, peer_leaf
+from peers.trust.x509_certificates import chain_for, check_chain, read
 from tests.peers.joining import HOUR_MS, Office, newcomer
 from tests.worlds import Clan
 
@@ -197,7 +197,7 @@ async def test_another_admin_cannot_answer_for_the_one_who_invited(
     invite = office.invite()
     other.book.add(invite._replace(secret=bytes(32)))
 
-    monkeypatch.setattr(Reception, "proves", lambda *_: True)
+    monkeypatch.setattr(JoinConversation, "proves", lambda *_: True)
     async with other.open() as port:
         with pytest.raises(Forged, match="does not know the secret"):
             await join(office.token(invite, port), ANN, "ann")
@@ -349,7 +349,7 @@ async def test_nonsense_gets_no_word_and_harms_nobody(office: Office, said: byte
 
 async def test_a_request_must_be_signed_by_the_key_it_names(office: Office) -> None:
     """Nobody can have another's key admitted under a name of his own."""
-    reception = Reception(CLAN.mesh, office.identity, bytes(32))
+    reception = JoinConversation(CLAN.mesh, office.identity, bytes(32))
     standing = await office.standing()
     token = office.token(office.invite(), 1)
     leaf = office.credentials().chain[0]
@@ -369,22 +369,22 @@ async def test_a_request_must_be_signed_by_the_key_it_names(office: Office) -> N
 
 async def test_a_welcome_that_was_altered_is_not_believed(office: Office) -> None:
     """Its MAC covers all of it."""
-    reception = Reception(CLAN.mesh, office.identity, bytes(32))
+    reception = JoinConversation(CLAN.mesh, office.identity, bytes(32))
     standing = await office.standing()
     token = office.token(office.invite(), 1)
     joiner = Newcomer(token, ANN, "ann", bytes(32))
     request = decode_request(joiner.greeted(reception.greet(standing), office.credentials().chain[0]))
     admission = reception.admit(standing, request, MEMBER, office.now_ms)
-    assert not isinstance(admission, Refusal)
+    assert not isinstance(admission, JoinRefusal)
     await office.publish(admission)
     welcome = reception.welcome(await office.standing(), request, token.secret)
-    assert not isinstance(joiner.answered(welcome), Refusal)
+    assert not isinstance(joiner.answered(welcome), JoinRefusal)
     with pytest.raises(Forged):
         joiner.answered(welcome.replace(b"a contact", b"b contact"))
     with pytest.raises(Forged, match="does not make"):
         joiner.answered(reception.welcome(standing, request, token.secret))
-    refused = joiner.answered(encode(Refusal("no\x1b[31m")))
-    assert refused == Refusal("no?[31m")
+    refused = joiner.answered(encode(JoinRefusal("no\x1b[31m")))
+    assert refused == JoinRefusal("no?[31m")
 
 
 def test_the_greeting_proves_an_admin_with_few_statements() -> None:

@@ -12,8 +12,8 @@ import pytest
 from mesh.core.errors import Forged
 from mesh.core.identity import Identity
 from mesh.core.ids import text_id
-from peers.trust.certificates import authority, issue
 from peers.trust.tls import Credentials, join_client_context, peer_node
+from peers.trust.x509_certificates import authority, issue
 from tests.worlds import NOW_MS, Clan
 
 CLAN, OTHER = Clan(), Clan(3)

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from mesh.core.errors import UsageError
 from mesh.core.ids import digest
-from peers.trust.token import PREFIX, Token, parse, split_address
+from peers.trust.join_token import PREFIX, JoinToken, parse, split_address
 
-TOKEN = Token(digest(b"mesh"), digest(b"invite")[:16], digest(b"secret"), 1_790_000_000_000, ("10.0.0.7:4711",))
+TOKEN = JoinToken(digest(b"mesh"), digest(b"invite")[:16], digest(b"secret"), 1_790_000_000_000, ("10.0.0.7:4711",))
 TEXT = TOKEN.encode()
 
 

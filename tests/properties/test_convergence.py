@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mesh.core.operation import Add, Count, Remove, Set
 from mesh.core.statement import EPHEMERAL, MEMBER, Statement
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.oracle import Oracle
 from tests.worlds import Chain, Clan, open_store, views
 

@@ -18,7 +18,7 @@ from mesh.core.statement import fork_between
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, export_bundle, import_bundle
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.oracle import Oracle
 from tests.properties.test_convergence import CLAN, Universe
 from tests.worlds import NOW_MS, Chain, open_author, open_store, views

@@ -16,20 +16,21 @@ from typing import Any
 
 import pytest
 
-from mesh.core import bundle, clock
+from mesh.core import clock
 from mesh.core.errors import RemoteError
 from mesh.core.feed import Link, Range, decode_range, encode_range, sign_range
 from mesh.core.identity import Identity, point_message, statement_message
 from mesh.core.ids import Feed, digest, first_prev, tag_of
 from mesh.core.limits import OPERATION_BYTES
 from mesh.core.operation import Add, Count, Remove, Set
-from mesh.core.vector import Head
-from mesh.core.wire import pack, unpack
+from mesh.core.strict_msgpack import pack, unpack
+from mesh.core.version_vector import Head
+from mesh.store import bundles
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, export_bundle, import_bundle
-from mesh.store.marker import Marker
+from mesh.store.feed_progress import FeedProgress
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.worlds import NOW_MS, Chain, Clan, open_store, views
 
 CLAN, OTHER = Clan(), Clan(1)
@@ -73,9 +74,9 @@ def honest_world(folder: Path, clan: Clan) -> tuple[bytes, list[Chain]]:
 
 def frames_of(data: bytes) -> list[Frame]:
     """The frames of a bundle, without its end."""
-    frames, position = [], len(bundle.MAGIC)
+    frames, position = [], len(bundles.MAGIC)
     while position < len(data):
-        kind, length = bundle.frame_head(data[position : position + 5])
+        kind, length = bundles.frame_head(data[position : position + 5])
         frames.append((kind, data[position + 5 : position + 5 + length]))
         position += 5 + length
     return frames[:-1]
@@ -83,8 +84,8 @@ def frames_of(data: bytes) -> list[Frame]:
 
 def bundled(frames: list[Frame], *, ended: bool = True) -> bytes:
     """A bundle of these frames, with a digest that fits: a hostile maker has no reason to leave it wrong."""
-    data = bundle.MAGIC + b"".join(bundle.frame(kind, payload) for kind, payload in frames)
-    return data + bundle.frame(bundle.END, digest(data)) if ended else data
+    data = bundles.MAGIC + b"".join(bundles.frame(kind, payload) for kind, payload in frames)
+    return data + bundles.frame(bundles.END, digest(data)) if ended else data
 
 
 class World:
@@ -94,8 +95,8 @@ class World:
         self.data, self.chains = honest_world(folder, CLAN)
         self.frames = frames_of(self.data)
         self.foreign = frames_of(honest_world(folder / "foreign", OTHER)[0])
-        self.statements = [item for item in self.frames if item[0] == bundle.STATEMENT]
-        self.ranges = [item for item in self.frames if item[0] == bundle.RANGE]
+        self.statements = [item for item in self.frames if item[0] == bundles.STATEMENT]
+        self.ranges = [item for item in self.frames if item[0] == bundles.RANGE]
         self.full = Victim(folder / "full", stack, self.data)
         self.empty = Victim(folder / "empty", stack, None)
         self.heads = self.full.heads()
@@ -110,7 +111,7 @@ class Victim:
 
     def __init__(self, folder: Path, stack: ExitStack, data: bytes | None) -> None:
         store = stack.enter_context(open_store(folder, CLAN, HOME))
-        self._marker = Marker(HOME.public, os.fspath(folder))
+        self._marker = FeedProgress(HOME.public, os.fspath(folder))
         self.store = store
         self.author = Author(store, HOME, self._marker)
         if data is not None:
@@ -210,11 +211,11 @@ def leave_out_frames(world: World, rng: random.Random) -> bytes:
 
 
 def lie_about_length(world: World, rng: random.Random) -> bytes:
-    frames = [bundle.frame(kind, payload) for kind, payload in world.frames]
+    frames = [bundles.frame(kind, payload) for kind, payload in world.frames]
     index = rng.randrange(len(frames))
     length = rng.choice((0, 1, len(frames[index]), 2**16, 2**18, 2**19, 2**31, 2**32 - 1, rng.randrange(2**32)))
     frames[index] = length.to_bytes(4, "big") + frames[index][4:]
-    return bundle.MAGIC + b"".join(frames)
+    return bundles.MAGIC + b"".join(frames)
 
 
 def lie_about_type(world: World, rng: random.Random) -> bytes:
@@ -248,7 +249,7 @@ def alter_structure(world: World, rng: random.Random) -> bytes:
     index = rng.randrange(len(frames))
     kind, payload = frames[index]
     value = unpack(payload)
-    if kind == bundle.STATEMENT:
+    if kind == bundles.STATEMENT:
         value[0] = pack(altered(unpack(value[0]), rng))
     else:
         value = altered(value, rng)
@@ -260,7 +261,7 @@ def strip_bodies(world: World, rng: random.Random) -> bytes:
     """Leave out bodies that nobody has erased: hashes and signatures still hold."""
     frames = list(world.frames)
     for index, (kind, payload) in enumerate(frames):
-        if kind == bundle.RANGE and rng.random() < 0.5:
+        if kind == bundles.RANGE and rng.random() < 0.5:
             item = decode_range(CLAN.mesh, payload)
             links = [link._replace(body=None) if rng.random() < 0.5 else link for link in item.links]
             frames[index] = (kind, encode_range(item._replace(links=links)))
@@ -273,7 +274,7 @@ def cut_ranges(world: World, rng: random.Random) -> bytes:
     """Start ranges later than they were sent: still authentic, at most a gap."""
     frames = list(world.frames)
     for index, (kind, payload) in enumerate(frames):
-        if kind == bundle.RANGE and rng.random() < 0.5:
+        if kind == bundles.RANGE and rng.random() < 0.5:
             item = decode_range(CLAN.mesh, payload)
             skip = rng.randrange(len(item.links))
             later = Range(
@@ -281,7 +282,7 @@ def cut_ranges(world: World, rng: random.Random) -> bytes:
             )
             frames[index] = (kind, encode_range(later))
     rng.shuffle(frames)
-    frames.sort(key=lambda frame: frame[0] != bundle.HEADER)
+    frames.sort(key=lambda frame: frame[0] != bundles.HEADER)
     return bundled(frames)
 
 
@@ -301,7 +302,7 @@ def sign_the_victims_feed(world: World, rng: random.Random) -> bytes:
     links.append(Link(chain.next_hlc(), 1, bytes(16) + rng.randbytes(20), b""))
     links = [link._replace(body_hash=digest(link.body or b"")) for link in links]
     forged = sign_range(CLAN.mesh, signer, chain.feed, first, chain.hash_at(first - 1), links)
-    return bundled([world.header, (bundle.RANGE, encode_range(forged))])
+    return bundled([world.header, (bundles.RANGE, encode_range(forged))])
 
 
 def sign_statements_without_the_right(world: World, rng: random.Random) -> bytes:
@@ -321,7 +322,7 @@ def sign_statements_without_the_right(world: World, rng: random.Random) -> bytes
         facts.append(["erase", signer.public, 9, [tag], "gone"])
     payload = pack(rng.choice(facts))
     forged = pack([payload, signer.sign(statement_message(CLAN.mesh, payload))])
-    return bundled([world.header, (bundle.STATEMENT, forged)])
+    return bundled([world.header, (bundles.STATEMENT, forged)])
 
 
 def bend_a_fork_proof(world: World, rng: random.Random) -> bytes:
@@ -339,7 +340,7 @@ def bend_a_fork_proof(world: World, rng: random.Random) -> bytes:
             signature = EVE.sign(point_message(CLAN.mesh, chain.feed, last, rng.randbytes(32)))
         sides.append([flat, signature])
     payload = pack(["fork", chain.feed.encode(), first, chain.hash_at(first - 1), *sides])
-    return bundled([world.header, (bundle.STATEMENT, pack([payload, b""]))])
+    return bundled([world.header, (bundles.STATEMENT, pack([payload, b""]))])
 
 
 RELAYED: list[Callable[[World, random.Random], bytes]] = [
@@ -386,7 +387,7 @@ def hostile_feed(world: World, rng: random.Random, signer: Identity) -> bytes:
         number = rng.choice((1, 2, first + 1, 2**40)) if wrong == "number" else first
         before = rng.choice((rng.randbytes(32), first_prev(OTHER.mesh, feed))) if wrong == "prev" else prev
         item = sign_range(CLAN.mesh, signer, feed, number, before, links)
-        frames.append((bundle.RANGE, resigned(item, signer, rng) if wrong == "field" else encode_range(item)))
+        frames.append((bundles.RANGE, resigned(item, signer, rng) if wrong == "field" else encode_range(item)))
         first, prev = item.last + 1, item.head
     return bundled([world.header, *frames])
 
@@ -611,8 +612,8 @@ def test_every_sort_of_mutation_is_tried(mutate: Callable[[World, random.Random]
 def test_a_bundle_of_countless_empty_frames_is_refused_in_time_that_grows_with_its_size() -> None:
     """A small file must not keep a node busy for minutes."""
     with worlds() as world:
-        for kind in (bundle.STATEMENT, bundle.RANGE):
-            data = bundle.MAGIC + bundle.frame(*world.header) + bundle.frame(kind, b"") * 30_000
+        for kind in (bundles.STATEMENT, bundles.RANGE):
+            data = bundles.MAGIC + bundles.frame(*world.header) + bundles.frame(kind, b"") * 30_000
             before = time.process_time()
             report = world.full.attack(data)
             assert report.refused == 30_000

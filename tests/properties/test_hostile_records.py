@@ -21,7 +21,7 @@ from clan_learnings.search.likeness import covering
 from clan_learnings.search.record_search import search
 from mesh.core.limits import RANGE_BYTES, RANGE_OPERATIONS
 from mesh.core.operation import Add, Body, Set
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.store import Store
 from tests.worlds import NOW_MS, Chain, Clan, open_store
 

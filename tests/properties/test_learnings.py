@@ -30,7 +30,7 @@ from mesh.core.draft import Assignment, Draft, NewRecord, Removal
 from mesh.core.ids import tag_of, text_id
 from mesh.core.operation import Add, Count, Remove, Set, parse
 from mesh.core.statement import ADMIN, EPHEMERAL, MEMBER, READER, Statement
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.store import Store
 from tests.oracle import Oracle
 from tests.worlds import NOW_MS, Chain, Clan, open_store

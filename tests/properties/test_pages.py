@@ -15,9 +15,9 @@ from mesh.core.ids import digest, tag_of, text_id
 from mesh.core.operation import Add, Page, Set, parse
 from mesh.pages import page_texts
 from mesh.pages.book import PageInfo
-from mesh.pages.erasing import erase_text
+from mesh.pages.edit_codec import DeletedRange, Id, InsertedText, Update, client_of, encode
+from mesh.pages.page_erasure import erase_text
 from mesh.pages.page_fields import split
-from mesh.pages.update import Gap, Id, Item, Update, client_of, encode
 from tests.pages.nodes import CLAN, MOST, Node, agree, exchange, meet, nodes, remains
 from tests.worlds import Chain
 
@@ -233,11 +233,11 @@ class Hostile:
                 real.update,  # somebody else's, under this name
                 rng.randbytes(rng.randint(0, 60)),
                 mutated(rng, real.update),
-                encode(Update(other, (Item(0, None, None, "not mine"),), ())),
-                encode(Update(own, (Item(7, None, None, "out of nowhere"),), ())),
-                encode(Update(own, (Item(0, missing, None, "beside nothing"),), ())),
-                encode(Update(None, (), (Gap(missing.client, missing.clock, 5),))),
-                encode(Update(own, (Item(0, None, None, "hm"),), (Gap(12345, 3, 9),))),
+                encode(Update(other, (InsertedText(0, None, None, "not mine"),), ())),
+                encode(Update(own, (InsertedText(7, None, None, "out of nowhere"),), ())),
+                encode(Update(own, (InsertedText(0, missing, None, "beside nothing"),), ())),
+                encode(Update(None, (), (DeletedRange(missing.client, missing.clock, 5),))),
+                encode(Update(own, (InsertedText(0, None, None, "hm"),), (DeletedRange(12345, 3, 9),))),
             )
         )
         heads = [rng.randbytes(8) for _ in range(rng.randint(0, 3))]

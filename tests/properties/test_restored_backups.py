@@ -15,9 +15,9 @@ from mesh.core.draft import Assignment, Increment, NewRecord, Removal
 from mesh.core.ids import text_id
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, export_bundle, import_bundle
-from mesh.store.marker import Marker
-from mesh.store.reading import Reader
-from mesh.store.verify import verify_store
+from mesh.store.feed_progress import FeedProgress
+from mesh.store.reader import Reader
+from mesh.store.verification import verify_store
 from tests.worlds import NOW_MS, Clan, open_author, views
 
 CLAN = Clan()
@@ -80,8 +80,8 @@ class World:
         source = Path(self.rng.choice(self.copies).store.database.path).parent
         self.copies_checkpoint()
         shutil.copytree(source, self.folder / name)
-        marker = Marker(OWN.public, os.fspath(source)).read()
-        copied = Marker(OWN.public, os.fspath(self.folder / name))
+        marker = FeedProgress(OWN.public, os.fspath(source)).read()
+        copied = FeedProgress(OWN.public, os.fspath(self.folder / name))
         if marker is not None:
             descriptor = copied.open()
             copied.write(descriptor, *marker)

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from mesh.core.clock import pack
 from mesh.core.identity import Identity
 from mesh.core.limits import OPERATION_BYTES
+from mesh.core.member_limits import DAY_MS, share_weight
 from mesh.core.operation import Add
-from mesh.core.shares import DAY_MS, share_weight
 from mesh.core.statement import EPHEMERAL, MEMBER, READER, Erase, Fork, Member, Statement, fork_between, read_statement
 from mesh.core.trust import Founders
-from mesh.core.vector import Head
+from mesh.core.version_vector import Head
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
-from peers.simulate.notebook import MemoryNotebook
-from peers.simulate.verified import Verified
+from mesh.store.verification import verify_store
+from peers.simulate.memory_notebook import MemoryNotebook
+from peers.simulate.verification_cache import VerificationCache
 from tests.oracle import Oracle
 from tests.worlds import NOW_MS, Chain, Clan, open_store, views
 
@@ -168,7 +168,7 @@ def test_who_takes_more_than_its_share_counts_for_its_share_on_every_node(number
     """Two stores and the simulator's notebook, each in an order of its own: heads, views, erases and root are the oracle's."""
     crowd = Crowd(random.Random(number))
     oracle = Oracle(CLAN, crowd.chains, crowd.statements)
-    notebook = MemoryNotebook(Verified(CLAN.mesh, FOUNDERS), CLAN.node(90), random.Random(1), lambda: NOW_MS)
+    notebook = MemoryNotebook(VerificationCache(CLAN.mesh, FOUNDERS), CLAN.node(90), random.Random(1), lambda: NOW_MS)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         stores = [stack.enter_context(open_store(Path(folder) / str(index), CLAN)) for index in range(2)]
         for _ in range(4):  # what was left out, or had no room, under an earlier set of statements is offered again

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord
 from mesh.core.errors import ClockInDoubt
 from mesh.store.author import Author
-from mesh.store.reading import Reader
-from mesh.store.verify import verify_store
+from mesh.store.reader import Reader
+from mesh.store.verification import verify_store
 from tests.properties.test_restored_backups import exchange_until_still, send
 from tests.worlds import NOW_MS, Clan, open_author, views
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mesh.cli.main import EXIT_FAILED, run
-from peers.simulate.checks import Checker
+from peers.simulate.invariants import Checker
 from peers.simulate.scenario import Scenario, chaos
 
 SMALL = ["simulate", "--nodes", "8", "--seed", "5", "--warm", "3"]

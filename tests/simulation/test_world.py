@@ -10,16 +10,16 @@ from random import Random
 import pytest
 
 from mesh.core.limits import FEEDS, QUOTA_BYTES, THROW_AWAY_BYTES
-from peers.proto.config import FRAME_BYTES, Config
-from peers.proto.events import Effect, Event, MergeThis, Tick
+from peers.proto.engine_events import Effect, Event, MergeThis, Tick
+from peers.proto.gossip_config import FRAME_BYTES, Config
 from peers.proto.replica import Changes
-from peers.simulate.checks import InvariantBroken
-from peers.simulate.hostile import Hostile
-from peers.simulate.node import SimNode
+from peers.simulate.hostile_member import Hostile
+from peers.simulate.invariants import InvariantBroken
 from peers.simulate.run import find_peace, simulate
 from peers.simulate.scenario import Scenario, chaos
+from peers.simulate.simulated_node import SimNode
 from peers.simulate.world import World
-from peers.transport.conditions import Conditions
+from peers.transport.network_conditions import Conditions
 
 DAY = 86_400.0
 LINKS = Conditions((0.005, 0.05))

@@ -1,6 +1,6 @@
 """What the index over written fields holds, asked by tests alone. No test lives here."""
 
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 
 
 def written_repos(reader: Reader) -> list[str]:

@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from mesh.store.database import Database
-from mesh.store.lock import FileLock
+from mesh.store.file_access import FileLock
 
 LARGE = b"x" * 6 * 1024 * 1024
 

@@ -12,9 +12,9 @@ from mesh.core.feed import encode_range
 from mesh.core.identity import Identity
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, export_bundle, import_bundle
-from mesh.store.marker import Marker
+from mesh.store.feed_progress import FeedProgress
 from mesh.store.merge_outcome import Forked
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from tests.worlds import Clan, open_author
 
 CLAN = Clan()
@@ -50,9 +50,9 @@ def restore(backup: Path, home: Path) -> None:
 
 def copy_marker(own: Identity, source: Path, target: Path) -> None:
     """Make a copied home believe that it is the original."""
-    known = Marker(own.public, os.fspath(source)).read()
+    known = FeedProgress(own.public, os.fspath(source)).read()
     assert known is not None
-    marker = Marker(own.public, os.fspath(target))
+    marker = FeedProgress(own.public, os.fspath(target))
     descriptor = marker.open()
     marker.write(descriptor, *known)
     os.close(descriptor)
@@ -105,7 +105,7 @@ def test_a_home_that_is_not_where_it_was_opens_a_new_epoch(
         shutil.copytree(home, tmp_path / "copy")
         home = tmp_path / "copy"
     elif what == "moved to another machine":
-        monkeypatch.setattr("mesh.store.marker.machine", lambda: b"another machine")
+        monkeypatch.setattr("mesh.store.feed_progress.machine", lambda: b"another machine")
     else:
         shutil.rmtree(state_folder)
     with open_author(home, CLAN, OWN) as author:
@@ -133,7 +133,7 @@ def test_a_crash_between_commit_and_marker_is_no_reason_for_a_new_epoch(tmp_path
     with open_author(home, CLAN, OWN) as author:
         author.merge_statements(CERTIFICATES)
         write(author, "one")
-        path = Path(Marker(OWN.public, os.fspath(home)).path)
+        path = Path(FeedProgress(OWN.public, os.fspath(home)).path)
         before = path.read_bytes()
         write(author, "two")
         path.write_bytes(before)
@@ -143,7 +143,7 @@ def test_a_crash_between_commit_and_marker_is_no_reason_for_a_new_epoch(tmp_path
 def test_an_unnoticed_restore_is_proved_as_a_fork_and_published_again(tmp_path: Path) -> None:
     """Database and marker both went back: the feed forks, ends, and both branches live on in a new epoch."""
     home = tmp_path / "home"
-    marker = Path(Marker(OWN.public, os.fspath(home)).path)
+    marker = Path(FeedProgress(OWN.public, os.fspath(home)).path)
     with open_author(tmp_path / "peer", CLAN, PEER) as peer:
         peer.merge_statements(CERTIFICATES)
         with open_author(home, CLAN, OWN) as author:

@@ -9,7 +9,7 @@ from mesh.core.feed import encode_range
 from mesh.core.operation import Add, Set
 from mesh.store.author import Author
 from mesh.store.merge_outcome import AlreadyKnown, Gap, Merged
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.worlds import Chain, Clan, open_author, open_store, views
 
 CLAN = Clan()

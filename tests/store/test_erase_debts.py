@@ -11,7 +11,7 @@ import pytest
 from clan_learnings.harvest.candidate_table import CandidateTable
 from mesh.core.draft import NewRecord
 from mesh.core.statement import Erase, sign
-from mesh.store.erase_debts import finish, unfinished
+from mesh.store.erasure import finish, unfinished
 from mesh.store.home import Home, create_home
 
 SECRET = "correcthorsebatterystaple"

@@ -3,8 +3,8 @@
 import itertools
 from pathlib import Path
 
-from mesh.store.join_table import Card, Cards, Invite, InviteBook
-from mesh.store.verify import verify_store
+from mesh.store.join_table import Cards, Invite, InviteBook, StoredCard
+from mesh.store.verification import verify_store
 from tests.worlds import Clan, open_store
 
 CLAN = Clan()
@@ -19,7 +19,7 @@ def test_the_newest_card_of_a_subject_is_kept(tmp_path: Path) -> None:
             cards = Cards(store.database)
             for at, data in order:
                 cards.keep(1, ANN, at, data)
-            assert cards.all() == [Card(1, ANN, 2, b"b")]
+            assert cards.all() == [StoredCard(1, ANN, 2, b"b")]
 
 
 def test_keeping_says_whether_it_was_news(tmp_path: Path) -> None:

@@ -8,19 +8,18 @@ import pytest
 
 from clan_learnings.records import facets_table
 from clan_learnings.search.keywords.search_table import WordSearch
-from mesh.core.draft import Assignment, NewRecord, Removal
+from mesh.core.draft import Assignment, NewRecord, Removal, Request
 from mesh.core.errors import HomeError, NewerHome
 from mesh.core.operation import Add, Set
-from mesh.core.request import Request
 from mesh.core.statement import MEMBER, READER
 from mesh.store import schema
 from mesh.store.database import Database, open_reader
+from mesh.store.database_repair import repair
 from mesh.store.home import create_home
 from mesh.store.join_table import Invite, InviteBook
-from mesh.store.reading import Reader
-from mesh.store.repair import repair
+from mesh.store.reader import Reader
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.store.probes import frequent, written_repos
 from tests.worlds import Chain, Clan, open_author, open_store, views
 

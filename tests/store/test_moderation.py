@@ -9,10 +9,10 @@ from clan_learnings.search.keywords.search_table import WordSearch
 from mesh.core.identity import Identity
 from mesh.core.operation import Add, Body, Remove, Set
 from mesh.core.statement import EPHEMERAL, MEMBER, Member, Statement, sign
-from mesh.store.changes import Touches
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
+from mesh.store.record_changes import ChangeCollector
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.worlds import Chain, Clan, open_store
 
 CLAN = Clan()
@@ -146,7 +146,7 @@ def test_the_keyword_index_follows_the_rule(world: World) -> None:
 
 def test_who_follows_the_records_hears_that_the_rule_is_another(world: World) -> None:
     """No operation names what counts otherwise then, so everything is looked at."""
-    touches = Touches(world.store.database.connection)
+    touches = ChangeCollector(world.store.database.connection)
     world.says(AUTHOR, Add(1, "notes", {"text": "a"}))
     before = touches.progress()
     world.store.merge_statements([CLAN.admin(ONE).encode()])

@@ -17,11 +17,11 @@ from mesh.store import schema
 from mesh.store.author import Author
 from mesh.store.bundles import ImportReport, import_bundle
 from mesh.store.database import Database
+from mesh.store.feed_progress import FeedProgress
 from mesh.store.home import open_home
-from mesh.store.marker import Marker
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.worlds import NOW_MS, views
 
 ARCHIVE = Path(__file__).parents[1] / "fixtures" / "older_home.tar.xz"
@@ -105,7 +105,7 @@ def test_its_bundle_brings_another_node_to_the_same_state(folder: Path, tmp_path
     store = Store(database, home.mesh, own=newcomer.public, clock=lambda: NOW_MS + 10**12)
     report = ImportReport()
     with (folder / "older.bundle").open("rb") as source:
-        import_bundle(Author(store, newcomer, Marker(newcomer.public, str(path.parent))), source, report)
+        import_bundle(Author(store, newcomer, FeedProgress(newcomer.public, str(path.parent))), source, report)
     store.settle()
     assert_judged_by_the_rules_of_today(store)
     assert views(store) == views(first)

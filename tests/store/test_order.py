@@ -8,7 +8,7 @@ import pytest
 
 from mesh.core.draft import NewRecord
 from mesh.core.operation import Add
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.store import Store
 from tests.store.test_epochs import CERTIFICATES, copy_marker, send
 from tests.worlds import NOW_MS, Chain, Clan, open_author, open_store

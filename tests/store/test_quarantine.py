@@ -17,7 +17,7 @@ from mesh.store import quarantine
 from mesh.store.database import Database
 from mesh.store.merge_outcome import AlreadyKnown, Clipped, Gap, Merged, Refused, Waiting
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.worlds import NOW_MS, Chain, Clan, open_store, views
 
 CLAN = Clan()
@@ -550,7 +550,7 @@ def test_feeds_that_push_each_other_out_do_so_at_a_limited_pace_if_peers_bring_t
     with open_store(tmp_path / "peer", CLAN) as store, open_store(tmp_path / "bundle", CLAN) as whole:
         for each in (store, whole):
             each.merge_statements([CLAN.member(author, at=NOW_MS).encode()])
-        store.clock, store.pace = lambda: now, quarantine.Pace()
+        store.clock, store.pace = lambda: now, quarantine.PushOutRate()
         outcomes = store.merge_ranges(ranges)
         assert sum(isinstance(item, Refused) for item in outcomes) == 300 - FEEDS - quarantine.PUSHED_OUT_A_MINUTE
         assert len(earliest(store)) == FEEDS

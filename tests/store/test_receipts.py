@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from mesh.core.draft import Increment, NewRecord
+from mesh.core.draft import KEPT_SECONDS, Increment, NewRecord, Request
 from mesh.core.errors import UsageError
-from mesh.core.request import KEPT_SECONDS, Request
 from mesh.store.author import Author
+from mesh.store.database_repair import repair
+from mesh.store.feed_progress import FeedProgress
 from mesh.store.home import Home, create_home
-from mesh.store.marker import Marker
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.receipts import Receipt
-from mesh.store.repair import repair
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.worlds import NOW_MS, Clan, open_author, views
 
 CLAN = Clan()
@@ -48,7 +47,7 @@ def later(author: Author, milliseconds: int) -> Author:
     """The same home at another time."""
     store, folder = author.store, os.path.dirname(author.store.database.path)
     store.clock = lambda: NOW_MS + milliseconds
-    return Author(store, OWN, Marker(OWN.public, folder))
+    return Author(store, OWN, FeedProgress(OWN.public, folder))
 
 
 def test_what_is_asked_for_again_is_answered_and_not_written(author: Author) -> None:

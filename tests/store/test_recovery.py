@@ -9,10 +9,10 @@ import pytest
 from mesh.core.operation import Add
 from mesh.core.statement import ADMIN, Member, Recover, sign
 from mesh.store import keyfile
+from mesh.store.database_repair import repair
 from mesh.store.home import create_home
 from mesh.store.merge_outcome import Merged, Waiting
-from mesh.store.repair import repair
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.worlds import Chain, Clan, open_store, views
 
 CLAN = Clan()

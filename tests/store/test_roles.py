@@ -10,7 +10,7 @@ from mesh.core.errors import MayNotWrite, QuotaReached
 from mesh.core.statement import EPHEMERAL_READER, MEMBER, READER, Quota, Revoke, sign
 from mesh.core.trust import Trust
 from mesh.store.home import Home, create_home
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from tests.roles import admitted, fill, founder, free, throw_away
 
 NOTE = [NewRecord("notes", {"text": "one more"})]

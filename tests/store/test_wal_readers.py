@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mesh.store.erase_debts import lasting_readers
+from mesh.store.erasure import lasting_readers
 
 _OPEN = """
 import sys, apsw

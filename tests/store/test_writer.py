@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from mesh.core.draft import Draft, Increment, NewRecord, Removal
+from mesh.core.draft import Draft, Increment, NewRecord, Removal, Request
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.limits import OPERATION_BYTES
-from mesh.core.request import Request
 from mesh.store import writer as writing
 from mesh.store.author import Author
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.receipts import Receipt
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from mesh.store.writer import Writer
 from tests.worlds import Clan, open_author, open_store
 

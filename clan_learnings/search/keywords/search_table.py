@@ -61,7 +61,7 @@ class WordSearch:
 
     def stems(self, text: str) -> list[str]:
         """The words of a text in that form, in their order; then those that its identifiers are made of."""
-        from mesh.core.identifiers import extra_words
+        from mesh.core.identifier_words import extra_words
 
         return self._weights().stems("\n".join([text, *extra_words(text)]))
 

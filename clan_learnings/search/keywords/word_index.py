@@ -36,7 +36,7 @@ from clan_learnings.search.keywords.word_view import (
     reading,
 )
 from mesh.core.ids import signed_prefix as key_of
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.schema import VERSION
 
 _FOOTER_BYTES, _CHUNK_BYTES = 4096, 1 << 20

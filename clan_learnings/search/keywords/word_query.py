@@ -24,8 +24,8 @@ from clan_learnings.search.keywords.word_view import (
     reading,
 )
 from mesh.core.ids import signed_prefix as key_of
-from mesh.store.changes import Followed, Touches
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
+from mesh.store.record_changes import ChangeCollector, Followed
 
 MOST = 200  # with more, the database's own index is the quicker one
 
@@ -47,7 +47,7 @@ def word_snapshot(reader: Reader, kept: IndexState) -> WordSnapshot | None:
         return None
     touched: set[bytes] = set()
     if followed.mark() != kept.mark:
-        found = Touches(reader.connection).since(kept.progress)
+        found = ChangeCollector(reader.connection).since(kept.progress)
         if found is None or len(found.records) > MOST or len(found.erased) > MOST:
             return None
         touched = {*found.records, *found.erased}

@@ -14,10 +14,10 @@ import apsw
 
 from clan_learnings.search.index_files import FOLDER, VECTORS, WORDS
 from clan_learnings.search.keywords.fts_table import FTS, SEGMENTS, TOKENIZER, FtsIndex, scrub
-from mesh.core.identifiers import extra_words
+from mesh.core.identifier_words import extra_words
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES
-from mesh.core.wire import unpack
+from mesh.core.strict_msgpack import unpack
 from mesh.store.registers import edits_of
 from mesh.store.subject import Subject, View
 

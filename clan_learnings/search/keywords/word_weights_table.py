@@ -15,7 +15,7 @@ from clan_learnings.search.keywords.fts_table import FtsIndex, number_in
 from clan_learnings.search.keywords.word_table import searchable, texts
 from mesh.core.ids import digest, tag_of
 from mesh.core.limits import HLC_MAX, SALT_BYTES
-from mesh.core.wire import unpack
+from mesh.core.strict_msgpack import unpack
 from mesh.store.entries import AMONG, Entry, keys_of
 from mesh.store.registers import edits_of
 

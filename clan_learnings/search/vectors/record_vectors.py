@@ -26,7 +26,7 @@ from clan_learnings.search.index_thread import IndexOff, LiveRecord, live_record
 from clan_learnings.search.vectors.vector_file import FILE, TAG_BYTES, remove_vectors
 from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 
 if TYPE_CHECKING:
     from clan_learnings.search.vectors.nearest import Vectors

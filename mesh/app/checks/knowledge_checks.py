@@ -31,7 +31,7 @@ from mesh.app.proposals import proposals
 from mesh.core.ids import display_name
 from mesh.core.moderation import GUARDED, MODERATION, OPEN, SETTINGS
 from mesh.core.statement import ADMIN
-from mesh.store.reading import Tally
+from mesh.store.reader import PatternTally
 
 HOT_TOKENS = 8_000  # what all HOT patterns together should stay under
 _SHOWN = 20  # of each sort
@@ -160,7 +160,7 @@ def _unwitnessed(memory: Memory) -> Iterator[Finding]:
         )
 
 
-def _lacks(memory: Memory, found: Pattern | Tally) -> str:
+def _lacks(memory: Memory, found: Pattern | PatternTally) -> str:
     told = lacking(memory, found.slug)
     if told["disputed"]:
         words = memory.words(found)
@@ -172,7 +172,7 @@ def _lacks(memory: Memory, found: Pattern | Tally) -> str:
     )
 
 
-def _words(memory: Memory, found: Pattern | Tally) -> str:
+def _words(memory: Memory, found: Pattern | PatternTally) -> str:
     """What a pattern says, and who wrote it."""
     words = memory.words(found)
     if words is None:

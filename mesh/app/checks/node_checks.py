@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mesh.app.answers import iso
+from mesh.core.display import number_of, shown_size
 from mesh.core.limits import PROTOCOL_VERSION
-from mesh.core.quantities import number_of, shown_size
 from mesh.core.statement import ADMIN
 from mesh.store.acceptance import MAY_ONLY_READ, OVER_QUOTA, TOO_MANY_FEEDS
-from mesh.store.erase_debts import WalReader
+from mesh.store.erasure import WalReader
 
 _LAG_SECONDS = 60  # a neighbour that differs for longer than this is worth a word
 _OFFSET_MS = 60_000

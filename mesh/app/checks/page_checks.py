@@ -8,9 +8,9 @@ from shlex import quote
 from mesh.app.checks.node_checks import Finding
 from mesh.core.ids import display_name
 from mesh.pages.file_table import Folders
-from mesh.pages.links import Links
-from mesh.pages.names import folded
-from mesh.store.reading import Reader
+from mesh.pages.page_links import Links
+from mesh.pages.page_names import folded
+from mesh.store.reader import Reader
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:

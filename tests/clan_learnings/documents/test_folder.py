@@ -24,7 +24,7 @@ from clan_learnings.documents.folder import (
 from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.records.record import CATEGORIES, Note
 from mesh.core.ids import text_id
-from mesh.store.reading import Entry
+from mesh.store.reader import Entry
 from tests.clan_learnings.documents.learned import GOOD
 
 ONE, TWO, THREE = (bytes([number]) * 32 for number in (1, 2, 3))

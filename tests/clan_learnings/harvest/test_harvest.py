@@ -17,7 +17,7 @@ from mesh.app.desk import Desk
 from mesh.app.snapshot import memory_of
 from mesh.store.erase_requests import erase
 from mesh.store.home import open_home
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from tests.clan_learnings.harvest.homes import API, DAY_MS, WEB, Farm
 from tests.clan_learnings.harvest.signals import correction, fact
 from tests.end_to_end.claude_sessions import clone_of

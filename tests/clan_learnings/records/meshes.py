@@ -11,7 +11,7 @@ from clan_learnings.records.memory import HotItem, Memory
 from clan_learnings.records.witnesses import seal_of
 from mesh.core.operation import Add, Body, Set
 from mesh.core.statement import ADMIN, MEMBER, Statement
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from tests.worlds import NOW_MS, Chain, Clan, open_store
 
 REPO, OTHER = "github.com/acme/api", "github.com/acme/web"

@@ -18,7 +18,7 @@ from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.search.finder import Finder
 from mesh.core.draft import Assignment, Draft, NewRecord, Removal
 from mesh.store.home import create_home
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 
 REPO, OTHER = "github.com/acme/api", "github.com/acme/web"
 DAY_MS = 86_400_000

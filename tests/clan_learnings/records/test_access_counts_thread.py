@@ -14,9 +14,8 @@ from mesh.core.ids import parse_id, text_id
 from mesh.core.statement import READER
 from mesh.store.author import Author
 from mesh.store.erase_requests import erase
-from mesh.store.home import Home, create_home
-from mesh.store.node_lock import only_sidecar
-from mesh.store.reading import open_reading
+from mesh.store.home import Home, create_home, hold_node_lock
+from mesh.store.reader import open_reading
 from mesh.store.store import wall_clock
 from tests.interrupting import interrupted_author
 from tests.roles import admitted, fill, founder, throw_away
@@ -77,7 +76,7 @@ def test_openings_of_an_hour_are_one_operation_a_record_and_month(home: Home, re
 def test_each_opening_counts_in_its_own_month(home: Home, record: str) -> None:
     """A batch may lie on both sides of midnight."""
     later = NOW_MS + 31 * 24 * HOUR_MS
-    with only_sidecar(home):
+    with hold_node_lock(home):
         note_opening(home.path, record, NOW_MS)
         note_opening(home.path, record, later)
     assert count_openings(home, later) == 2
@@ -94,7 +93,7 @@ def test_without_a_sidecar_whoever_opens_counts_what_is_old(home: Home, record: 
 
 def test_with_a_sidecar_nobody_else_counts(home: Home, record: str) -> None:
     """It does so when it is time."""
-    with only_sidecar(home):
+    with hold_node_lock(home):
         note_opening(home.path, record, NOW_MS)
         note_opening(home.path, record, NOW_MS + HOUR_MS)
     assert _total(home, record) == 0

@@ -18,9 +18,9 @@ from mesh.core.ids import Feed, tag_of
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.operation import Add, Remove, parse
 from mesh.core.statement import Statement
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.oracle import Oracle
 from tests.store.probes import frequent, written_repos
 from tests.store.test_erase import remains

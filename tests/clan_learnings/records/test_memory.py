@@ -16,7 +16,7 @@ from clan_learnings.search.record_search import search
 from mesh.app import answers
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import text_id
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 
 

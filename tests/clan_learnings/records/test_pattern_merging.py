@@ -14,7 +14,7 @@ from mesh.core.operation import Add
 from mesh.core.statement import Member, sign
 from mesh.store.author import Author
 from mesh.store.home import Home, create_home
-from mesh.store.reading import open_reading
+from mesh.store.reader import open_reading
 from mesh.store.store import wall_clock
 from tests.worlds import Chain, Clan
 

@@ -7,7 +7,7 @@ import pytest
 from clan_learnings.records.record import About, Note, checked, one_of, required_text
 from clan_learnings.records.shared_settings import SharedSettings, is_category
 from mesh.core.errors import UsageError
-from mesh.store.reading import Entry
+from mesh.store.reader import Entry
 
 
 def note(log: str = "corrections", fields: dict[str, Any] | None = None, **record: Any) -> Note:

@@ -11,8 +11,8 @@ from mesh.core import clock
 from mesh.core.identity import Identity
 from mesh.core.operation import Add, Count, Remove, Set
 from mesh.core.statement import Statement
-from mesh.store.changes import Touches
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
+from mesh.store.record_changes import ChangeCollector
 from mesh.store.store import Store
 from tests.worlds import NOW_MS, Chain, Clan
 
@@ -36,7 +36,7 @@ def render(store: Store, into: RenderedFiles | Path) -> Rendering:
     """Bring a folder up to date with a store."""
     folder = into if isinstance(into, RenderedFiles) else RenderedFiles(os.fspath(into))
     connection = store.database.connection
-    return folder.render(Reader(connection), Touches(connection))
+    return folder.render(Reader(connection), ChangeCollector(connection))
 
 
 def content(folder: Path) -> dict[str, bytes]:

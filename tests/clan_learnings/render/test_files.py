@@ -20,7 +20,7 @@ from mesh.core.errors import HomeBusy, HomePermissions, UsageError
 from mesh.core.identity import Identity
 from mesh.core.ids import digest, text_id
 from mesh.core.statement import Erase, Member, sign
-from mesh.store.changes import Touches
+from mesh.store.record_changes import ChangeCollector
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 from tests.clan_learnings.render.folders import content, render
 
@@ -387,7 +387,7 @@ def test_a_folder_knows_whether_it_is_up_to_date(tmp_path: Path) -> None:
     """Not before the first render, not after a write, not if a file is gone."""
     book = Notebook(tmp_path)
     kept = RenderedFiles(str(tmp_path / "out"))
-    source = Touches(book.author.store.database.connection)
+    source = ChangeCollector(book.author.store.database.connection)
     assert not kept.is_current(source)
     render(book.author.store, kept)
     assert kept.is_current(source)

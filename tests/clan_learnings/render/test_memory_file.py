@@ -14,8 +14,8 @@ from clan_learnings.render.memory_file import NOTICE, RenderedHalves, change, co
 from clan_learnings.render.owned_files import RenderState, replace_same
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.statement import Erase, sign
-from mesh.store.changes import Touches
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
+from mesh.store.record_changes import ChangeCollector
 from tests.clan_learnings.records.notebooks import Notebook
 from tests.clan_learnings.render.folders import content, render
 
@@ -48,7 +48,7 @@ def put(book: Notebook, folder: Path | RenderedFiles, hand: str | None) -> Rende
     """Render with something kept by hand."""
     files = folder if isinstance(folder, RenderedFiles) else RenderedFiles(os.fspath(folder))
     connection = book.author.store.database.connection
-    return files.render(Reader(connection), Touches(connection), hand=lambda: hand)
+    return files.render(Reader(connection), ChangeCollector(connection), hand=lambda: hand)
 
 
 @given(TEXTS)
@@ -167,7 +167,7 @@ def test_another_text_is_rendered_and_nothing_else(tmp_path: Path) -> None:
     assert put(book, kept, "one\n").written == []
     assert put(book, kept, "two").written == ["MEMORY.md"]
     assert put(book, tmp_path / "out", "three").written == ["MEMORY.md"]
-    source = Touches(book.author.store.database.connection)
+    source = ChangeCollector(book.author.store.database.connection)
     assert [kept.is_current(source, hand) for hand in ("three", "two", None)] == [True, False, True]
     book.add("discoveries", text="more", repo="")
     put(book, kept, "three")
@@ -204,7 +204,7 @@ def test_what_somebody_has_typed_is_not_rendered_over(tmp_path: Path) -> None:
     done = put(book, kept, "")
     assert (done.is_edited, done.written) == (True, ["discoveries.jsonl"])
     assert path.read_text() == typed
-    assert not kept.is_current(Touches(book.author.store.database.connection), "")
+    assert not kept.is_current(ChangeCollector(book.author.store.database.connection), "")
     path.write_text("")
     os.utime(path, (0, 0))  # one that was emptied just now would be waited for
     assert put(book, kept, "").written == ["MEMORY.md"]
@@ -223,7 +223,7 @@ def test_what_is_kept_by_hand_is_asked_when_nobody_else_can_take_an_edit(tmp_pat
             pass
         return "asked"
 
-    RenderedFiles(str(tmp_path / "out")).render(Reader(connection), Touches(connection), hand=asked)
+    RenderedFiles(str(tmp_path / "out")).render(Reader(connection), ChangeCollector(connection), hand=asked)
     assert "\n\nasked\n\n" in (tmp_path / "out/MEMORY.md").read_text()
 
 

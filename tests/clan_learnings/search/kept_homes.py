@@ -16,9 +16,9 @@ from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.keywords.word_query import WordSnapshot, word_snapshot
 from clan_learnings.search.node_finder import NodeFinder
 from mesh.core.draft import NewRecord
-from mesh.store.changes import Followed
 from mesh.store.erase_requests import erase
-from mesh.store.reading import Reader, open_reading
+from mesh.store.reader import Reader, open_reading
+from mesh.store.record_changes import Followed
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 from tests.end_to_end.commands import wait_until
 

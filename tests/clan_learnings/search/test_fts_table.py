@@ -14,7 +14,7 @@ from clan_learnings.search.keywords.word_table import WordTableView, plain, rein
 from mesh.core.operation import Add, Remove, Set
 from mesh.core.statement import Statement
 from mesh.store.store import Store
-from mesh.store.verify import verify_store
+from mesh.store.verification import verify_store
 from tests.worlds import Chain, Clan, open_store
 
 CLAN = Clan()

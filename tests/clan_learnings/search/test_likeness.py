@@ -24,7 +24,7 @@ from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.finder import KeywordFinder
 from clan_learnings.search.likeness import LINK, MERGE, covering, judge, likeness, telling_words
 from mesh.core.draft import NewRecord
-from mesh.store.reading import Entry, Reader
+from mesh.store.reader import Entry, Reader
 from tests.clan_learnings.records import matching_pairs
 from tests.clan_learnings.records.matching_pairs import Pair
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook

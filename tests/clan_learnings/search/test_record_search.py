@@ -16,7 +16,7 @@ from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.record_search import SearchHit, search
 from mesh.core.draft import NewRecord
 from mesh.core.ids import text_id
-from mesh.store.reading import Entry, Reader
+from mesh.store.reader import Entry, Reader
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 
 WORDS = ("redis", "cache", "queue", "deploy", "token", "linter", "proxy", "staging")

@@ -10,7 +10,7 @@ from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.node_finder import NodeFinder
 from mesh.app.desk import Desk
 from mesh.store.database import Database
-from mesh.store.reading import Entry
+from mesh.store.reader import Entry
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 from tests.clan_learnings.search.kept_homes import fill, recalling, settled, snapshot, wipe, write
 from tests.clan_learnings.search.servers import Asked, Server, serving, status, well

@@ -13,8 +13,8 @@ from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.keywords.word_table import reindex
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.store.author import Author
-from mesh.store.reading import Reader
-from mesh.store.verify import verify_store
+from mesh.store.reader import Reader
+from mesh.store.verification import verify_store
 from tests.clan_learnings.search.test_fts_table import content
 from tests.worlds import Clan, open_author
 

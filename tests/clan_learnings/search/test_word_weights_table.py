@@ -16,7 +16,7 @@ from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.operation import Add
 from mesh.store.author import Author
 from mesh.store.database import open_reader
-from mesh.store.reading import Reader
+from mesh.store.reader import Reader
 from tests.worlds import Chain, Clan, open_author, open_store
 
 CLAN = Clan()

@@ -1,0 +1,124 @@
+"""Whom to have links with: about six at random, exchanged slowly, and now and then a visit to someone else."""
+
+from collections.abc import Sequence
+
+from peers.proto.cards import CONTACT
+from peers.proto.engine_context import EngineContext
+from peers.proto.engine_events import Dial
+from peers.proto.membership import Membership
+from peers.proto.neighbour import Neighbour
+
+_VISITS_A_SECOND = 2.0  # to authors, by all who hold a clipped feed of theirs
+
+
+class NeighbourChoice:
+    """The choice of neighbours."""
+
+    def __init__(self, station: EngineContext, membership: Membership) -> None:
+        self._station = station
+        self._membership = membership
+        self.dialing: dict[bytes, bool] = {}  # node: for one comparison only
+        self._renewing: bytes | None = None
+
+    def dial_failed(self, node: bytes) -> None:
+        """A node did not answer."""
+        self.dialing.pop(node, None)
+        self._membership.dial_failed(node)
+
+    def keep_neighbours(self) -> None:
+        """Dial until there are enough links."""
+        station = self._station
+        links = sum(not item.passing for item in station.links.values())
+        links += sum(not passing for passing in self.dialing.values())
+        missing = station.config.neighbours - links
+        if missing > 0:
+            for node in self._candidates(missing):
+                self._dial(node, passing=False)
+
+    def most_neighbours(self) -> int:
+        """How many links we serve: where few can be dialled, those few carry everyone else."""
+        station = self._station
+        links = sum(not item.passing for item in station.ready())
+        if links < station.config.most_neighbours:
+            return station.config.most_neighbours  # the usual case, and the share is some work to find out
+        members = max(1, len(station.mirror.roster.names))
+        open_ones = sum(self._is_open(card.subject) for card in station.mirror.cards.of_kind(CONTACT))
+        share = -(-members * station.config.neighbours // max(1, open_ones))
+        return max(station.config.most_neighbours, min(share, members))
+
+    def _is_open(self, node: bytes) -> bool:
+        """Whether a node can be dialled, as far as we know."""
+        alive = self._membership.acquaintance(node).suspected is None
+        return alive and bool(self._membership.addresses(node)) and self._station.mirror.roster.allows(node)
+
+    def visit(self, authors: Sequence[bytes]) -> None:
+        """A short link with someone who is no neighbour: mends what a bad choice of neighbours would keep apart.
+
+        `authors`: nodes that may lack what we hold of theirs. Everyone may know the same of them, so that each goes
+        there seldom enough for a few visits a second in all.
+        """
+        station = self._station
+        if len(station.ready()) < min(2, station.config.neighbours):
+            return
+        linked = {item.node for item in station.links.values()} | set(self.dialing)
+        reachable = [node for node in authors if node not in linked and self._may_dial(node)]
+        chance = _VISITS_A_SECOND * station.config.stray_seconds / max(1, len(station.mirror.roster.names))
+        if reachable and station.random.uniform(0.0, 1.0) < chance:
+            self._dial(station.random.choice(reachable), passing=True)
+            return
+        for node in self._candidates(
+            1, wary=False
+        ):  # also who is thought dead: two halves that were apart must meet again
+            self._dial(node, passing=True)
+
+    def renew(self) -> None:
+        """Exchange one neighbour: first a new link, then an old one goes."""
+        station = self._station
+        links = [item for item in station.ready() if not item.passing]
+        if len(links) > station.config.neighbours + 2:
+            self._drop(links)
+        elif len(links) >= station.config.neighbours:
+            for node in self._candidates(1):
+                self._renewing = node
+                self._dial(node, passing=False)
+
+    def dialed(self, neighbour: Neighbour) -> None:
+        """A dial of ours succeeded."""
+        neighbour.passing = self.dialing.pop(neighbour.node, False)
+        if self._renewing == neighbour.node:
+            self._renewing = None
+            self._drop([item for item in self._station.ready() if not item.passing and item is not neighbour])
+
+    def _drop(self, links: list[Neighbour]) -> None:
+        own = [item for item in links if item.dialed and not item.pulls]
+        if own:
+            self._station.close(self._station.random.choice(own), "exchanging neighbours")
+
+    def _dial(self, node: bytes, *, passing: bool) -> None:
+        self.dialing[node] = passing
+        self._station.effects.append(Dial(node, self._membership.addresses(node)))
+
+    def _candidates(self, count: int, *, wary: bool = True) -> list[bytes]:
+        """Whom we could dial now, at random; `wary`: those thought dead only if there are no others."""
+        station = self._station
+        linked = {item.node for item in station.links.values()} | set(self.dialing) | {station.node}
+        nodes = [card.subject for card in station.mirror.cards.of_kind(CONTACT) if card.subject not in linked]
+        station.random.shuffle(nodes)
+        found: list[bytes] = []
+        doubtful: list[bytes] = []
+        for node in nodes:
+            if len(found) == count:
+                break
+            if self._may_dial(node):
+                doubted = wary and self._membership.acquaintance(node).suspected is not None
+                (doubtful if doubted else found).append(node)
+        return (found + doubtful)[:count]
+
+    def _may_dial(self, node: bytes) -> bool:
+        station = self._station
+        return (
+            bool(self._membership.addresses(node))
+            and station.mirror.roster.allows(node)
+            and self._membership.acquaintance(node).retry_at <= station.now
+            and station.shunned.get(node, 0.0) <= station.now
+        )
