@@ -1,12 +1,15 @@
-"""Named tuples as `typing.NamedTuple` makes them, without loading `typing`: a command that writes starts with thirty of them.
+"""Parts of the standard library that are slow to import, made again small: `NamedTuple` without `typing`, `block` without `contextlib`.
 
-For type checkers it is `typing.NamedTuple` itself. At run time each class costs a fraction: only its constructor is compiled.
+For the modules that everyday commands load; all others use the library's own. For type checkers they are the library's own.
+A command that writes starts with thirty named tuples: here only the constructor of each is compiled.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False  # see `mesh`
 
+
+__all__ = ["NamedTuple", "block"]
 
 if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple  # noqa: PLC0414 (handed on)
@@ -68,9 +71,6 @@ else:
 
         begin.__doc__, begin.__name__, begin.__qualname__ = function.__doc__, function.__name__, function.__qualname__
         return begin
-
-
-__all__ = ["block"]
 
 
 class _Block:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mesh.store.home import Home
 
 
-__all__ = ["FileRow", "Mirror", "Remembered"]
+__all__ = ["FileRow", "FolderSync", "Remembered"]
 
 GRACE_SECONDS = 0.5  # a file that is gone so long was removed: editors that save by renaming leave it out for a moment
 # More files than this, and more than half of all, are not removed by a person who means it: a disk is gone, or a branch.

@@ -33,7 +33,7 @@ logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of every c
 
 
 class SyncedFolder(Protocol):
-    """A folder that is kept in step: `Mirror`, or `MemoryFile`."""
+    """A folder that is kept in step: `FolderSync`, or `MemoryFile`."""
 
     @property
     def folder(self) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Self
 
-__all__ = ["NotOpen", "Settled", "WorkerDied", "WorkerSlow", "Workshop"]
+__all__ = ["NotOpen", "Settled", "WorkerClient", "WorkerDied", "WorkerSlow"]
 
 _FIRST_PROBE, _GROWTH = (
     64,

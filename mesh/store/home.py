@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 
 from mesh.core.clock import EARLIEST_MS
@@ -23,7 +22,7 @@ from mesh.core.identity import Identity
 from mesh.core.ids import mesh_id, parse_id, private_mesh_id, text_id
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.statement import ADMIN, Member, sign
-from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.core.stdlib_substitutes import NamedTuple, block
 from mesh.core.trust import Trust
 from mesh.store import keyfile
 from mesh.store.author import Author
@@ -321,7 +320,7 @@ _LOCK_NAME = "sidecar.lock"
 _PATIENCE_SECONDS = 0.5  # whoever asks whether a sidecar runs holds the lock for a moment
 
 
-@contextmanager
+@block
 def hold_node_lock(home: Home) -> Iterator[None]:
     """Be the sidecar of a home until leaving; refuse if there is one."""
     path = home.file(_LOCK_NAME)

@@ -153,7 +153,7 @@ class Close(NamedTuple):
 
 
 class Dial(NamedTuple):
-    """Try to reach a node; answered by `LinkUp` or `DialFailed`."""
+    """Try to reach a node; answered by `LinkUp` or `DialFailure`."""
 
     node: bytes
     addresses: tuple[str, ...]

@@ -120,7 +120,7 @@ class Hostile:
         self._deeds = {name: deed for name, deed in self._deeds.items() if name not in Greedy.KINDS}
 
     def outgoing(self, send: Send) -> Sequence[tuple[bytes, str]]:
-        """See Twist."""
+        """See FrameFilter."""
         self._sent.append(send.frame)
         if self._active and send.kind == "ranges":
             send = send._replace(frame=self._greedy.bent(send.frame))
