@@ -1,8 +1,10 @@
-"""What the read side hands out: a record, a register, the tally of a pattern, a member. Plain values; `reading` makes them."""
+"""What the read side hands out: a record, a register, the tally of a pattern, a member; and how records are read from rows."""
 
 from __future__ import annotations
 
 from mesh.core.ids import digest, signed_prefix, tag_of
+from mesh.core.limits import SALT_BYTES
+from mesh.core.strict_msgpack import unpack
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -135,3 +137,40 @@ def _candidates(
 def _tag(run: Run, op: int) -> bytes:
     node, body = run("SELECT node, body FROM ops JOIN feeds USING(feed) WHERE op=?", (op,)).fetchone()
     return tag_of(node, digest(body))
+
+
+class RowReader:
+    """Records by the rows of the fold: what all readers of one database are built on."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def _entries(self, ops: Iterable[int]) -> list[Entry]:
+        """Live records by their places, in one look."""
+        rows = self._run(
+            "SELECT node, body FROM json_each(?) CROSS JOIN ops ON op=value CROSS JOIN feeds USING(feed)",
+            (str([*ops]),),
+        )
+        found = []
+        for node, body in rows:
+            at, log, record = unpack(body[SALT_BYTES:])
+            found.append(Entry(tag_of(node, digest(body)), log, at, node, record))
+        return found
+
+    def _newest(self, slices: list[Slice], count: int, before: Place | None = None, least: int = 0) -> list[Entry]:
+        return self._entries(newest(self._run, slices, count, before, least))
+
+    def _number(self, column: str, name: str) -> int:
+        """The number of a log, scope or pattern; 0, which none has, if it is not known."""
+        return self._run(f"SELECT {column} FROM {column}s WHERE name=?", (name,)).get or 0
+
+    def _slices(self, log: str, repos: Iterable[str] | None, also: Iterable[bytes] = ()) -> list[Slice]:
+        number = self._number("log", log)
+        if repos is None:
+            return [("log=?", (number,))]
+        scopes = [self._number("scope", repo) for repo in sorted(set(repos))]
+        slices: list[Slice] = [("scope=? AND log=?", (scope, number)) for scope in scopes]
+        if keys := [*also]:  # the plus keeps SQLite from going through the whole log for them
+            others = f"+log=? AND ifnull(scope, -1) NOT IN ({','.join('?' * len(scopes))}) AND {AMONG}"
+            slices.append((others, (number, *scopes, keys_of(keys))))
+        return slices

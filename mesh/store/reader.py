@@ -1,4 +1,4 @@
-"""The read side: records, fields, counters, ids. Needs no lock, no key and little to import.
+"""The read side: records, counters, members, ids; fields and patterns through its bases. Needs no lock and no key.
 
 Everyday commands go through here, so nothing slow may be imported: no dataclasses, typing, pathlib or nacl. Bodies of
 what the fold took in were parsed before and are not checked again.
@@ -15,15 +15,17 @@ from mesh.core.errors import AmbiguousId, HomeDamaged, NewerHome, NoHome, Unknow
 from mesh.core.ids import ID_CHARS, digest, parse_id, prefix_bounds, short, signed_prefix, tag_of, text_id
 from mesh.core.limits import SALT_BYTES
 from mesh.core.strict_msgpack import unpack
-from mesh.store.database import FORMAT, Run, open_reader, translated
-from mesh.store.entries import AMONG, Assigned, Entry, MemberRow, PatternTally, keys_of, newest
+from mesh.store.database import FORMAT, open_reader, translated
+from mesh.store.entries import Assigned, Entry, MemberRow, PatternTally
+from mesh.store.pattern_reader import PatternReader
+from mesh.store.registers import RegisterReader
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TypeVar
 
-    from mesh.store.entries import Place, Slice
+    from mesh.store.entries import Place
 
     Part = TypeVar("Part")
 
@@ -45,11 +47,7 @@ _MATCHES_SHOWN = 20
 _SINCE = 1000
 
 
-_REGISTERS = "SELECT target, at, node, body FROM registers JOIN ops USING(op) JOIN feeds USING(feed) WHERE "
-_SAID = "SELECT target, at, node, body, said.tag FROM said JOIN ops USING(op) WHERE "
-
-
-class Reader:
+class Reader(RegisterReader, PatternReader):
     """Reads one database as it is now. Several questions about one state are asked within one transaction."""
 
     def __init__(
@@ -59,8 +57,8 @@ class Reader:
 
         `own`: the node whose home this is, if that is known.
         """
+        super().__init__(connection.execute)
         self.connection = connection
-        self._run: Run = connection.execute
         self._parts: dict[Any, Any] = {}
         self._names = names
         self.own = own
@@ -127,155 +125,12 @@ class Reader:
         """The live records of a log with this stamp or a later one, newest first."""
         return self._newest(self._slices(log, repos), limit, least=at)
 
-    def of_pattern(self, slug: str) -> list[Entry]:
-        """The live records that were written under a pattern, oldest first."""
-        rows = self._run("SELECT op FROM elements WHERE pattern=(SELECT pattern FROM patterns WHERE name=?)", (slug,))
-        entries = self._entries([op for (op,) in rows])
-        entries.sort(key=lambda entry: (entry.at, entry.tag))
-        return entries
-
-    def words_of_pattern(self, slug: str, each: int) -> list[Entry]:
-        """Of what was written under a pattern, by each node in each log the oldest so many; more, if it has several feeds."""
-        voices = "SELECT DISTINCT log, feed FROM spread WHERE pattern=?1"
-        oldest = "SELECT op FROM elements WHERE pattern=?1 AND log=voices.log AND voice=voices.feed ORDER BY elements.at LIMIT ?2"
-        rows = self._run(
-            f"SELECT live.op FROM ({voices}) AS voices CROSS JOIN elements AS live ON live.op IN ({oldest})",
-            (self._number("pattern", slug), each),
-        )
-        return self._entries([op for (op,) in rows])
-
-    def eldest(self, slug: str, log: str) -> Entry | None:
-        """The oldest live record of a log that was written under a pattern; of equal stamps the tag decides."""
-        numbers = self._number("pattern", slug), self._number("log", log)
-        rows = self._run(
-            "SELECT op FROM elements WHERE pattern=?1 AND log=?2"
-            " AND at=(SELECT min(at) FROM elements WHERE pattern=?1 AND log=?2)",
-            numbers,
-        )
-        return min(self._entries([op for (op,) in rows]), key=lambda entry: entry.tag, default=None)
-
-    def count_under(self, slug: str, repos: Iterable[str] | None = None) -> int:
-        """How many live records were written under a pattern, for one of these repos."""
-        number = self._number("pattern", slug)
-        if repos is None:
-            return int(self._run("SELECT count(*) FROM elements WHERE pattern=?", (number,)).get)
-        scopes = [self._number("scope", repo) for repo in sorted(set(repos))]
-        within = ",".join("?" * len(scopes))
-        return int(
-            self._run(f"SELECT count(*) FROM elements WHERE pattern=? AND scope IN ({within})", (number, *scopes)).get
-        )
-
-    def newest_of(self, slug: str, log: str, count: int) -> list[Entry]:
-        """The newest of a log that were written under a pattern, newest first."""
-        numbers = (self._number("pattern", slug), self._number("log", log))
-        return self._newest([("pattern=? AND log=?", numbers)], count)
-
-    def named_by(self, tags: Iterable[bytes]) -> set[str]:
-        """The patterns that some records were written under, those that are live; hardly ever another one."""
-        rows = f"SELECT DISTINCT name FROM elements JOIN patterns USING(pattern) WHERE {AMONG}"
-        return {name for (name,) in self._run(rows, (keys_of(tags),))}
-
-    def names_like(self, start: str, count: int) -> list[str]:
-        """Names of patterns that begin like this."""
-        rows = self._run(
-            "SELECT name FROM patterns WHERE name>=? AND name<? ORDER BY name LIMIT ?",
-            (start, start + "\U0010ffff", count),
-        )
-        return [name for (name,) in rows]
-
-    def tallies(self, least: int, log: str) -> list[PatternTally]:
-        """The patterns that a log names in at least so many sessions, as they were written: those of most sessions first, then of the newest record, then by name."""
-        return self._tallies("sessions>=?2 ORDER BY sessions DESC, at DESC, name", log, least)
-
-    def tally(self, slug: str, log: str) -> PatternTally | None:
-        """How a log names one pattern; None if no live record of it does."""
-        found = self._tallies("tallies.pattern=?2", log, self._number("pattern", slug))
-        return found[0] if found else None
-
-    def sessions(self, slug: str, log: str, after: int = -1) -> int:
-        """In how many sessions a log names a pattern; `after`: only those whose first record under it has a later stamp."""
-        if after < 0:
-            return self._tallied("sessions", slug, log)
-        later = "SELECT 1 FROM elements WHERE pattern=? AND log=? GROUP BY session HAVING min(at)>?"
-        numbers = self._number("pattern", slug), self._number("log", log)
-        return int(self._run(f"SELECT count(*) FROM ({later})", (*numbers, after)).get)
-
-    def own_sessions(self, slug: str, log: str) -> int:
-        """In how many sessions of this very node a log names a pattern."""
-        numbers = self._number("pattern", slug), self._number("log", log)
-        voices = "SELECT feed FROM feeds WHERE node=?3"
-        own = f"SELECT count(DISTINCT session) FROM elements WHERE pattern=?1 AND log=?2 AND voice IN ({voices})"
-        return int(self._run(own, (*numbers, self.own)).get)
-
-    def last(self, slug: str, log: str) -> int:
-        """The stamp of the newest record that names a pattern in a log; 0 if none does."""
-        return self._tallied("at", slug, log)
-
     def entry(self, tag: bytes) -> Entry | None:
         """A live record by its tag."""
         for op, _ in self._ops(tag):
             if self._run("SELECT 1 FROM elements WHERE op=?", (op,)).get is not None:
                 return self._entry(op)
         return None
-
-    def fields(self, target: bytes | str) -> dict[str, Any]:
-        """Every register of a record or key: field to value."""
-        rows = self._run(
-            "SELECT field, body FROM registers JOIN ops USING(op) WHERE target=? ORDER BY field", (target,)
-        )
-        return {field: unpack(body[SALT_BYTES:])[3] for field, body in rows}
-
-    def register(self, target: bytes | str, field: str) -> Assigned | None:
-        """One register of a record or key."""
-        rows = self._run(_REGISTERS + "target=? AND field=?", (target, field)).fetchall()
-        return Assigned(unpack(rows[0][3][SALT_BYTES:])[3], *rows[0][1:3]) if rows else None
-
-    def assigned(self, field: str) -> dict[bytes | str, Assigned]:
-        """Every register of a field, by the record or key it belongs to."""
-        rows = self._run(_REGISTERS + "field=? ORDER BY target", (field,))
-        return {target: Assigned(unpack(body[SALT_BYTES:])[3], at, node) for target, at, node, body in rows}
-
-    def said(self, field: str) -> dict[bytes | str, list[Assigned]]:
-        """What every node said last in each register of a field, by the record or key; in the order of the nodes."""
-        found: dict[bytes | str, list[Assigned]] = {}
-        for target, at, node, body, tag in self._run(_SAID + "field=? ORDER BY target, node", (field,)):
-            found.setdefault(target, []).append(Assigned(unpack(body[SALT_BYTES:])[3], at, node, tag))
-        return found
-
-    def said_of(self, target: bytes | str, field: str) -> list[Assigned]:
-        """What every node said last in one register, in the order of the nodes."""
-        rows = self._run(_SAID + "field=? AND target=? ORDER BY node", (field, target))
-        return [Assigned(unpack(body[SALT_BYTES:])[3], at, node, tag) for _, at, node, body, tag in rows]
-
-    def said_about(self, target: bytes | str) -> dict[str, list[Assigned]]:
-        """What every node said last in each register of a record or key, by field."""
-        rows = self._run("SELECT DISTINCT field FROM said WHERE target=? ORDER BY field", (target,)).fetchall()
-        return {field: self.said_of(target, field) for (field,) in rows}
-
-    def writers(self, slug: str, logs: Sequence[str]) -> set[bytes]:
-        """The nodes of the live records of some logs that were written under a pattern."""
-        numbers = [self._number("log", log) for log in logs]
-        rows = self._run(
-            "SELECT DISTINCT node FROM spread JOIN feeds USING(feed)"
-            f" WHERE pattern=? AND spread.log IN ({','.join('?' * len(numbers))})",
-            (self._number("pattern", slug), *numbers),
-        )
-        return {node for (node,) in rows}
-
-    def said_in(self, tags: Iterable[bytes], fields: Sequence[str]) -> dict[tuple[bytes, str], list[Assigned]]:
-        """What every node said last in these fields of some records, in one look."""
-        if self._run("SELECT 1 FROM said WHERE target>=x'' LIMIT 1").get is None:
-            return {}  # nothing was ever edited
-        found: dict[tuple[bytes, str], list[Assigned]] = {}
-        wanted = '["' + '","'.join([tag.hex() for tag in tags]) + '"]'
-        rows = self._run(
-            "SELECT target, field, at, node, body FROM json_each(?) CROSS JOIN said ON target=unhex(value) AND target>=x''"
-            f" CROSS JOIN ops USING(op) WHERE field IN ({','.join('?' * len(fields))}) ORDER BY target, field, node",
-            (wanted, *fields),
-        )
-        for target, field, at, node, body in rows:
-            found.setdefault((target, field), []).append(Assigned(unpack(body[SALT_BYTES:])[3], at, node))
-        return found
 
     def total(self, key: str) -> int:
         """The value of a counter."""
@@ -309,12 +164,6 @@ class Reader:
         statements = self._run("SELECT id FROM statements").fetchall()
         digests = [digest(repr(rows).encode())[:8] for rows in (heads, statements)]
         return sum(seq for _, seq, _ in heads), len(statements), *(int.from_bytes(part, "big") for part in digests)
-
-    def edits(self, tags: Iterable[bytes]) -> dict[bytes, dict[str, Any]]:
-        """The registers of those of some records that have any, in one look."""
-        from mesh.store.registers import edits_of
-
-        return edits_of(self._run, [*tags])
 
     def live(self, tags: Iterable[bytes]) -> dict[bytes, Entry]:
         """Those of some records that are live."""
@@ -382,53 +231,6 @@ class Reader:
         tags = {tag_of(node, digest(body) if body is not None else gone) for node, body, gone in rows}
         return sorted(tag for tag in tags if text_id(tag).startswith(prefix))
 
-    def _newest(self, slices: list[Slice], count: int, before: Place | None = None, least: int = 0) -> list[Entry]:
-        return self._entries(newest(self._run, slices, count, before, least))
-
-    def _slices(self, log: str, repos: Iterable[str] | None, also: Iterable[bytes] = ()) -> list[Slice]:
-        number = self._number("log", log)
-        if repos is None:
-            return [("log=?", (number,))]
-        scopes = [self._number("scope", repo) for repo in sorted(set(repos))]
-        slices: list[Slice] = [("scope=? AND log=?", (scope, number)) for scope in scopes]
-        if keys := [*also]:  # the plus keeps SQLite from going through the whole log for them
-            others = f"+log=? AND ifnull(scope, -1) NOT IN ({','.join('?' * len(scopes))}) AND {AMONG}"
-            slices.append((others, (number, *scopes, keys_of(keys))))
-        return slices
-
-    def _number(self, column: str, name: str) -> int:
-        """The number of a log, scope or pattern; 0, which none has, if it is not known."""
-        return self._run(f"SELECT {column} FROM {column}s WHERE name=?", (name,)).get or 0
-
-    def _tallied(self, column: str, slug: str, log: str) -> int:
-        """What is tallied of a pattern, in one look: a search asks it of every pattern that it finds."""
-        numbers = "pattern=(SELECT pattern FROM patterns WHERE name=?) AND log=(SELECT log FROM logs WHERE name=?)"
-        return self._run(f"SELECT {column} FROM tallies WHERE {numbers}", (slug, log)).get or 0
-
-    def _tallies(self, which: str, log: str, value: int) -> list[PatternTally]:
-        mine = "WHERE spread.pattern=tallies.pattern AND spread.log=tallies.log"
-        rows = self._run(
-            "SELECT name, sessions, at,"
-            f" (SELECT group_concat(DISTINCT feed) FROM spread {mine}),"
-            f" (SELECT group_concat(DISTINCT scope) FROM spread {mine})"
-            f" FROM tallies JOIN patterns USING(pattern) WHERE tallies.log=?1 AND {which}",
-            (self._number("log", log), value),
-        ).fetchall()
-        if not rows:
-            return []
-        names = {str(number): name for number, name in self._run("SELECT scope, name FROM scopes")}
-        nodes = {str(number): node for number, node in self._run("SELECT feed, node FROM feeds")}
-        return [
-            PatternTally(
-                slug,
-                sessions,
-                at,
-                frozenset([nodes[number] for number in feeds.split(",")]),
-                sorted({names.get(number, "") for number in scopes.split(",")}),
-            )
-            for slug, sessions, at, feeds, scopes in rows
-        ]
-
     def _feeds_of(self, nodes: Iterable[bytes]) -> str:
         """The numbers of some nodes' feeds, as SQL has a list."""
         wanted = {*nodes}
@@ -443,18 +245,6 @@ class Reader:
 
     def _entry(self, op: int) -> Entry:
         return self._entries([op])[0]
-
-    def _entries(self, ops: Iterable[int]) -> list[Entry]:
-        """Live records by their places, in one look."""
-        rows = self._run(
-            "SELECT node, body FROM json_each(?) CROSS JOIN ops ON op=value CROSS JOIN feeds USING(feed)",
-            (str([*ops]),),
-        )
-        found = []
-        for node, body in rows:
-            at, log, record = unpack(body[SALT_BYTES:])
-            found.append(Entry(tag_of(node, digest(body)), log, at, node, record))
-        return found
 
 
 def open_reading(home: str, *, private: bool = False) -> Reader:
