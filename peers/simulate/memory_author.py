@@ -39,8 +39,8 @@ class _Lost(NamedTuple):
 class MemoryAuthor:
     """The one who may extend a node's feeds."""
 
-    def __init__(self, shelf: NotebookState, identity: Identity, random: Random) -> None:
-        self._shelf = shelf
+    def __init__(self, state: NotebookState, identity: Identity, random: Random) -> None:
+        self._state = state
         self._identity = identity
         self._random = random
         self.epoch: int | None = None
@@ -49,10 +49,10 @@ class MemoryAuthor:
 
     def write(self, records: Sequence[dict[str, Any]]) -> list[bytes]:
         """Write records as one batch; their tags are the receipt. Nothing is written by a node that was revoked."""
-        if self._identity.public in self._shelf.trust.revoked:
+        if self._identity.public in self._state.trust.revoked:
             return []
         feed, stamp = self._own_feed(), self._last_stamp()
-        now = self._shelf.clock()
+        now = self._state.clock()
         links = []
         for record in records:
             stamp = clock.tick(stamp, now)
@@ -63,27 +63,27 @@ class MemoryAuthor:
 
     def pay_republication(self) -> None:
         """Write again, in a new epoch, what a fork of our own feed took out of both its branches."""
-        shelf = self._shelf
-        if not shelf.owes_republication or self._identity.public in shelf.trust.revoked:
+        state = self._state
+        if not state.owes_republication or self._identity.public in state.trust.revoked:
             return
         lost = self._lost()
         # What a copy with a fast clock wrote keeps its time, so it can stand in no operation before that time comes.
-        due = [item for item in lost if item.at <= clock.horizon(shelf.clock())]
+        due = [item for item in lost if item.at <= clock.horizon(state.clock())]
         if due:
             feed, stamp, links = self._own_feed(), self._last_stamp(), []
             for item in due:
-                stamp = clock.tick(max(stamp, item.at - 1), shelf.clock())
+                stamp = clock.tick(max(stamp, item.at - 1), state.clock())
                 links.append(Link(stamp, item.kind, item.body, digest(item.body)))
             self._append(feed, links)
-        shelf.owes_republication = len(due) < len(lost)
+        state.owes_republication = len(due) < len(lost)
 
     def _append(self, feed: Feed, links: list[Link]) -> None:
-        shelf, held = self._shelf, self._shelf.chain(feed)
+        state, held = self._state, self._state.chain(feed)
         for batch in batches(links):
-            signed = sign_range(shelf.verified.mesh, self._identity, feed, held.held + 1, held.hashes[-1], batch)
-            held.extend(signed, lambda link: shelf.is_erased(feed, link))
-            shelf.settle(held)
-            shelf.fresh.append(Parcel(feed, signed.first, signed.last, encode_range(signed)))
+            signed = sign_range(state.verified.mesh, self._identity, feed, held.held + 1, held.hashes[-1], batch)
+            held.extend(signed, lambda link: state.is_erased(feed, link))
+            state.settle(held)
+            state.fresh.append(Parcel(feed, signed.first, signed.last, encode_range(signed)))
         self.own_seq = held.held
         self.marker = MemoryProgress(feed.epoch, self.own_seq)
 
@@ -91,7 +91,7 @@ class MemoryAuthor:
         """The feed to go on in, or a new one if part of the old may have been lost."""
         if self.epoch is not None:
             feed = Feed(self._identity.public, self.epoch)
-            if not self._doubt(self._shelf.chain(feed)):
+            if not self._doubt(self._state.chain(feed)):
                 return feed
         self.epoch = new_epoch(self._random.randbytes(32))
         self.own_seq = 0
@@ -105,11 +105,11 @@ class MemoryAuthor:
             or marker.seq > own.held
             or own.held != self.own_seq  # another copy of us has written too
             or bool(own.strays)
-            or own.feed in self._shelf.trust.forks
+            or own.feed in self._state.trust.forks
         )
 
     def _last_stamp(self) -> int:
-        chains = self._shelf.chains.values()
+        chains = self._state.chains.values()
         return max(
             (item.hlc_at(item.held if item.feed.node == self._identity.public else item.accepted) for item in chains),
             default=0,
@@ -117,10 +117,10 @@ class MemoryAuthor:
 
     def _lost(self) -> list[_Lost]:
         """Everything of ours behind a fork that counts nowhere yet."""
-        node, shelf = self._identity.public, self._shelf
+        node, state = self._identity.public, self._state
         found: dict[bytes, _Lost] = {}
-        for feed, fork in shelf.trust.forks.items():
-            own = shelf.chains.get(feed)
+        for feed, fork in state.trust.forks.items():
+            own = state.chains.get(feed)
             if feed.node == node and own is not None:
                 for link in _behind(own, fork):
                     if link.body is not None:
@@ -129,7 +129,7 @@ class MemoryAuthor:
                         found[tag_of(node, link.body_hash)] = _Lost(link.kind, link.body, at)
         counting = {
             tag_of(node, link.body_hash)
-            for own in shelf.chains.values()
+            for own in state.chains.values()
             if own.feed.node == node
             for link in own.links[: own.accepted]
         }

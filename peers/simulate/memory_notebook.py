@@ -16,7 +16,8 @@ from peers.proto.messages import peek
 from peers.proto.replica import Changes, Chunk, Merge, MergeVerdict
 from peers.simulate.memory_author import MemoryAuthor, MemoryProgress
 from peers.simulate.memory_feed import MemoryFeed
-from peers.simulate.notebook_state import KEEPING_BYTES, NotebookSpace, NotebookState, SpaceLimits, speaker
+from peers.simulate.memory_placement import MemoryPlacement
+from peers.simulate.notebook_state import KEEPING_BYTES, NotebookSpace, SpaceLimits, speaker
 from peers.simulate.verification_cache import KnownStatement, StatementSet, VerificationCache
 
 
@@ -48,25 +49,25 @@ class MemoryNotebook:
         self._random = random
         self._clock = clock
         self._room_bytes = room or SpaceLimits()
-        self._shelf = NotebookState(verified, identity.public, clock, self._room_bytes)
-        self._author = MemoryAuthor(self._shelf, identity, random)
+        self._state = MemoryPlacement(verified, identity.public, clock, self._room_bytes)
+        self._author = MemoryAuthor(self._state, identity, random)
 
     # As gossip uses it
 
     def everything(self) -> Changes:
         """See Replica."""
-        self._shelf.drain()
-        shelf = self._shelf
+        self._state.drain()
+        state = self._state
         return Changes(
-            [shelf.state(chain) for chain in shelf.chains.values()],
-            [(item.id, item.data) for item in shelf.statements.known.values()],
+            [state.feed_state(chain) for chain in state.chains.values()],
+            [(item.id, item.data) for item in state.statements.known.values()],
             (),
-            shelf.statements.roster,
+            state.statements.roster,
         )
 
     def refresh(self) -> Changes:
         """See Replica."""
-        return self._shelf.drain()
+        return self._state.drain()
 
     def merge(self, statements: Sequence[bytes], ranges: Sequence[bytes]) -> Merge:
         """See Replica."""
@@ -75,11 +76,11 @@ class MemoryNotebook:
         room = self._room()
         placed = []
         for data in ranges:
-            verdict, why = self._shelf.place(data, room)
+            verdict, why = self._state.place(data, room)
             placed.append(verdict)
             if verdict is MergeVerdict.REFUSED:
                 reasons.append(why)
-        self._shelf.weigh_erases()
+        self._state.weigh_erases()
         self._author.pay_republication()
         came = {
             peek(data).feed: verdict
@@ -89,16 +90,16 @@ class MemoryNotebook:
         full = {
             feed
             for feed, verdict in came.items()
-            if verdict is MergeVerdict.FULL or self._shelf.chains.get(feed) is None
+            if verdict is MergeVerdict.FULL or self._state.chains.get(feed) is None
         }
-        return Merge(said, placed, self._shelf.drain(), reasons, full)
+        return Merge(said, placed, self._state.drain(), reasons, full)
 
     def read(self, wants: Sequence[tuple[Feed, Head]], room: int) -> list[Chunk]:
         """See Replica."""
         chunks = []
         sent = 0
         for feed, head in wants:
-            chain = self._shelf.chains.get(feed)
+            chain = self._state.chains.get(feed)
             if chain is None:
                 start = Head(0, first_prev(self._verified.mesh, feed))
                 chunks.append(Chunk(feed, start, False, (), () if head.seq == 0 else (start,)))
@@ -116,7 +117,7 @@ class MemoryNotebook:
                 ranges.append(data)
                 sent += len(data)
                 end = item.last
-            erases = self._shelf.aside_erases(chain, head.seq, end)
+            erases = self._state.aside_erases(chain, head.seq, end)
             chunks.append(Chunk(feed, chain.head(end), end < chain.held, ranges, erases=erases))
         return chunks
 
@@ -125,7 +126,7 @@ class MemoryNotebook:
         found: list[bytes] = []
         size = 0
         for identity in ids:
-            item = self._shelf.statements.known.get(identity)
+            item = self._state.statements.known.get(identity)
             if item is None:
                 continue
             if found and size + len(item.data) > room:
@@ -136,7 +137,7 @@ class MemoryNotebook:
 
     def common(self, feed: Feed, points: Sequence[Head]) -> Head:
         """See Replica."""
-        chain = self._shelf.chains.get(feed)
+        chain = self._state.chains.get(feed)
         return Head(0, first_prev(self._verified.mesh, feed)) if chain is None else chain.common(points)
 
     # As its owner uses it; what changes is told by the next `refresh`
@@ -148,33 +149,33 @@ class MemoryNotebook:
 
     def settle(self) -> None:
         """Let in what has been waiting for the clock, and write again what waited for it."""
-        self._shelf.settle_all()
-        self._shelf.weigh_erases()
+        self._state.settle_all()
+        self._state.weigh_erases()
         self._author.pay_republication()
 
     def snapshot(self) -> Snapshot:
         """A backup."""
-        shelf = self._shelf
+        state = self._state
         return Snapshot(
-            tuple(chain.copy() for chain in shelf.chains.values()),
-            shelf.statements,
-            dict(shelf.held_statements),
+            tuple(chain.copy() for chain in state.chains.values()),
+            state.statements,
+            dict(state.held_statements),
             self._author.epoch,
             self._author.own_seq,
-            shelf.owes_republication,
+            state.owes_republication,
         )
 
     def restore(self, backup: Snapshot, *, noticed: bool) -> None:
         """Put a backup in the place of what is here. Unnoticed: the marker was in the backup too, which it never should."""
         marker = self._author.marker
-        shelf = self._shelf = NotebookState(self._verified, self._identity.public, self._clock, self._room_bytes)
-        shelf.statements = backup.statements
-        shelf.hold(backup.held_statements.values())
-        shelf.owes_republication = backup.owes_republication
+        state = self._state = MemoryPlacement(self._verified, self._identity.public, self._clock, self._room_bytes)
+        state.statements = backup.statements
+        state.hold(backup.held_statements.values())
+        state.owes_republication = backup.owes_republication
         for chain in backup.chains:
-            shelf.put(chain.copy())
-            shelf.vector.put(chain.feed, chain.head(chain.accepted))
-        self._author = MemoryAuthor(shelf, self._identity, self._random)
+            state.put(chain.copy())
+            state.vector.put(chain.feed, chain.head(chain.accepted))
+        self._author = MemoryAuthor(state, self._identity, self._random)
         self._author.epoch, self._author.own_seq = backup.epoch, backup.own_seq
         if noticed or backup.epoch is None:
             self._author.marker = marker
@@ -185,43 +186,43 @@ class MemoryNotebook:
 
     def root(self) -> bytes:
         """The name of the whole state."""
-        return self._shelf.root()
+        return self._state.root()
 
     @property
     def statements(self) -> StatementSet:
         """Those that joined the set."""
-        return self._shelf.statements
+        return self._state.statements
 
     def chain(self, feed: Feed) -> MemoryFeed | None:
         """A feed as it is held. Not to be changed."""
-        return self._shelf.chains.get(feed)
+        return self._state.chains.get(feed)
 
     def chains(self) -> Iterator[MemoryFeed]:
         """All of them. Not to be changed."""
-        return iter(self._shelf.chains.values())
+        return iter(self._state.chains.values())
 
     def waiting_bytes(self, node: bytes) -> tuple[int, int]:
         """What the erases of a node take up that name nothing here, and all that waits of it."""
-        named = [item for item in self._shelf.held_statements.values() if speaker(item.statement) == node]
+        named = [item for item in self._state.held_statements.values() if speaker(item.statement) == node]
         idle = sum(
             len(item.data) + KEEPING_BYTES
             for item in named
-            if isinstance(item.statement.fact, Erase) and not self._shelf.names_something(item.statement.fact)
+            if isinstance(item.statement.fact, Erase) and not self._state.names_something(item.statement.fact)
         )
         return idle, self._room().waiting(node)
 
     def waits(self) -> bool:
         """Whether anything may come to count by the clock alone."""
-        return self._shelf.owes_republication or any(
-            chain.accepted < chain.held and not self._shelf.trust.cut(chain.feed)
-            for chain in self._shelf.chains.values()
+        return self._state.owes_republication or any(
+            chain.accepted < chain.held and not self._state.trust.cut(chain.feed)
+            for chain in self._state.chains.values()
         )
 
     def live_tags(self) -> set[bytes]:
         """The tags of all records that count and are whole, read from the operations themselves."""
         return {
             tag_of(chain.feed.node, link.body_hash)
-            for chain in self._shelf.chains.values()
+            for chain in self._state.chains.values()
             for link in chain.links[: chain.accepted]
             if link.kind == ADD and link.body is not None
         }
@@ -230,13 +231,13 @@ class MemoryNotebook:
         """Whether a record is here at all, counting or not."""
         return any(
             tag_of(chain.feed.node, link.body_hash) == tag
-            for chain in self._shelf.chains.values()
+            for chain in self._state.chains.values()
             for links in (chain.links, *(stray.item.links for stray in chain.strays))
             for link in links
         )
 
     def _merge_statements(self, encoded: Sequence[bytes], reasons: list[str]) -> list[MergeVerdict]:
-        shelf = self._shelf
+        state = self._state
         verdicts: list[MergeVerdict | None] = [None] * len(encoded)
         arrived: dict[int, KnownStatement] = {}
         room = self._room()
@@ -245,33 +246,33 @@ class MemoryNotebook:
             if isinstance(item, str):
                 verdicts[index] = MergeVerdict.REFUSED
                 reasons.append(item)
-            elif item.id in shelf.statements.known or item.id in shelf.held_statements or not self._full(item, room):
+            elif item.id in state.statements.known or item.id in state.held_statements or not self._full(item, room):
                 arrived[index] = item
             else:
                 verdicts[index] = MergeVerdict.FULL
-        was_in = set(shelf.statements.known)
-        shelf.take(arrived.values())
+        was_in = set(state.statements.known)
+        state.take(arrived.values())
         for index, item in arrived.items():
             if item.id in was_in:
                 verdicts[index] = MergeVerdict.KNOWN
-            elif item.id in shelf.statements.known:
+            elif item.id in state.statements.known:
                 verdicts[index] = MergeVerdict.NEW
             else:
-                verdicts[index] = MergeVerdict.WAITS if item.id in shelf.held_statements else MergeVerdict.KNOWN
+                verdicts[index] = MergeVerdict.WAITS if item.id in state.held_statements else MergeVerdict.KNOWN
         return [verdict or MergeVerdict.KNOWN for verdict in verdicts]
 
     def _full(self, item: KnownStatement, room: NotebookSpace) -> str:
         """Why there is no room for a statement, if it does not simply join the set."""
-        trust, who, fact = self._shelf.trust, speaker(item.statement), item.statement.fact
+        trust, who, fact = self._state.trust, speaker(item.statement), item.statement.fact
         if not trust.entitled(item.statement):
             stranger = not trust.certified(who) or who in trust.revoked
             return room.refusal(who, len(item.data), certified=not stranger)
         if not isinstance(fact, Erase) or trust.needs_no_operation(fact) or who == self._identity.public:
             return ""
-        if self._shelf.names_something(fact):
+        if self._state.names_something(fact):
             return room.refusal(who, len(item.data), certified=True)
-        aside = self._shelf.aside_bytes(who) + len(item.data) + KEEPING_BYTES
+        aside = self._state.aside_bytes(who) + len(item.data) + KEEPING_BYTES
         return "" if aside <= self._room_bytes.aside else "quarantine is full of erasures that name nothing"
 
     def _room(self) -> NotebookSpace:
-        return NotebookSpace(self._room_bytes, self._shelf.chains.values(), self._shelf.held_statements.values())
+        return NotebookSpace(self._room_bytes, self._state.chains.values(), self._state.held_statements.values())

@@ -1,25 +1,24 @@
-"""Chains, strays and statements of one notebook in memory, and the rules by which operations come to count.
+"""What one notebook in memory holds, and which of it counts: feeds, statements, and the room for what waits.
 
-The same rules as the store's placement, acceptance and quarantine, written a second time over lists and dictionaries:
-a test holds the two against each other. Our own writing is `author`.
+The simulator has the rules of the store's acceptance, statements and placement a second time, over lists and dictionaries,
+because a merge of the real store costs twenty times as much (docs/adr/0023). A test holds the two against each other.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from mesh.core.clock import horizon, milliseconds
-from mesh.core.errors import Malformed
-from mesh.core.feed import Link, Range, range_weight, require_order, weight
+from mesh.core.feed import Link, Range, weight
 from mesh.core.ids import Feed, tag_of
 from mesh.core.limits import FEEDS
 from mesh.core.member_limits import share_weight
 from mesh.core.operation import LASTING
-from mesh.core.statement import ADMIN, Erase, Fact, Fork, Member, Recover, Statement, fork_between
+from mesh.core.statement import Fork, Statement
 from mesh.core.trust import Trust
 from mesh.core.version_vector import Vector
-from peers.proto.replica import Changes, FeedState, MergeVerdict, Parcel
-from peers.simulate.memory_feed import MemoryDetachedRange, MemoryFeed
-from peers.simulate.verification_cache import KnownStatement, StatementSet, VerificationCache, known
+from peers.proto.replica import Changes, FeedState, Parcel
+from peers.simulate.memory_feed import MemoryFeed
+from peers.simulate.verification_cache import KnownStatement, StatementSet, VerificationCache
 
 KEEPING_BYTES = 400  # as in the store: what keeping anything costs beside its bytes
 
@@ -105,7 +104,7 @@ class NotebookState:
             self._root = self.vector.root_with(self.statements.digest)
         return self._root
 
-    def state(self, chain: MemoryFeed) -> FeedState:
+    def feed_state(self, chain: MemoryFeed) -> FeedState:
         """A feed as others are told of it."""
         return FeedState(chain.feed, chain.head(chain.accepted), chain.head(chain.held))
 
@@ -117,7 +116,9 @@ class NotebookState:
         if new is not old:
             joined = [(item.id, item.data) for item in new.known.values() if item.id not in old.known]
             gone = [identity for identity in old.known if identity not in new.known]
-        feeds = [self.state(self.chains.get(feed) or MemoryFeed(self.verified.mesh, feed)) for feed in self._before]
+        feeds = [
+            self.feed_state(self.chains.get(feed) or MemoryFeed(self.verified.mesh, feed)) for feed in self._before
+        ]
         feeds = [state for state in feeds if state != self._before[state.feed]]
         fresh, self.fresh = self.fresh, []
         self._before, self._told = {}, new
@@ -130,132 +131,13 @@ class NotebookState:
             found = MemoryFeed(self.verified.mesh, feed)
             self.put(found)
         if feed not in self._before:
-            self._before[feed] = self.state(found)
+            self._before[feed] = self.feed_state(found)
         return found
 
     def put(self, chain: MemoryFeed) -> None:
         """Have a feed from now on."""
         self.chains[chain.feed] = chain
         self._by_node.setdefault(chain.feed.node, {})[chain.feed] = chain
-
-    # Statements
-
-    def take(self, arrived: Iterable[KnownStatement]) -> None:
-        """Let statements join the set, or hold them; and do what follows from those that joined."""
-        joined = self._join(list(arrived))
-        if not joined:
-            return
-        self._root = None
-        facts = [item.statement.fact for item in joined]
-        erasing = any(isinstance(fact, Erase) or _gives_authority(fact) for fact in facts)
-        if erasing:
-            self._erase()
-        if any(isinstance(fact, Fork) and fact.feed.node == self.own for fact in facts):
-            self.owes_republication = True
-        if not all(isinstance(fact, Erase) for fact in facts):
-            self.settle_all()
-        if erasing:
-            for chain in [chain for chain in self.chains.values() if chain.strays]:
-                self._attach_strays(chain.feed, -1)
-        self.weigh_erases()
-
-    def _join(self, arrived: Sequence[KnownStatement]) -> list[KnownStatement]:
-        """Those that have an effect now. A member's erase lies aside until `weigh_erases` finds what it names."""
-        pending = {item.id: item for item in arrived}
-        if any(isinstance(item.statement.fact, Member | Recover) for item in arrived):
-            pending |= self.held_statements
-        joined: list[KnownStatement] = []
-        moving = True
-        while moving and pending:
-            group: list[KnownStatement] = []
-            gone: list[bytes] = []
-            trust = self.trust
-            for identity, item in list(pending.items()):
-                fact = item.statement.fact
-                needless = trust.knows(identity) or trust.is_needless(item.statement)
-                if not needless and not trust.entitled(item.statement):
-                    continue
-                del pending[identity]
-                if not needless and isinstance(fact, Erase) and not trust.needs_no_operation(fact):
-                    joined += [item] if self._put_aside(item, fact) else []
-                    continue
-                self._unhold(identity)
-                if not needless:
-                    group.append(item)
-                    if isinstance(fact, Fork):
-                        higher = trust.fork_statement(fact.feed)
-                        gone += [] if higher is None else [higher.id]
-                        break  # of two proofs about one feed only the lower stays: look again
-            if group:
-                self.statements = self.verified.with_statements(self.statements, group, gone)
-                joined += group
-            moving = bool(group)
-        self.held_statements |= pending
-        if beyond := self.trust.needless_forks():
-            self.statements = self.verified.with_statements(self.statements, (), beyond)
-        return joined
-
-    def _put_aside(self, item: KnownStatement, fact: Erase) -> bool:
-        """Whether it lay there before decides whether it is new."""
-        if item.id in self.held_statements and (fact.tags[0], fact.signer) in self._aside:
-            return False
-        self.held_statements[item.id] = item
-        for tag in fact.tags:
-            self._aside[tag, fact.signer] = self._aside.get((tag, fact.signer), 0) + 1
-        return True
-
-    def _unhold(self, identity: bytes) -> None:
-        item = self.held_statements.pop(identity, None)
-        fact = None if item is None else item.statement.fact
-        if isinstance(fact, Erase):
-            for tag in fact.tags:
-                left = self._aside.get((tag, fact.signer), 1) - 1
-                if left:
-                    self._aside[tag, fact.signer] = left
-                else:
-                    self._aside.pop((tag, fact.signer), None)
-
-    def weigh_erases(self) -> None:
-        """Members' erases are in the set while they are the first of their signer's to name an operation of it that counts."""
-        if not self._aside and not self.statements.erased:
-            return
-        trust = self.trust
-        erases = {
-            item.id: (item, item.statement.fact)
-            for item in (*self.statements.known.values(), *self.held_statements.values())
-            if isinstance(item.statement.fact, Erase) and trust.entitled(item.statement)
-        }
-        if not erases:
-            return
-        counting: dict[bytes, set[bytes]] = {}
-        for signer in {fact.signer for _, fact in erases.values()}:
-            counting[signer] = {
-                tag
-                for chain in self._of_node(signer)
-                for tag, link in zip(chain.tags()[: chain.accepted], chain.links, strict=False)
-                if link.kind not in LASTING
-            }
-        first: dict[tuple[bytes, bytes], tuple[int, bytes]] = {}
-        for identity, (_, fact) in erases.items():
-            for tag in fact.tags:
-                key = (fact.signer, tag)
-                first[key] = min(first.get(key, (fact.at, identity)), (fact.at, identity))
-        wanted = {identity for (signer, tag), (_, identity) in first.items() if tag in counting[signer]}
-        wanted |= {identity for identity, (_, fact) in erases.items() if trust.needs_no_operation(fact)}
-        joined = [erases[identity][0] for identity in wanted if identity not in self.statements.known]
-        gone = [identity for identity in erases if identity in self.statements.known and identity not in wanted]
-        if joined or gone:
-            left = [self.statements.known[identity] for identity in gone]
-            self.statements = self.verified.with_statements(self.statements, joined, gone)
-            self._root = None
-            for item in joined:
-                self._unhold(item.id)
-            for item in left:
-                self._put_aside(item, erases[item.id][1])
-        needed = {identity for _, identity in first.values()}
-        for identity in [identity for identity in erases if identity in self.held_statements]:
-            if identity not in needed:
-                self._unhold(identity)  # earlier ones say all it says, and will wherever it might count
 
     def is_erased(self, feed: Feed, link: Link) -> bool:
         """Whether the body of an operation is to be gone."""
@@ -275,181 +157,6 @@ class NotebookState:
         """A range less the bodies that are to be gone."""
         links = [link._replace(body=None) if self.is_erased(item.feed, link) else link for link in item.links]
         return item._replace(links=links) if links != list(item.links) else item
-
-    def hold(self, statements: Iterable[KnownStatement]) -> None:
-        """Have these outside the set, as a backup had them."""
-        for item in statements:
-            fact = item.statement.fact
-            if isinstance(fact, Erase) and self.trust.entitled(item.statement):
-                self._put_aside(item, fact)
-            else:
-                self.held_statements[item.id] = item
-
-    def aside_erases(self, chain: MemoryFeed, after: int, last: int) -> list[bytes]:
-        """The erases outside the set that explain missing bodies of a feed."""
-        if not self._aside:
-            return []
-        tags = {
-            tag
-            for tag, link in zip(chain.tags()[after:last], chain.links[after:last], strict=True)
-            if link.body is None
-        }
-        return [
-            item.data
-            for item in self.held_statements.values()
-            if isinstance(item.statement.fact, Erase)
-            and item.statement.fact.signer == chain.feed.node
-            and not tags.isdisjoint(item.statement.fact.tags)
-        ]
-
-    def names_something(self, fact: Erase) -> bool:
-        """Whether an erase names an operation of its signer that is here, if only in a range that lies aside."""
-        named = set(fact.tags)
-        return any(
-            not named.isdisjoint(chain.tags())
-            or any(
-                tag_of(chain.feed.node, link.body_hash) in named for stray in chain.strays for link in stray.item.links
-            )
-            for chain in self._by_node.get(fact.signer, {}).values()
-        )
-
-    def aside_bytes(self, signer: bytes) -> int:
-        """What the erases of a signer that lie aside take up."""
-        return sum(
-            len(item.data) + KEEPING_BYTES
-            for item in self.held_statements.values()
-            if isinstance(item.statement.fact, Erase) and item.statement.fact.signer == signer
-        )
-
-    def _erase(self) -> None:
-        """Bodies that are to be gone, wherever they lie."""
-        for chain in self.chains.values():
-            for index, link in enumerate(chain.links):
-                if link.body is not None and self.is_erased(chain.feed, link):
-                    if index >= chain.accepted:
-                        chain.waiting_bytes = max(0, chain.waiting_bytes - weight(link.body) + weight(None))
-                    chain.held_share -= share_weight(link.body) - share_weight(None)
-                    chain.links[index] = link._replace(body=None)
-            for index, stray in enumerate(chain.strays):
-                item = self._without_erased(stray.item)
-                if item.links != stray.item.links:
-                    chain.strays[index] = MemoryDetachedRange(item, len(self.verified.encoded(item)))
-
-    # Ranges
-
-    def place(self, data: bytes, room: NotebookSpace) -> tuple[MergeVerdict, str]:
-        """Verify a range, put it where it belongs, and whatever had been waiting for it behind it."""
-        item = self.verified.range(data)
-        if isinstance(item, str):
-            return MergeVerdict.REFUSED, item
-        found = self.chains.get(item.feed)
-        before = 0 if found is None else found.held
-        answer = self._place(item, found, room)
-        chain = self.chains.get(item.feed)
-        if chain is not None and chain.strays:
-            self._attach_strays(item.feed, before)
-        return answer
-
-    def _place(self, item: Range, chain: MemoryFeed | None, room: NotebookSpace | None) -> tuple[MergeVerdict, str]:
-        """Without `room` it has been waiting here as a stray, so it has its room already."""
-        held = 0 if chain is None else chain.held
-        if chain is not None and item.last <= held and chain.hashes[item.last] == item.head:
-            return MergeVerdict.KNOWN, ""
-        if item.first > held + 1 or (chain is not None and chain.hashes[item.first - 1] != item.prev):
-            # Something before it is missing: operations, or the place where another branch left ours.
-            return self._keep(item, MergeVerdict.GAP, room)
-        if chain is not None and item.first <= held:
-            both = min(held, item.last)
-            if chain.hashes[both] != item.hash_at(both):
-                return self._fork(chain, item, room)
-        return self._extend(item, held, room)
-
-    def _extend(self, item: Range, held: int, room: NotebookSpace | None) -> tuple[MergeVerdict, str]:
-        new = item.links[held + 1 - item.first :]
-        known_chain = self.chains.get(item.feed)
-        try:
-            require_order(0 if known_chain is None else known_chain.held_hlc, new[:1])
-        except Malformed as error:
-            return MergeVerdict.REFUSED, str(error)
-        if self._lacks(item, held + 1):
-            return self._keep(item, MergeVerdict.GAP, room)
-        if room is not None and not self._counts_at_once(item, held):
-            full = self._full(item.feed.node, range_weight(new), room)
-            if full:
-                return MergeVerdict.FULL, full
-        if not held and item.feed.node != self.own and not self._may_begin(item.feed, item.links[0].hlc):
-            return MergeVerdict.FULL, "quarantine is full: this node has opened as many feeds as it may"
-        chain = self.chain(item.feed)
-        chain.extend(item, lambda link: self.is_erased(item.feed, link))
-        if not held:
-            self._drop_excess(item.feed.node)
-        why = self.settle(chain)
-        if chain.feed.node == self.own and chain.feed in self.trust.forks:
-            self.owes_republication = True
-        if chain.accepted == chain.held:
-            return MergeVerdict.NEW, ""
-        return (MergeVerdict.CLIPPED if why in ("fork", "revoked") else MergeVerdict.WAITS), why
-
-    def _fork(self, chain: MemoryFeed, item: Range, room: NotebookSpace | None) -> tuple[MergeVerdict, str]:
-        """The author signed two histories. Prove it, end the feed there, and keep the other side too."""
-        first = next(seq for seq in range(item.first, item.last + 1) if chain.hashes[seq] != item.hash_at(seq))
-        if item.links[first - item.first].hlc <= chain.hlc_at(first - 1):
-            return MergeVerdict.REFUSED, "an operation's clock does not increase"
-        verdict, why = self._keep(item, MergeVerdict.CLIPPED, room)
-        fork = self.trust.forks.get(item.feed)
-        if fork is not None and fork.first <= first:
-            return verdict, why
-        proof = known(fork_between(chain.next_range(first - 1, shortest=True), item, first))
-        if not self.trust.entitled(proof.statement) and (
-            verdict is MergeVerdict.FULL or (room is not None and self._full(item.feed.node, len(proof.data), room))
-        ):
-            return verdict, why
-        self.take([proof])
-        return MergeVerdict.FORKED, ""
-
-    def _keep(self, item: Range, verdict: MergeVerdict, room: NotebookSpace | None) -> tuple[MergeVerdict, str]:
-        """Keep a range that does not extend our chain, once, without erased bodies, if there is room."""
-        item = self._without_erased(item)
-        lacks = self._lacks(item, item.first)
-        found = self.chains.get(item.feed)
-        for stray in () if found is None else found.strays:
-            covers = stray.item.head == item.head and stray.item.first <= item.first
-            if covers and (lacks or not self._lacks(stray.item, stray.item.first)):
-                return verdict, ""
-        full = "" if room is None else self._full(item.feed.node, range_weight(item.links), room)
-        if not full and found is None and item.feed.node != self.own:
-            unbegun = sum(not chain.held for chain in self._by_node.get(item.feed.node, {}).values())
-            full = "quarantine is full of feeds that were not begun" if unbegun >= self.room_bytes.unbegun else ""
-        if full:
-            return MergeVerdict.FULL, full
-        chain = self.chain(item.feed)
-        chain.strays = [
-            stray
-            for stray in chain.strays
-            if stray.item.head != item.head
-            or stray.item.first < item.first
-            or (lacks and not self._lacks(stray.item, stray.item.first))
-        ]
-        chain.strays.append(MemoryDetachedRange(item, len(self.verified.encoded(item))))
-        chain.strays.sort(key=lambda stray: (stray.item.first, stray.item.last, stray.item.head))
-        if item.feed.node == self.own:
-            self.owes_republication = True
-        return verdict, ""
-
-    def _attach_strays(self, feed: Feed, before: int) -> None:
-        """What waited for the chain to grow past `before` is merged as if it came now."""
-        chain = self.chain(feed)
-        while chain.held > before:
-            reached = chain.held
-            for stray in list(chain.strays):
-                item = stray.item
-                if item.last <= before or item.first - 1 > reached or chain.hashes[item.first - 1] != item.prev:
-                    continue  # looked at before, not reached yet, or of another branch and kept for that
-                verdict, _ = self._place(item, chain, None)
-                absorbed = chain.held >= item.last and chain.hashes[item.last] == item.head
-                if absorbed or verdict is MergeVerdict.REFUSED:
-                    chain.strays = [other for other in chain.strays if other.item is not item]
-            before = reached
 
     # What counts
 
@@ -578,23 +285,3 @@ class NotebookState:
         self.chain(chain.feed)  # notes that it changes
         del self.chains[chain.feed]
         del self._by_node[chain.feed.node][chain.feed]
-
-    def _counts_at_once(self, item: Range, held: int) -> bool:
-        cut = self.trust.cut(item.feed)
-        return (
-            self.trust.may_write(item.feed.node)
-            and item.links[-1].hlc <= horizon(self.clock())
-            and (cut is None or held < cut.seq)
-            and self._fits_quota(item.feed.node, range_weight(item.links))
-        )
-
-    def _full(self, node: bytes, size: int, room: NotebookSpace) -> str:
-        """Why there is no room to keep `size` more of a feed waiting, if so. Our own always has."""
-        if node == self.own:
-            return ""
-        return room.refusal(node, size, certified=self.trust.certified(node) and node not in self.trust.revoked)
-
-
-def _gives_authority(fact: Fact) -> bool:
-    """Whether a fact makes somebody's earlier word count for more than it did."""
-    return isinstance(fact, Recover) or (isinstance(fact, Member) and fact.role == ADMIN)
