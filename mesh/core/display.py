@@ -1,4 +1,4 @@
-"""Text of others, made harmless: without what a terminal obeys, what nobody sees, and what a model takes for its harness. Pure.
+"""Text as people read it: numbers and sizes, and text of others without control codes, invisible characters and markup that a model takes for its harness. Pure.
 
 Names, notes and pages come from any member, and whatever we show may be read by an agent beside its user's words. Here are
 the rules that hold wherever text is shown; what a line of a context or of a Markdown file needs besides stands in

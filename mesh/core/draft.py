@@ -1,4 +1,4 @@
-"""What a writer wants to say, before it has a place in a feed: stamps, totals and salts are given at the append.
+"""What a writer wants to say, before it has a place in a feed, and the request that makes a repeated write count once. Stamps, totals and salts are given at the append.
 
 Named tuples, not dataclasses: importing those would be a fifth of the time of a command that writes.
 """

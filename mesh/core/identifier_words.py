@@ -1,4 +1,4 @@
-"""Words that a keyword index needs beside those it finds itself: identifiers whole and in parts, pairs of CJK characters. Pure.
+"""Extra words for a keyword index: identifiers, whole and in parts, and pairs of CJK characters. Pure.
 
 An index splits a text at every sign: of `get_user_by_id` it has four frequent words, of `getUserById` one, and of a sentence
 without blanks it has the whole sentence. Records and questions are given the same extra words, so either spelling finds the

@@ -1,4 +1,4 @@
-"""What one member may cost all others: how many feeds count, and how many bytes. Pure arithmetic; see docs/adr/0058.
+"""How much one member may use of every other node: how many feeds count, and how many bytes. Pure arithmetic; see docs/adr/0058.
 
 Both limits grow with the age of a node's certificate. Which feeds count follows from their first stamps alone; the clock
 only decides how long bytes beyond the quota wait, so in the end everything counts that a feed within the limit holds.

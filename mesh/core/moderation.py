@@ -1,4 +1,4 @@
-"""Who may change what: settings are for admins; in a guarded mesh, what others wrote is for them, for admins, or for two. Pure.
+"""Who may change what: settings are for admins; in a guarded mesh, others' records change only through their author, an admin, or two nodes that agree. Pure.
 
 The same rule serves the fold, which decides over records, and whoever reads patterns. It is a function of what each node said
 last, so the order in which words arrive does not matter.

@@ -1,4 +1,4 @@
-"""Parts of the standard library that are slow to import, made again small: `NamedTuple` without `typing`, `block` without `contextlib`.
+"""Light substitutes for slow imports of the standard library: `NamedTuple` without `typing`, `block` (contextmanager) without `contextlib`.
 
 For the modules that everyday commands load; all others use the library's own. For type checkers they are the library's own.
 A command that writes starts with thirty named tuples: here only the constructor of each is compiled.

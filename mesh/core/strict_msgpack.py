@@ -1,4 +1,4 @@
-"""msgpack, decoded as if every byte came from an enemy. The only module that names msgpack.
+"""msgpack with strict decoding: every byte may come from an attacker. The only module that imports msgpack.
 
 `unpackb` works in one shot on bytes already bounded by the caller: every length it meets is checked
 against what is left, so a 5-byte message cannot ask for gigabytes. Extension types are refused, but for msgpack's own

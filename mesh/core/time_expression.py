@@ -1,4 +1,4 @@
-"""Times as people type them: each names a span, a day from its first to its last millisecond. All are UTC; the clock is an argument."""
+"""Times as people type them. Each stands for a span: a day lasts from its first to its last millisecond. All are UTC; the clock is an argument."""
 
 from __future__ import annotations
 

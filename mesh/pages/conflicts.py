@@ -1,4 +1,4 @@
-"""Where people edited one place of a page without having seen each other, so that somebody can read it over. Nothing waits for that.
+"""Places of a page that people edited without having seen each other's edit, listed so that somebody can read them over. Blocks nothing.
 
 Both edits are in the text already: a conflict is a hint and no state. A place is a line, and adjacent ones are one place. It
 is marked when two operations of different nodes, neither of which had seen the other, both

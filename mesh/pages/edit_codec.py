@@ -1,4 +1,4 @@
-"""The bytes of one page edit: read, checked and written in plain Python. No pycrdt here, and no state: see `ledger`.
+"""The bytes of one page edit: read, checked and written in plain Python. No pycrdt and no state here: see `edit_acceptance`.
 
 The format is version 1 of Yjs (https://docs.yjs.dev/api/document-updates), of which a page uses this much:
 

@@ -1,4 +1,4 @@
-"""The operations on pages, in tables: what is new since a text was last worked out, and who edited it last."""
+"""Page operations in tables: what is new since a text was last computed, and who edited it last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing pages: made, edited, renamed, removed, joined. Every text passes redaction before it becomes an operation.
+"""Writing pages: create, edit, rename, remove, join. Every text passes redaction before it becomes an operation.
 
 An edit is built outside the writers' lock, by the worker. If another process of this node has written to the page by the
 time it is to be appended, it is built again.

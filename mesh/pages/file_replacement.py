@@ -1,4 +1,4 @@
-"""Putting a new file in the place of another, in one step, and keeping hold of what was there.
+"""Replacing a file by a new one in one step, keeping a handle on the old content.
 
 Whoever writes to the old file at that moment loses nothing: it is handed out, and can be read again later. What is
 written, and what becomes of the old file, is not decided here.

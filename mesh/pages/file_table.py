@@ -1,4 +1,4 @@
-"""Which file was in step with which page, and what both said then; and which folders are kept in step at all."""
+"""Which file matched which page, and what both said at that time; and which folders are synced at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file as the text of a page, and back. Line ends, byte order mark and the final newline are the file's own affair.
+"""A file as the text of a page, and back. Line ends, byte order mark and the final newline belong to the file, not to the page.
 
 Reads, never writes; what is no text of a page is left alone, with a reason to tell.
 """

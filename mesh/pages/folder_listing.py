@@ -1,4 +1,4 @@
-"""What lies in a folder, and since when it has lain there unchanged. Looks only; the time is told by who asks."""
+"""What lies in a folder, and since when each file has been unchanged. Only looks; the time is an argument."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""One folder kept in step with the pages, both ways. No thread and no watching: whoever drives it says when, and what time it is.
+"""Folders in step with the pages, both ways: one folder, and all folders of a home. No thread and no watching here: the caller says when, and what time it is.
 
 A step compares what lies in the folder, what the pages say and what was remembered of both; it needs no event to be told
 to it and none is lost. So it does not matter how often, how late or after what crash a step is made.

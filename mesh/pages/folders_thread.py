@@ -1,4 +1,4 @@
-"""The thread that keeps folders in step with the pages: it watches both, and lets their mirrors do the work.
+"""The thread that keeps folders in step with the pages: it watches both and calls each folder's sync.
 
 Whatever fails here is logged once and tried again later: the pages are in the store, and the files stay where they are.
 """

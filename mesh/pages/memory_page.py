@@ -1,4 +1,4 @@
-"""MEMORY.md as people edit it: what was typed above its line goes into the page `memory`, what was changed below is put aside.
+"""MEMORY.md as people edit it: text above its line goes into the page `memory`; changes below it are kept aside.
 
 Everything else in the file is rendered, and whoever renders leaves a file alone that somebody has edited. Here the edit is
 brought to safety, and then the file is put right again. Nobody renders into the folder meanwhile.

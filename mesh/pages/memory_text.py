@@ -1,4 +1,4 @@
-"""What MEMORY.md has at its top: the page `memory`, as far as its text was worked out. Reads only, and starts no worker.
+"""The top of MEMORY.md: the page `memory`, as far as its text has been computed. Only reads, and starts no worker.
 
 Where there are no pages, nothing of what pages need is loaded.
 """

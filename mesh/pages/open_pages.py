@@ -1,4 +1,4 @@
-"""Opening the pages of a home, for as long as one command or one task needs them."""
+"""Opens the pages of a home for one command or one task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Erasing a piece of text out of a page: from what it says, and from everything it ever said.
+"""Erasing a piece of text from a page: from its present text and from its whole history.
 
 The page goes on in a new generation that holds nothing of how it came to be but the cleaned text; then the operations that
 had put the piece there are erased, as records are.

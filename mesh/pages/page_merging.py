@@ -1,4 +1,4 @@
-"""Pages that turn out to be one, and edits that came too late: nothing that was typed is left in a text nobody sees.
+"""Joining pages that turn out to be one, and carrying late edits over, so that no typed text is left where nobody sees it.
 
 Two nodes that make a page of one name with the same first text mean the same page: the younger one's maker ends it in the
 older. A text also ends when something in it is erased. Whoever had edited an ended text without knowing makes the same

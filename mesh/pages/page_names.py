@@ -1,4 +1,4 @@
-"""The names of pages: what may be one, which of two equal ones shows under it, and the file it lies in.
+"""Page names: which are valid, which of two equal ones a page shows under, and the file it lies in.
 
 Two names are the same if they differ only in case or in how accents are spelled: no file system keeps such files apart
 everywhere. A name may come from anybody, so what is shown is made `safe` first.

@@ -1,4 +1,4 @@
-"""Pages that say what a question asks for: their names, and the line that says most of it. Reads only, and starts no worker.
+"""Pages that match a question: their names, and the best matching line. Only reads, and starts no worker.
 
 By words alone, and by texts as they were last worked out. Where no page has the words, nothing of what pages need is loaded.
 """

@@ -1,4 +1,4 @@
-"""The shelf: which pages there are, their registers, their texts as last worked out, and what they link to.
+"""Pages in tables: which there are, their registers, their texts as last computed, and their links.
 
 A text is worked out by whoever asks for it. It and its state are disposable: `reset` drops them, and they are worked out
 again from the operations.

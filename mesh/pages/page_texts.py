@@ -1,4 +1,4 @@
-"""The texts of pages, worked out from their operations: by the worker, kept in the store, and found again there.
+"""The texts of pages, computed from their operations by the worker, and kept in the store.
 
 As long as nothing new has come to count, reading a text needs no worker.
 """

@@ -1,4 +1,4 @@
-"""Pages that have some of the words of a question, by their texts as last worked out. Reads only; triggers keep the index."""
+"""Pages that contain some words of a question, by their texts as last computed. Only reads; triggers keep the index."""
 
 from __future__ import annotations
 

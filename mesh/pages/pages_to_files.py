@@ -1,4 +1,4 @@
-"""From pages to files: what was edited, renamed or removed elsewhere. Files are replaced in one step, never written into.
+"""From pages to files: what was edited, renamed or removed elsewhere. Files are replaced or renamed in one step, never written into.
 
 What somebody saves meanwhile is not judged here: a file that is not known to be in step is not touched.
 """

@@ -1,4 +1,4 @@
-"""What a folder and its pages have agreed on: which file is which page, and what both said when they were last in step.
+"""What a folder and its pages have agreed on: which file is which page, and what both said when they last matched.
 
 Shared by those who take from files and those who write to them; what is done about a difference is decided there.
 """

@@ -1,4 +1,4 @@
-"""The small edits that lead from one text to another. No clock, no document: texts in, edits out.
+"""The small edits that lead from one text to another. Texts in, edits out: no clock, no document.
 
 Three passes, each looking only where the one before found no match: lines, words, letters. Blanks never match by
 themselves: they only follow what stands beside them.

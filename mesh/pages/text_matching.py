@@ -1,4 +1,4 @@
-"""Which pieces of one text stay in another. Lists of lines or words in, pairs of places out.
+"""Which pieces of one text stay in another. Lists of lines or words in, pairs of positions out.
 
 Matched twice: by the longest common subsequence, and by the heaviest sequence of pieces that stand once in both texts
 (patience diff, weighted: moving a short paragraph over a long one moves the short one). What keeps more characters wins.

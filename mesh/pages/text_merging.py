@@ -1,4 +1,4 @@
-"""Two changes of one text made into one. Nothing is asked and nothing is lost: what either side wrote stays.
+"""Merging two changes of one text. Asks nobody and loses nothing: what either side wrote stays.
 
 Both differences are laid over the text they started from. A piece of it stays if both sides kept it; every insertion stays,
 also where the other side took away what stood around it. Where both changed the same word, each side's word stays whole.

@@ -1,4 +1,4 @@
-"""Where pages are put together: the parent's side of the worker process. Nothing here trusts what comes back from it.
+"""The parent's side of the worker process: page texts are computed there. Nothing here trusts its answers.
 
 A worker can die of an update, and then its documents are gone; it can hang, and then it is ended. Neither decides anything
 about an update: that is what `settle` is for. One caller at a time: the owner sees to that.

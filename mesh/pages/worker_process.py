@@ -1,4 +1,4 @@
-"""A worker process as its parent sees it: start, ask, end. What is asked and answered means nothing here; see `worker`.
+"""A worker process as its parent sees it: start, request, end. Knows nothing of what is requested; see `worker`.
 
 Every wait has an end. Only the bytes that have come are held, whatever length they promise.
 """

@@ -1,4 +1,4 @@
-"""A thread of the sidecar's that works beside the event loop: begun and ended with a `with` block. What it does is its own business."""
+"""A background thread of the node, beside the event loop: started and ended with a `with` block. Subclasses say what it does."""
 
 import threading
 from abc import ABC, abstractmethod

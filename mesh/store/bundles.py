@@ -1,6 +1,9 @@
 """Bundles in and out: a state as a file or a stream, for machines that no network joins, and for backups.
 
-Everything held goes out, also what waits here: the receiver judges for itself.
+Everything held goes out, also what waits here: the receiver judges for itself. A bundle is a magic line, then frames, each of
+4 bytes of length, 1 byte of type, and a payload:
+
+H header (first)   S statement   R range   E end (last): the digest of every frame before it
 """
 
 from collections.abc import Callable, Iterator

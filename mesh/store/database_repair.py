@@ -1,4 +1,4 @@
-"""Saving what can be read of a damaged database into a new one. The damaged file is kept, renamed.
+"""Saves what can be read of a damaged database into a new one. The damaged file is kept under another name.
 
 Nothing is trusted on the way: every statement and range passes the same door as one from a stranger. The repair may be
 killed at any moment: until the new database is whole the old one stays where it is, and from then on the repair is

@@ -1,4 +1,4 @@
-"""What the read side hands out: a record, a register, the tally of a pattern, a member; and how records are read from rows."""
+"""What the read side hands out: records, registers, pattern tallies, members; and how records are read from rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing that bodies are to be gone, as far as we may: for records and for pages."""
+"""Signing erasures of records and pages, as far as this node may; and the requests of others for one."""
 
 from __future__ import annotations
 

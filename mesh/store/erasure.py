@@ -1,4 +1,4 @@
-"""Erasing: the bodies go, here and wherever a copy of them lies in the database; hash and chain stay.
+"""Erasing: the bodies go, here and wherever a copy lies in a database of the home; hash and chain stay.
 
 What SQLite leaves behind of a body all the same, `scrub` cleans away. Until that has succeeded the database remembers
 that it is owed.

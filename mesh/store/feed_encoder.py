@@ -1,4 +1,4 @@
-"""The pen: turns drafts into links of one feed. Stamps, totals and salts are given here, within the write transaction."""
+"""Turns drafts into links of one feed. Stamps, totals and salts are given here, within the write transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The feeds table and the chains under it: heads, hashes, points, and ranges cut out to be sent.
+"""The feeds table and its chains: heads, hashes, points, and the ranges that are sent.
 
 Of each feed one contiguous chain is held, 1 to `held`; the accepted part, 1 to `accepted`, is what
 vector and fold know. What counts is decided elsewhere (`acceptance`).

@@ -1,4 +1,4 @@
-"""A lock between processes: flock on a file, waiting with a limit. Released by the kernel when its holder dies."""
+"""Access to the files of a home: a lock between processes, with a limit to the wait, and what to say about folders we may not write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The home folder of one node: its keys, its name, its two databases. Made whole or not at all."""
+"""The home folder of one node: its keys, name, databases, and the lock of its running process. Created whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which word in a register counts, and which removal, by who said it: see `mesh.core.moderation`. Reads only; the fold writes.
+"""Which value of a register counts, and which removal, by who said it: see `mesh.core.moderation`. Only reads; the fold writes.
 
 Settings count from admins alone. In a guarded mesh, what is said of a record by others than its author counts from admins, or
 from two nodes that say the same. Pages are everybody's, and what is said of a record that is not there has nobody to ask.

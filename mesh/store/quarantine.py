@@ -1,4 +1,4 @@
-"""What waits outside vector and fold, and how much of it may: the bound that keeps strangers from filling the disk.
+"""What waits outside vector and fold, and how much of it is kept: the limit that keeps strangers from filling the disk.
 
 Strays are authentic ranges that do not extend the held chain: something before them is missing, or they
 belong to the other branch of a fork. Both are kept as they came, so that nothing has to be sent twice.

@@ -1,4 +1,4 @@
-"""Where an authentic range belongs: behind our chain, among the strays, or on the other branch of a fork."""
+"""Where an authentic range belongs: behind our chain, in quarantine, or on the other branch of a fork."""
 
 from mesh.core.clock import horizon
 from mesh.core.errors import Malformed, RemoteError

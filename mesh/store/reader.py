@@ -1,4 +1,4 @@
-"""The read side: records, counters, members, ids; fields and patterns through its bases. Needs no lock and no key.
+"""The read side: records, counters, members, ids; registers and patterns through its base classes. Needs no lock and no key.
 
 Everyday commands go through here, so nothing slow may be imported: no dataclasses, typing, pathlib or nacl. Bodies of
 what the fold took in were parsed before and are not checked again.

@@ -1,4 +1,4 @@
-"""Which records have changed since a state of the feeds that somebody remembers. Reads only, and only what came or went since.
+"""Which records have changed since an earlier state of the feeds. Only reads, and only what came or went since.
 
 A chain is never replaced: the accepted end of a feed moves along it, mostly forwards, and backwards when something is
 clipped. So whatever differs between two states is named by the operations between the two ends of each feed, and by what

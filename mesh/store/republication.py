@@ -1,4 +1,4 @@
-"""What this node wrote while its clock was ahead: which operations, the end of their feed, and their replacements.
+"""Writing again what this node wrote while its clock was ahead, and what a fork cut off.
 
 Everyone else holds such operations back until their time comes, and all that follows them in the feed. So the feed ends
 before the first of them, by a fork that its author makes on purpose: an end that every node knows and that never goes

@@ -1,4 +1,4 @@
-"""Checks everything against everything: file, chains, signatures, acceptance, and the fold folded again from nothing.
+"""Checks everything in a database: file, chains, signatures, acceptance, and the fold, folded again from nothing.
 
 The second fold goes into a temporary database that SQLite itself deletes, also after a kill.
 """

@@ -1,4 +1,4 @@
-"""The sidecar's doorbell: a datagram that says "someone has written". Nobody waits for an answer, or for a sidecar.
+"""The datagram that tells the running node "somebody has written". Nobody waits for an answer, or for a node.
 
 Light on purpose: every command that writes rings.
 """

@@ -1,4 +1,4 @@
-"""The repair path: names of states first, then what differs, bucket by bucket. It alone guarantees convergence.
+"""Anti-entropy: compare the names of states first, then what differs, bucket by bucket. Convergence is guaranteed by this alone.
 
 Whoever hears in a pong that names differ begins: statements before feeds, because they decide what counts. Both sides
 learn what the other has, and each pulls what it lacks.

@@ -1,4 +1,4 @@
-"""The fast path: what is new is pushed on to every neighbour that lacks it, or announced where it is large.
+"""The fast path: what is new is pushed to every neighbour that lacks it, or announced where it is large.
 
 Lost or dropped pushes are not sent again: the repair path finds out.
 """

@@ -1,4 +1,4 @@
-"""What the parts of the engine share: the time, the links, the mirror, the effects to come. No protocol here."""
+"""What the parts of the engine share: the time, the links, the notebook's summary, the effects to come. No protocol here."""
 
 from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from heapq import heappop, heappush

@@ -1,4 +1,4 @@
-"""What goes into the engine and what comes out of it. Closed sets: whoever runs an engine handles every effect."""
+"""Events that go into the engine, and effects that come out. Both sets are closed: who runs an engine handles every effect."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The knobs of gossip, each with what it trades. Pure values; files and environment are read elsewhere."""
+"""The settings of gossip, each with its trade-off. Pure values; files and environment are read elsewhere."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""How a link begins: both sides say who they are; a link that is one too many ends at once."""
+"""A link from its greeting to its end: both sides say who they are, the dialling side pings, silent and superfluous links are closed."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Who is there, as far as we can tell. Liveness steers whom we talk to, never what is true.
+"""Who is in the mesh and alive, as far as we can tell, and how people see it. Liveness decides whom we talk to, never what is true.
 
 Each node's own signed contact says how to reach it. A suspicion is a rumour about one contact; a newer contact refutes it.
 """

@@ -1,4 +1,4 @@
-"""Messages as bytes and back: msgpack arrays `[version, kind, fields...]`. Every byte that comes in is an enemy's.
+"""Messages as bytes and back: msgpack arrays `[version, kind, fields...]`. Every byte that comes in may be an attacker's.
 
 Decoding ends in a message whose every field has its type and is inside its limits, or in Malformed.
 """

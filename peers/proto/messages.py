@@ -1,4 +1,4 @@
-"""What nodes say to each other. Values only; how they look as bytes is `codec`.
+"""What nodes say to each other. Values only; how they look as bytes is `message_codec`.
 
 Data moves in two ways only: small things are pushed, everything else is pulled by who lacks it.
 """

@@ -1,4 +1,4 @@
-"""Whom to have links with: about six at random, exchanged slowly, and now and then a visit to someone else."""
+"""Which nodes to have links with: about six at random, replaced slowly, with a short visit to another now and then."""
 
 from collections.abc import Sequence
 

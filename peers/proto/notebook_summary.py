@@ -1,4 +1,4 @@
-"""What the engine knows of its notebook, in memory: heads, statement ids, cards, roster, and the names of these sets.
+"""What the engine knows of its notebook, in memory: heads, statement ids, cards, roster, and the digests of these sets.
 
 It changes only by what the notebook reports, so that gossip never claims what is not on disk.
 """

@@ -1,4 +1,4 @@
-"""Pulling what we lack: which feed from which neighbour, several at once, going on where an answer ended.
+"""Pulling what we lack, and answering pulls: which feed from which neighbour, several at once, going on where an answer ended.
 
 A feed is asked of one neighbour at a time; a newcomer with many feeds asks all its neighbours for different ones. What
 an answer claims about where it ends only steers the next question: the notebook checks every range.

@@ -1,4 +1,4 @@
-"""A certified member that takes more than its share: of feeds, bytes, erases, forks, of everyone's patience, and of rights it was not given.
+"""A certified member that takes more than its share: of feeds, bytes, erases, forks, of everyone's time, and of rights it does not have.
 
 Everything it signs is authentic and keeps to the protocol; there is only too much of it, or it is not its to say. Each deed makes the frames for one link.
 """

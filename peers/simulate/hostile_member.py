@@ -1,4 +1,4 @@
-"""A certified member that breaks the protocol: bent frames, forgeries, floods, lies, two histories. Harms no one, we hope.
+"""A certified member that breaks the protocol: malformed frames, forgeries, floods, lies, two histories.
 
 It has a key and a certificate like everyone, and an engine that behaves; what leaves it is another matter. What keeps to the
 protocol and is only too much is made in `greedy`.

@@ -1,4 +1,4 @@
-"""Writing to one's own feed in memory: epochs, stamps, the marker, and what a fork took to be written again.
+"""Writing to one's own feed in memory: epochs, stamps, progress, and writing again what a fork cut off.
 
 As `mesh.store.author` does it, for records only. Only this module signs operations.
 """

@@ -1,4 +1,4 @@
-"""One feed as a notebook in memory holds it: operations, hashes, signed points, strays. What counts is decided elsewhere."""
+"""One feed as a notebook in memory holds it: operations, hashes, signed points, detached ranges. What counts is decided elsewhere."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""One simulation from its scenario to its report, or to the check that failed."""
+"""One simulation from its scenario to its report, or to the check that failed; the report as values, as JSON and as a table."""
 
 import gc
 import json

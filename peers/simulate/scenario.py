@@ -1,4 +1,4 @@
-"""What a simulation is asked to do, as one value; and how to say it on the command line again. Nothing runs here."""
+"""What a simulation does, as one value, how to say it on the command line, and the faults that are drawn from its seed."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

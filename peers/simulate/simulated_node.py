@@ -1,4 +1,4 @@
-"""One simulated node: an engine, its notebook, a clock that may be wrong. Carries out effects; decides nothing itself."""
+"""One simulated node: an engine, its notebook behind a queue of requests, a clock that may be wrong. Carries out effects; decides nothing itself."""
 
 from collections.abc import Callable, Sequence
 from random import Random

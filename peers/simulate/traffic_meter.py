@@ -1,4 +1,4 @@
-"""Counting in a simulated world: bytes by kind of message, copies, and when writes arrived. Judges nothing."""
+"""Counts in a simulated world: bytes by kind of message, copies, and when writes arrived. Judges nothing."""
 
 from collections import Counter
 from functools import lru_cache

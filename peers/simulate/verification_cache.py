@@ -1,4 +1,4 @@
-"""What all notebooks of one simulated mesh have verified: ranges, statements, and what sets of statements amount to.
+"""What all notebooks of one simulated mesh have verified once: ranges, statements, and the trust that sets of statements give.
 
 Pure bookkeeping: whether bytes are authentic depends on nothing but the bytes and the mesh, so a thousand notebooks in
 one process may share the answer. Nothing here knows what any one notebook holds.

@@ -1,4 +1,4 @@
-"""Virtual time: what is to happen, in order. Two things of one moment happen in the order they were asked for."""
+"""Virtual time: scheduled actions in order. Two at the same moment run in the order in which they were scheduled."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush

@@ -1,4 +1,4 @@
-"""A simulated mesh: nodes under one virtual clock, and what can befall them. The same seed gives the same run, byte for byte.
+"""A simulated mesh: nodes under one virtual clock, and what can happen to them. The same seed gives the same run, byte for byte.
 
 What is checked about a world is `checks`; which faults happen when is `faults`.
 """

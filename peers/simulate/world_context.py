@@ -1,4 +1,4 @@
-"""What all nodes of a simulated world share, and the seams through which others look on or interfere. Types only."""
+"""What all nodes of a simulated world share, and the interfaces through which observers and hostile nodes take part. Types only."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

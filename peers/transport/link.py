@@ -1,4 +1,4 @@
-"""What a link and a transport are, how long they wait, and how they fail. No sockets and no messages here.
+"""What a link and a transport are, how long they wait, how they fail; dialling several addresses; and the connection below a link.
 
 LinkError                    a MeshError: this one conversation failed, nothing else did
 ├── LinkClosed               no more frames on this link; `reason` says why

@@ -1,4 +1,4 @@
-"""The listening side: connections in, links of known nodes out. Whoever is not known gets a closed connection.
+"""The listening side: connections in, links of known nodes out. Unknown nodes get a closed connection.
 
 Until TLS has proved a key and the membership check has passed, nothing but TLS's own handshake is said: no HTTP.
 """

@@ -1,4 +1,4 @@
-"""What a network does to frames on their way in one direction: delay, loss, copies, disorder, narrowness, silence.
+"""What a network does to frames in one direction: delay, loss, duplicates, reordering, limited bandwidth, silence.
 
 Pure: `now` and the generator of randomness are arguments, so that a simulator and links in memory share it.
 """

@@ -1,4 +1,4 @@
-"""The server's side of joining: greet, hear, admit, welcome. Pure: what must be durable first is the caller's to do."""
+"""The server's side of joining: greet, check, admit, welcome. Pure: the caller makes durable what must be durable first."""
 
 import hmac
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Joining a mesh with a token, as a newcomer: dial, check, ask. What is said and checked is `joining`."""
+"""Joining a mesh with a token, as a newcomer: dial, check, request. What is said and checked is `join_protocol`."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The join port: conversations with newcomers over TLS, few at a time and each bounded. What is said is `reception`.
+"""The join port: conversations with newcomers over TLS, few at a time and each bounded. What is said is `join_admission`.
 
 Open it only while an invitation is outstanding.
 """

@@ -1,4 +1,4 @@
-"""The words of joining, and the newcomer's side of it. Pure: sockets, clocks and nonces are the caller's.
+"""The messages of joining, and the newcomer's side of it. Pure: sockets, clocks and nonces are the caller's.
 
 server → Greeting   founding keys, the statements and certificates that show it may admit others, a nonce
 joiner → Request    invitation, own key, name, a nonce; a MAC under the invitation's secret; a signature of the key

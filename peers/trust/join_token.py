@@ -1,4 +1,4 @@
-"""The token of an invitation: all a newcomer has to be given, in one line of text. Pure.
+"""The token of an invitation: all a newcomer needs, in one line of text. Pure.
 
 It is as good as a key until it is used. It holds no address that must be believed: whoever answers there has to prove
 that it belongs to the mesh.

@@ -1,4 +1,4 @@
-"""X.509 certificates of a mesh: made, read, chained. Which node may have one is not decided here: statements say that.
+"""X.509 certificates of a mesh: create, read, chain. Which node may have one is decided by statements, not here.
 
 A certificate ties a TLS connection to a node's key and no more. The root's key signs itself and admins, admins sign members.
 The recovery key signs itself when a mesh is founded, and later roots: who was away while the root was replaced, and knows
