@@ -50,7 +50,7 @@ class FolderSync:
     def __init__(
         self, folder: str, book: Book, editor: Editor, remembered: Remembered, say: Say, prefix: str = ""
     ) -> None:
-        self._accord = FolderState(folder, book, editor, remembered, say, prefix)
+        self._state = FolderState(folder, book, editor, remembered, say, prefix)
         self._is_started = False
         self._version: int | None = None  # of the pages, when all of them were last looked at
         self._gone_at = 0.0  # when the last file was found missing
@@ -59,102 +59,102 @@ class FolderSync:
     @property
     def folder(self) -> str:
         """Where the files are."""
-        return self._accord.folder.path
+        return self._state.folder.path
 
     def identity(self) -> tuple[int, int] | None:
         """Of the folder: another one, and it has to be watched anew."""
-        return self._accord.folder.identity()
+        return self._state.folder.identity()
 
     def step(self, now: float, *, files: bool = True, pages: bool = True) -> float | None:
         """Do what is due; `files`, `pages`: whether some may have changed. Returns when to come again in any case."""
-        accord = self._accord
-        accord.follow_new_ids()
+        state = self._state
+        state.follow_new_ids()
         is_look = files or not self._is_started or (self._look_at is not None and now >= self._look_at)
         if is_look:
             self._look(now)
-        if accord.may_try("", now):
-            with accord.guarded("", now):
-                accord.write_rows()
-                accord.is_well("")
-        FileIntake(accord, now).lingering()
+        if state.may_try("", now):
+            with state.guarded("", now):
+                state.write_rows()
+                state.is_well("")
+        FileIntake(state, now).lingering()
         if is_look:
-            FileIntake(accord, now).files()
+            FileIntake(state, now).files()
             self._end_grace(now)
-        version = accord.book.version() if pages or self._version is None else self._version
-        if version != self._version or accord.owed:
-            FileOutput(accord, now).pages(is_everything=version != self._version)
+        version = state.book.version() if pages or self._version is None else self._version
+        if version != self._version or state.owed:
+            FileOutput(state, now).pages(is_everything=version != self._version)
             self._version = version
         return self._due(now)
 
     def close(self) -> None:
         """Let go of files that were replaced."""
-        for item in list(self._accord.lingering):
-            self._accord.let_go(item)
+        for item in list(self._state.lingering):
+            self._state.let_go(item)
 
     def _look(self, now: float) -> None:
-        accord, folder = self._accord, self._accord.folder
+        state, folder = self._state, self._state.folder
         if not self._is_started:
-            pages_to_files.finish_renaming(accord)
+            pages_to_files.finish_renaming(state)
         is_other = folder.look(now)
         if is_other:
-            accord.say("warning", f"the folder {folder.path} was gone or replaced; the files of its pages are restored")
-        gone = {path for path in accord.rows if path not in folder.found and not folder.is_blind(path)}
-        accord.owed |= {accord.rows[path].page for path in accord.missing - gone if path in accord.rows}
-        if gone - accord.missing:
+            state.say("warning", f"the folder {folder.path} was gone or replaced; the files of its pages are restored")
+        gone = {path for path in state.rows if path not in folder.found and not folder.is_blind(path)}
+        state.owed |= {state.rows[path].page for path in state.missing - gone if path in state.rows}
+        if gone - state.missing:
             self._gone_at = now
-        accord.missing = gone
-        accord.to_restore &= gone
+        state.missing = gone
+        state.to_restore &= gone
         if is_other or not self._is_started:
-            accord.to_restore |= gone
-        accord.alone = {path: stamp for path, stamp in accord.alone.items() if path in folder.found}
+            state.to_restore |= gone
+        state.alone = {path: stamp for path, stamp in state.alone.items() if path in folder.found}
         if not self._is_started:
             self._is_started = True
-            accord.unseen = set(folder.found)
-            sync_state.clear(accord, now)
+            state.unseen = set(folder.found)
+            sync_state.clear(state, now)
 
     def _end_grace(self, now: float) -> None:
         """Decide about files that have been missing for a while."""
-        accord = self._accord
-        if not accord.missing or now < self._gone_at + GRACE_SECONDS:
+        state = self._state
+        if not state.missing or now < self._gone_at + GRACE_SECONDS:
             return
-        removed = accord.missing - accord.to_restore
-        if len(accord.missing) > _MANY and len(accord.missing) * 2 > len(accord.rows) and removed:
-            how_many = f"{len(accord.missing)} of {len(accord.rows)} files were gone at once"
-            accord.say("warning", f"{accord.folder.path}: {how_many}; no page was removed, the files are restored")
-            accord.to_restore |= removed
-        pages = accord.pages()
-        for path in sorted(accord.missing):
-            if not accord.may_try(path, now):
+        removed = state.missing - state.to_restore
+        if len(state.missing) > _MANY and len(state.missing) * 2 > len(state.rows) and removed:
+            how_many = f"{len(state.missing)} of {len(state.rows)} files were gone at once"
+            state.say("warning", f"{state.folder.path}: {how_many}; no page was removed, the files are restored")
+            state.to_restore |= removed
+        pages = state.pages()
+        for path in sorted(state.missing):
+            if not state.may_try(path, now):
                 continue
-            with accord.guarded(path, now):
-                info = pages.get(accord.rows[path].page)
-                if path in accord.to_restore:
-                    FileOutput(accord, now).restore(path)
+            with state.guarded(path, now):
+                info = pages.get(state.rows[path].page)
+                if path in state.to_restore:
+                    FileOutput(state, now).restore(path)
                 else:
                     try:
                         if info is not None:
-                            accord.editor.remove(info, _REMOVED)
+                            state.editor.remove(info, _REMOVED)
                     except MayNotWrite as error:  # the page stays for all others, so it does here
-                        accord.say_once(path, "warning", f"{accord.folder.full(path)} is restored: {error}")
-                        FileOutput(accord, now).restore(path)
+                        state.say_once(path, "warning", f"{state.folder.full(path)} is restored: {error}")
+                        FileOutput(state, now).restore(path)
                     else:
-                        accord.forget(path)
+                        state.forget(path)
 
     def _due(self, now: float) -> float | None:
         """The next moment at which something may have to be done though nothing happens."""
-        accord, folder = self._accord, self._accord.folder
-        looks = [again for again in accord.tries() if again > now]
-        waiting = [path for path in candidates(accord) if accord.may_try(path, now)]
+        state, folder = self._state, self._state.folder
+        looks = [again for again in state.tries() if again > now]
+        waiting = [path for path in candidates(state) if state.may_try(path, now)]
         for path in waiting:
             ready = (folder.quiet_at(path, seconds) for seconds in (QUIET_SECONDS, EMPTY_SECONDS))
             looks.append(next((at for at in ready if at > now), now + QUIET_SECONDS))
-        if accord.missing:
+        if state.missing:
             looks.append(max(self._gone_at + GRACE_SECONDS, now + QUIET_SECONDS))
         self._look_at = min(looks, default=None)
-        if accord.owed:
+        if state.owed:
             looks.append(now + (QUIET_SECONDS if waiting else _OWED_SECONDS))
-        if accord.lingering:
-            is_hurry = any(item.is_other for item in accord.lingering)
+        if state.lingering:
+            is_hurry = any(item.is_other for item in state.lingering)
             looks.append(now + (QUIET_SECONDS if is_hurry else _LISTEN_SECONDS))
         return min(looks, default=None)
 

@@ -63,16 +63,16 @@ class FolderSource(Protocol):
 
 
 def say(level: str, text: str) -> None:
-    """How a mirror speaks to the log."""
+    """How a synced folder writes to the log."""
     log.log(logging.getLevelNamesMapping()[level.upper()], "%s", text)
 
 
 class _FolderTimer:
-    """A mirror, and when it is its turn."""
+    """A synced folder, and when it is its turn."""
 
-    def __init__(self, mirror: SyncedFolder) -> None:
-        self.mirror = mirror
-        self.real = os.path.realpath(mirror.folder)  # as the watcher tells it on every system
+    def __init__(self, folder: SyncedFolder) -> None:
+        self.folder = folder
+        self.real = os.path.realpath(folder.folder)  # as the watcher tells it on every system
         self.identity: tuple[int, int] | None = None
         self.due: float | None = 0.0
         self.whole_at = 0.0
@@ -88,10 +88,10 @@ class _FolderTimer:
         if not (files or pages or (self.due is not None and now >= self.due)):
             return
         try:
-            self.due = self.mirror.step(now, files=files, pages=pages)
+            self.due = self.folder.step(now, files=files, pages=pages)
         except Exception as error:  # noqa: BLE001 (a folder that cannot be read must not stop the others)
             self.due = self.whole_at = self.pages_at = time.monotonic() + _AGAIN_SECONDS
-            self.said = complain(error, self.said, f"the folder {self.mirror.folder} is not in step with the pages")
+            self.said = complain(error, self.said, f"the folder {self.folder.folder} is not in step with the pages")
             return
         self.said = ""
         after = time.monotonic()
@@ -117,43 +117,43 @@ class FoldersThread(Background):
         while not self._stop.is_set():
             self._kept = {}
             try:
-                with self._opened() as desk:
+                with self._opened() as source:
                     while not self._stop.is_set():
-                        self._watch(desk)
+                        self._watch(source)
             except Exception as error:  # noqa: BLE001 (a damaged database or a full disk can make anything fail)
                 self._said = complain(error, self._said, "files and pages are not in step")
                 self._stop.wait(_AGAIN_SECONDS)
             finally:
                 for kept in self._kept.values():
-                    kept.mirror.close()
+                    kept.folder.close()
 
-    def _watch(self, desk: FolderSource) -> None:
+    def _watch(self, source: FolderSource) -> None:
         """Work for as long as the folders are the same."""
-        mirrors = list(desk.mirrors())
+        mirrors = list(source.mirrors())
         before = self._kept
         self._kept = {id(mirror): before.get(id(mirror)) or _FolderTimer(mirror) for mirror in mirrors}
         for key in before.keys() - self._kept.keys():
-            before[key].mirror.close()
-        version = desk.version()
-        self._tend(desk, version)
+            before[key].folder.close()
+        version = source.version()
+        self._tend(source, version)
         for kept in self._kept.values():
             kept.step(version, has_changes=True)  # makes the folder, if need be
-            kept.identity = kept.mirror.identity()
+            kept.identity = kept.folder.identity()
         there = [kept.real for kept in self._kept.values() if kept.identity is not None]
         if not there:
             self._stop.wait(_LOOK_MS / 1000 if not mirrors else _AGAIN_SECONDS)
             return
         is_first = True
         for changes in self._changes(there):
-            now = desk.version()
-            if now != version and [id(mirror) for mirror in desk.mirrors()] != list(self._kept):
+            now = source.version()
+            if now != version and [id(mirror) for mirror in source.mirrors()] != list(self._kept):
                 return
             version = now
-            self._tend(desk, version)
+            self._tend(source, version)
             self._turn(version, changes, is_first=is_first)
             is_first = False  # what happened before the watcher was ready is seen by then
             self._said = ""
-            if any(kept.identity != kept.mirror.identity() for kept in self._kept.values()):
+            if any(kept.identity != kept.folder.identity() for kept in self._kept.values()):
                 return
 
     def _changes(self, folders: Sequence[str]) -> Iterator[Collection[tuple[Change, str]]]:
@@ -176,12 +176,12 @@ class FoldersThread(Background):
             while not self._stop.wait(_BLIND_SECONDS):
                 yield [(Change.modified, folder) for folder in folders]
 
-    def _tend(self, desk: FolderSource, version: int) -> None:
+    def _tend(self, source: FolderSource, version: int) -> None:
         began = time.monotonic()
         if began < self._tend_at and (version == self._tended or began < self._rested_at):
             return
         try:
-            desk.tend()
+            source.tend()
         except Exception as error:  # noqa: BLE001 (files and pages go on)
             self._said_of_tending = complain(error, self._said_of_tending, "what follows from new pages is not done")
         else:

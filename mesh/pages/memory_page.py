@@ -42,7 +42,7 @@ _WHAT = (
 
 
 class MemoryFile:
-    """The file of one folder. It can be driven like a mirror, or be told to look at once. Not for two threads."""
+    """The file of one folder. It can be driven like a `FolderSync`, or be told to look at once. Not for two threads."""
 
     def __init__(
         self, folder: str, book: "Book", editor: "Editor", say: Say, *, patience_seconds: float = _PATIENCE_SECONDS

@@ -73,7 +73,7 @@ class ReplacedFile:
 
 
 class FolderState:
-    """The state of one mirror."""
+    """The state of one synced folder."""
 
     def __init__(
         self, folder: str, book: "Book", editor: "Editor", remembered: Remembered, say: Say, prefix: str
@@ -253,51 +253,51 @@ class FolderState:
             self.say_once(path, "warning", f"{os.path.join(self.folder.path, path)} is not in step: {reason}")
 
 
-def clear(accord: FolderState, now: float) -> None:
+def clear(state: FolderState, now: float) -> None:
     """Put back, save or set aside what every stray file holds, and remove it. For the first look at a folder."""
-    for path in accord.folder.strays:
-        with accord.guarded(path, now):
-            _clear(accord, path)
+    for path in state.folder.strays:
+        with state.guarded(path, now):
+            _clear(state, path)
 
 
-def _clear(accord: FolderState, path: str) -> None:
-    full = accord.folder.full(path)
+def _clear(state: FolderState, path: str) -> None:
+    full = state.folder.full(path)
     above = os.path.dirname(path)
-    beside = {name for name in {*accord.folder.found, *accord.rows} if os.path.dirname(name) == above}
+    beside = {name for name in {*state.folder.found, *state.rows} if os.path.dirname(name) == above}
     stray = file_replacement.stray(full, sorted(os.path.basename(name) for name in beside))
     if not stray.is_draft:
         if stray.of is None:
-            accord.say("warning", f"a file that was being replaced is kept in {accord.keep_aside(path, _data(full))}")
+            state.say("warning", f"a file that was being replaced is kept in {state.keep_aside(path, _data(full))}")
         else:
-            _settle(accord, full, os.path.join(above, stray.of))
+            _settle(state, full, os.path.join(above, stray.of))
     file_replacement.remove(full)
 
 
-def _settle(accord: FolderState, stray: str, path: str) -> None:
+def _settle(state: FolderState, stray: str, path: str) -> None:
     """The stray file had been in the place of `path`."""
-    full, old = accord.folder.full(path), _data(stray)
+    full, old = state.folder.full(path), _data(stray)
     if not os.path.lexists(full):
         file_replacement.move(stray, full)
         return
     new = _data(full)
-    row = accord.rows.get(path)
+    row = state.rows.get(path)
     before, after = decoded(old), decoded(new)
-    info: PageInfo | None = None if row is None else accord.pages().get(row.page)
+    info: PageInfo | None = None if row is None else state.pages().get(row.page)
     is_new = file_replacement.is_new(stray, new) and isinstance(after, Content)
     if row is not None and isinstance(before, Content):
         if info is not None and row.file_text is None:
             if before.text != row.known:
-                accord.editor.save(info, row.page_text, before.text)
+                state.editor.save(info, row.page_text, before.text)
             file_replacement.remove(
                 stray
             )  # first: killed in between, the old text must not be taken for an edit of the new one
             if is_new and isinstance(after, Content):
-                accord.remember(row._replace(page_text=after.text))
+                state.remember(row._replace(page_text=after.text))
             return  # a file that was edited since it was put in place is taken like any other, on the old row
         if is_new and before.text == row.known:
             return
     if old != new:
-        accord.say("warning", f"what {full} held before it was replaced is kept in {accord.keep_aside(path, old)}")
+        state.say("warning", f"what {full} held before it was replaced is kept in {state.keep_aside(path, old)}")
 
 
 def _data(path: str) -> bytes:

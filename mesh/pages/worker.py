@@ -132,17 +132,17 @@ _REQUESTS = {
 
 def serve(requests: int, answers: int) -> None:
     """Answer requests until there are no more."""
-    desk = DocumentService(answers)
+    service = DocumentService(answers)
     while head := _read(requests, 4):
         name, *arguments = unpack(_read(requests, int.from_bytes(head, "big")))
         signal.alarm(_ALARM_SECONDS)
         try:
-            answer = ["done", _REQUESTS[name](desk, *arguments)]  # type: ignore[operator]
+            answer = ["done", _REQUESTS[name](service, *arguments)]  # type: ignore[operator]
         except Closed:
             answer = ["closed"]
         except WrongEdit as error:
             answer = ["wrong", str(error)]
-        desk.say(pack(answer))
+        service.say(pack(answer))
         signal.alarm(0)
 
 

@@ -42,13 +42,13 @@ class Author:
     """The one who may extend this node's feeds."""
 
     def __init__(
-        self, store: Store, identity: Identity, marker: FeedProgress, tell: Callable[[bytes], None] = lambda _: None
+        self, store: Store, identity: Identity, progress: FeedProgress, tell: Callable[[bytes], None] = lambda _: None
     ) -> None:
         """`tell`: called after each commit of ours, for whoever passes it on."""
         self.store = store
         self._tell = tell
         self._identity = identity
-        self._marker = marker
+        self._progress = progress
         self._upcoming: int | None = None  # the epoch of a feed that is promised and not opened yet
         self._left: int | None = None  # the epoch of a feed that we do not go on in
         self._run: Run = store.database.connection.execute
@@ -92,7 +92,7 @@ class Author:
         One that cannot be written spoils no other. `requests`: one a batch, or none at all. `is_bulk`: see `append`.
         """
         write = partial(self._append_each, is_bulk=is_bulk)
-        descriptor = self._marker.open()
+        descriptor = self._progress.open()
         try:
             with self.store.database.locked():
                 with self.store.database.transaction(durable=True):
@@ -151,7 +151,7 @@ class Author:
 
         For who knows that the clock is right now. What others wrote ahead of it is theirs to mend.
         """
-        descriptor = self._marker.open()
+        descriptor = self._progress.open()
         try:
             with self.store.database.locked():
                 with self.store.database.transaction(durable=True):
@@ -185,11 +185,11 @@ class Author:
         known, _ = self._known_feed(trust)
         stamp = self._last_stamp(known, clock_is_right=True)
         row = known or self._open_feed()
-        pen = FeedEncoder(self, row, stamp, None)  # what it replaces counts no more
-        names, left = republication.write_again(pen, lost, ended, horizon)
+        encoder = FeedEncoder(self, row, stamp, None)  # what it replaces counts no more
+        names, left = republication.write_again(encoder, lost, ended, horizon)
         for old, new in names.items():  # a file of a page stays the file of the same page
             self._run("UPDATE page_files SET page=? WHERE page=?", (new, old))
-        self._commit(row, pen.links, trust)
+        self._commit(row, encoder.links, trust)
         self._put("restamped_ms", now)
         return republication.Restamped(len(lost) - left, len(ahead), left)
 
@@ -234,18 +234,18 @@ class Author:
         stamp = self._last_stamp(known)  # may refuse, so before a feed is opened
         row = known or self._open_feed()
         self._require_room(row)
-        pen = FeedEncoder(self, row, stamp, self._allowance(trust, is_bulk=is_bulk))
+        encoder = FeedEncoder(self, row, stamp, self._allowance(trust, is_bulk=is_bulk))
         places: list[tuple[int, int] | UsageError] = []
         for drafts in batches:
-            before = len(pen.links)
+            before = len(encoder.links)
             try:
-                pen.write(drafts)
-                places.append((before, len(pen.links)))
+                encoder.write(drafts)
+                places.append((before, len(encoder.links)))
             except UsageError as error:
                 places.append(error)
         first = row.held.seq + 1
-        row = self._commit(row, pen.links, trust)
-        tags = [tag_of(row.feed.node, link.body_hash) for link in pen.links]
+        row = self._commit(row, encoder.links, trust)
+        tags = [tag_of(row.feed.node, link.body_hash) for link in encoder.links]
         counts = row.accepted.seq == row.held.seq
         return [
             place
@@ -306,10 +306,10 @@ class Author:
         """Why it is not safe to write on in a feed, if so."""
         if row.feed.epoch == self._left:
             return "what was written to a page there builds on what no longer counts"
-        marker = self._marker.read()
-        if marker is None:
+        progress = self._progress.read()
+        if progress is None:
             return "this home was not written on this machine before"
-        if marker[0] != row.feed.epoch or marker[1] > row.held.seq:
+        if progress[0] != row.feed.epoch or progress[1] > row.held.seq:
             return "this home is older than it was"
         if row.held.seq != self._get("own_seq") or self.store.quarantine.strays(row):
             return "another copy of this node has written too"
@@ -368,7 +368,7 @@ class Author:
     def _mark(self, descriptor: int) -> None:
         epoch, seq = self._get("epoch"), self._get("own_seq")
         if epoch is not None and seq is not None:
-            self._marker.write(descriptor, int.from_bytes(epoch, "big"), seq)
+            self._progress.write(descriptor, int.from_bytes(epoch, "big"), seq)
 
     def _get(self, key: str) -> Any:
         return self._run("SELECT value FROM meta WHERE key=?", (key,)).get

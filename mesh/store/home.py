@@ -127,9 +127,9 @@ class Home(NamedTuple):
 
     def author(self, *, private: bool = False, clock: Clock = wall_clock, is_sidecar: bool = False) -> Author:
         """The store, with the right to write to it. Everyone but the sidecar tells the sidecar of what was written."""
-        marker = FeedProgress(self.node, self.file("private.db") if private else self.path)
+        progress = FeedProgress(self.node, self.file("private.db") if private else self.path)
         tell = _nobody if private or is_sidecar else partial(ring, self.path)
-        author = Author(self.store(private=private, clock=clock), self.identity(), marker, tell)
+        author = Author(self.store(private=private, clock=clock), self.identity(), progress, tell)
         try:
             author.store.upgrade()  # what a migration has left to do, if any
             author.store.scrub()  # an erase that was cut short, if any

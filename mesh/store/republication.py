@@ -96,9 +96,9 @@ def is_of_a_clock(fork: Fork) -> bool:
 
 
 def write_again(
-    pen: FeedEncoder, lost: Sequence[Republished], ended: Sequence[Feed], horizon: int
+    encoder: FeedEncoder, lost: Sequence[Republished], ended: Sequence[Feed], horizon: int
 ) -> tuple[dict[bytes, bytes], int]:
-    """Write what was lost through the pen, with the pen's stamps where its own are ahead, and which replaces which.
+    """Write what was lost through the encoder, with the encoder's stamps where its own are ahead, and which replaces which.
 
     Returns the new tag of each old one, and how many could not be written. Records come first: edits and removals name them.
     """
@@ -106,19 +106,19 @@ def write_again(
     names: dict[bytes, bytes] = {}
     ids: dict[str, str] = {}  # the same as texts, as records name each other
     left = 0
-    pen.write([Increment(f"{PREFIX}feed/{feed.encode().hex()}") for feed in ended])
+    encoder.write([Increment(f"{PREFIX}feed/{feed.encode().hex()}") for feed in ended])
     for draft in sorted(lost, key=lambda item: item.kind != ADD):
         renewed = _renewed(draft, horizon, names, ids)
         try:
-            pen.write([renewed])
+            encoder.write([renewed])
         except UsageError:  # by rules that were others when it was written
             left += 1
             continue
         if renewed is not draft:
-            old, new = digest(draft.body), pen.links[-1].body_hash
+            old, new = digest(draft.body), encoder.links[-1].body_hash
             before, after = tag_of(node, old), tag_of(node, new)
             names[before], ids[text_id(before)] = after, text_id(after)
-            pen.write([Increment(f"{PREFIX}{text_id(old)}/{text_id(new)}")])
+            encoder.write([Increment(f"{PREFIX}{text_id(old)}/{text_id(new)}")])
     return names, left
 
 

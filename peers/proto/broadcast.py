@@ -22,8 +22,8 @@ _RECENT = 512  # statements whose bytes are remembered, so that a flood of copie
 class Broadcast:
     """Pushes, and what becomes of those that come in."""
 
-    def __init__(self, station: EngineContext, fetching: Fetching) -> None:
-        self._station = station
+    def __init__(self, context: EngineContext, fetching: Fetching) -> None:
+        self._context = context
         self._fetching = fetching
         fetching.pulled = self.pulled
         self._coming: dict[Feed, int] = {}  # how far a feed will reach once what is being merged is in
@@ -34,7 +34,7 @@ class Broadcast:
     def spread(self, parcels: Sequence[Parcel], source: Neighbour | None = None) -> None:
         """Push parcels that are new here to all who lack them."""
         groups: dict[tuple[int, ...], list[Neighbour]] = {}
-        for neighbour in self._station.ready():
+        for neighbour in self._context.ready():
             if neighbour is source or neighbour.passing:
                 continue
             lacking = tuple(
@@ -47,49 +47,49 @@ class Broadcast:
 
     def spread_statements(self, statements: Sequence[tuple[bytes, bytes]], source: Neighbour | None = None) -> None:
         """Give new statements to everyone else; announce those that are large, like fork proofs."""
-        others = [neighbour for neighbour in self._station.ready() if neighbour is not source]
+        others = [neighbour for neighbour in self._context.ready() if neighbour is not source]
         small = [data for _, data in statements if len(data) <= EAGER_BYTES]
         if small and sum(map(len, small)) <= EAGER_BYTES:
-            self._station.send_frame(others, Give(STATEMENTS, small))
+            self._context.send_frame(others, Give(STATEMENTS, small))
             statements = [item for item in statements if len(item[1]) > EAGER_BYTES]
         for start in range(0, len(statements), 1024):
             ids: list[Entry] = [identity for identity, _ in statements[start : start + 1024]]
-            self._station.send_frame(others, Have(STATEMENTS, b"", answer=False, entries=ids))
+            self._context.send_frame(others, Have(STATEMENTS, b"", answer=False, entries=ids))
 
     def _push(self, parcels: list[Parcel], neighbours: list[Neighbour]) -> None:
-        station = self._station
-        small = sum(len(parcel.data) for parcel in parcels) <= station.config.eager_bytes
+        context = self._context
+        small = sum(len(parcel.data) for parcel in parcels) <= context.config.eager_bytes
         eager, patient = [], []
         for neighbour in neighbours:
-            if neighbour.queued > station.config.link_bytes:
-                station.observe("dropped", neighbour.node, len(parcels))
-            elif small and neighbour.busy_until <= station.now:
+            if neighbour.queued > context.config.link_bytes:
+                context.observe("dropped", neighbour.node, len(parcels))
+            elif small and neighbour.busy_until <= context.now:
                 eager.append(neighbour)
                 for parcel in parcels:
-                    neighbour.learn_has(parcel.feed, parcel.last, station.mirror.size(FEEDS))
+                    neighbour.learn_has(parcel.feed, parcel.last, context.summary.size(FEEDS))
             else:
                 patient.append(neighbour)
         if eager:
-            station.send_frame(eager, Push([parcel.data for parcel in parcels]))
+            context.send_frame(eager, Push([parcel.data for parcel in parcels]))
         if patient:
             self.announce(dict.fromkeys(parcel.feed for parcel in parcels), patient)
 
     def announce(self, feeds: Iterable[Feed], neighbours: Iterable[Neighbour]) -> None:
         """Say how far we have these feeds; who lacks something pulls it."""
-        mirror = self._station.mirror
-        entries: list[Entry] = [FeedEntry(feed, mirror.accepted(feed), mirror.held(feed)) for feed in feeds]
+        summary = self._context.summary
+        entries: list[Entry] = [FeedEntry(feed, summary.accepted(feed), summary.held(feed)) for feed in feeds]
         for start in range(0, len(entries), HAVE_ENTRIES):
             part = entries[start : start + HAVE_ENTRIES]
-            self._station.send_frame(neighbours, Have(FEEDS, b"", answer=False, entries=part))
+            self._context.send_frame(neighbours, Have(FEEDS, b"", answer=False, entries=part))
 
     def pulled(self, feeds: Sequence[Feed], source: Neighbour | None) -> None:
         """Announce what was pulled to those who may lack it: bulk travels from pull to pull."""
-        mirror = self._station.mirror
+        summary = self._context.summary
         groups: dict[tuple[Feed, ...], list[Neighbour]] = {}
-        for neighbour in self._station.ready():
+        for neighbour in self._context.ready():
             if neighbour is source or neighbour.passing:
                 continue
-            lacking = tuple(feed for feed in feeds if neighbour.has.get(feed, 0) < mirror.accepted(feed).seq)
+            lacking = tuple(feed for feed in feeds if neighbour.has.get(feed, 0) < summary.accepted(feed).seq)
             if lacking:
                 groups.setdefault(lacking, []).append(neighbour)
         for lacking, neighbours in groups.items():
@@ -99,68 +99,68 @@ class Broadcast:
 
     def pushed(self, neighbour: Neighbour, message: Push) -> None:
         """Ranges came unasked: take in what is new and fits behind what we have; ask for what lies before the rest."""
-        station = self._station
+        context = self._context
         fresh: list[Parcel] = []
         for data in message.ranges:
             parcel = peek(data)
-            if not station.mirror.roster.knows(parcel.feed.node):
-                station.observe("stranger", parcel.feed.node)  # its statement has to come first; then repair brings it
+            if not context.summary.roster.knows(parcel.feed.node):
+                context.observe("stranger", parcel.feed.node)  # its statement has to come first; then repair brings it
                 continue
-            neighbour.learn_has(parcel.feed, parcel.last, station.mirror.size(FEEDS))
-            reach = max(station.mirror.held(parcel.feed).seq, self._coming.get(parcel.feed, 0))
+            neighbour.learn_has(parcel.feed, parcel.last, context.summary.size(FEEDS))
+            reach = max(context.summary.held(parcel.feed).seq, self._coming.get(parcel.feed, 0))
             if parcel.last <= reach:
-                station.observe("redundant", neighbour.node, len(data))
+                context.observe("redundant", neighbour.node, len(data))
             elif parcel.first > reach + 1:
-                if neighbour.may_ask(station.now):
+                if neighbour.may_ask(context.now):
                     self._fetching.want(parcel.feed, parcel.last, neighbour)
                 else:
-                    station.blame(neighbour, 0.2, "more gaps than anyone has")
+                    context.blame(neighbour, 0.2, "more gaps than anyone has")
             else:
                 fresh.append(parcel)
                 self._coming[parcel.feed] = parcel.last
         size = sum(len(parcel.data) for parcel in fresh)
         if not fresh:
             return
-        if station.merging_bytes + size > station.config.merge_bytes:
+        if context.merging_bytes + size > context.config.merge_bytes:
             for parcel in fresh:
                 self._coming.pop(parcel.feed, None)
             self.refuse_for_now(neighbour)
             return
-        job = station.job(lambda result: self._merged(neighbour, fresh, result), size, neighbour)
-        station.effects.append(MergeThis(job, (), [parcel.data for parcel in fresh], b""))
+        job = context.job(lambda result: self._merged(neighbour, fresh, result), size, neighbour)
+        context.effects.append(MergeThis(job, (), [parcel.data for parcel in fresh], b""))
 
     def given(self, neighbour: Neighbour, items: Sequence[bytes]) -> None:
         """Statements came, asked for or not."""
-        station = self._station
+        context = self._context
         fresh = [data for data in items if digest(data) not in self._recent]
         for data in fresh:
             self._remember(digest(data))
         if fresh:
             size = sum(map(len, fresh))
-            job = station.job(lambda result: self._judged(neighbour, fresh, result), size, neighbour)
-            station.effects.append(MergeThis(job, fresh, (), b""))
+            job = context.job(lambda result: self._judged(neighbour, fresh, result), size, neighbour)
+            context.effects.append(MergeThis(job, fresh, (), b""))
 
     def refuse_for_now(self, neighbour: Neighbour) -> None:
         """Say that we are behind with merging, once in a while."""
-        station = self._station
-        station.observe("busy", neighbour.node)
-        if neighbour.told_busy_until <= station.now:
-            neighbour.told_busy_until = station.now + _BUSY_MILLISECONDS / 1000
-            station.send(neighbour, Busy(_BUSY_MILLISECONDS, 0))
+        context = self._context
+        context.observe("busy", neighbour.node)
+        if neighbour.told_busy_until <= context.now:
+            neighbour.told_busy_until = context.now + _BUSY_MILLISECONDS / 1000
+            context.send(neighbour, Busy(_BUSY_MILLISECONDS, 0))
 
     def _merged(self, neighbour: Neighbour, parcels: list[Parcel], result: Merge) -> None:
-        station = self._station
+        context = self._context
         on = []
         for parcel, verdict in zip(parcels, result.ranges, strict=True):
-            held = station.mirror.held(parcel.feed)
+            held = context.summary.held(parcel.feed)
             if self._coming.get(parcel.feed, 0) <= max(held.seq, parcel.last):
                 self._coming.pop(parcel.feed, None)
-            if verdict in _RELAYED and held.seq >= parcel.last and station.mirror.roster.allows(parcel.feed.node):
+            if verdict in _RELAYED and held.seq >= parcel.last and context.summary.roster.allows(parcel.feed.node):
                 on.append(parcel)
             elif verdict is MergeVerdict.REFUSED:
                 neighbour.has.pop(parcel.feed, None)
                 self._fetching.want_from_others(parcel.feed, neighbour)
-                station.blame(neighbour, 1, f"a pushed range was refused: {' '.join(result.reasons[:1])}")
+                context.blame(neighbour, 1, f"a pushed range was refused: {' '.join(result.reasons[:1])}")
             elif verdict is MergeVerdict.FULL and not held.seq:
                 neighbour.has.pop(parcel.feed, None)  # no claim to remember: honest ones should have room
             elif verdict is MergeVerdict.GAP:
@@ -173,7 +173,7 @@ class Broadcast:
             if verdict in (MergeVerdict.REFUSED, MergeVerdict.FULL):
                 self._recent.pop(digest(data), None)
         if refused:
-            self._station.blame(neighbour, refused, f"a statement was refused: {' '.join(result.reasons[:1])}")
+            self._context.blame(neighbour, refused, f"a statement was refused: {' '.join(result.reasons[:1])}")
 
     def _remember(self, key: bytes) -> None:
         self._recent[key] = None

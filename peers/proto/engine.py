@@ -83,41 +83,41 @@ class Engine:
     ) -> None:
         """`wall_ms`: our wall clock, uncorrected, at a steady time."""
         self._wall_ms = wall_ms
-        station = self._station = EngineContext(
+        context = self._context = EngineContext(
             mesh, node, NotebookSummary(mesh, notebook, cards), config or Config(), random, now
         )
         contact = Contact(node, 0, addresses, version, ephemeral)
-        self._membership = Membership(station, contact, sign, read_certificate)
-        self._neighbourhood = NeighbourChoice(station, self._membership)
-        self._fetching = Fetching(station)
-        self._broadcast = Broadcast(station, self._fetching)
-        self._repair = AntiEntropy(station, self._fetching)
-        self._serving = Serving(station)
-        self._pulse = Heartbeat(station, self._membership, self._repair, wall_ms)
-        self._greeting = Handshake(station, self._membership, self._neighbourhood, self._repair, self._pulse)
-        station.when_lost += [self._fetching.lost, self._serving.lost]
+        self._membership = Membership(context, contact, sign, read_certificate)
+        self._neighbourhood = NeighbourChoice(context, self._membership)
+        self._fetching = Fetching(context)
+        self._broadcast = Broadcast(context, self._fetching)
+        self._repair = AntiEntropy(context, self._fetching)
+        self._serving = Serving(context)
+        self._pulse = Heartbeat(context, self._membership, self._repair, wall_ms)
+        self._greeting = Handshake(context, self._membership, self._neighbourhood, self._repair, self._pulse)
+        context.when_lost += [self._fetching.lost, self._serving.lost]
         self._membership.introduce(wall_ms(now))
         self._every(_BEAT_SECONDS, self._beat, first=random.uniform(0.0, 0.2))
         self._repair.note_clipped(notebook.feeds)
-        self._every(station.config.ping_seconds, self._repair.recall_own)
-        self._every(station.config.renew_seconds, self._neighbourhood.renew)
-        self._every(station.config.stray_seconds, self._visit)
-        self._every(station.config.contact_seconds, self._announce_self)
+        self._every(context.config.ping_seconds, self._repair.recall_own)
+        self._every(context.config.renew_seconds, self._neighbourhood.renew)
+        self._every(context.config.stray_seconds, self._visit)
+        self._every(context.config.contact_seconds, self._announce_self)
 
     @property
     def wake_at(self) -> float:
         """Call `handle(Tick(), ...)` no later than this."""
-        return self._station.wake_at
+        return self._context.wake_at
 
     @property
     def root(self) -> bytes:
         """The name of our notebook's state."""
-        return self._station.mirror.root
+        return self._context.summary.root
 
     @property
     def merging_bytes(self) -> int:
         """How much is being merged: whoever reads from links should wait while this is large."""
-        return self._station.merging_bytes
+        return self._context.merging_bytes
 
     @property
     def fetching(self) -> int:
@@ -126,69 +126,69 @@ class Engine:
 
     def peers(self) -> list[PeerView]:
         """Every other member, as far as we know."""
-        return list(member_views(self._station, self._membership))
+        return list(member_views(self._context, self._membership))
 
     def allows(self, node: bytes) -> bool:
         """Whether a node may have links with us."""
-        return self._station.mirror.roster.allows(node)
+        return self._context.summary.roster.allows(node)
 
     def cards(self, kind: int) -> list[Card]:
         """All cards of a kind that are known."""
-        return self._station.mirror.cards.of_kind(kind)
+        return self._context.summary.cards.of_kind(kind)
 
     def name_of(self, node: bytes) -> str:
         """What a member is called."""
-        return self._station.mirror.roster.names.get(node, "")
+        return self._context.summary.roster.names.get(node, "")
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         """Take one event; returns what is to be done about it, in order."""
-        station = self._station
-        station.now = max(now, station.now)
+        context = self._context
+        context.now = max(now, context.now)
         self._dispatch(event)
-        station.run_due()
+        context.run_due()
         self._fetching.stir()
-        effects, station.effects = station.effects, []
+        effects, context.effects = context.effects, []
         return effects
 
     def _dispatch(self, event: Event) -> None:
-        station = self._station
+        context = self._context
         match event:
             case Received(link=link, frame=frame):
                 self._received(link, frame)
             case Flushed(link=link, size=size):
-                if link in station.links:
-                    station.links[link].queued -= size
+                if link in context.links:
+                    context.links[link].queued -= size
             case MergeDone(job=job, result=result):
-                self._learn(result.changes, station.source_of(job))
-                station.finish(job, result)
+                self._learn(result.changes, context.source_of(job))
+                context.finish(job, result)
             case ReadDone(job=job):
-                station.finish(job, event)
+                context.finish(job, event)
             case StatementsRead(job=job, statements=statements):
-                station.finish(job, statements)
+                context.finish(job, statements)
             case CommonFound(job=job, head=head):
-                station.finish(job, head)
+                context.finish(job, head)
             case NotebookChanged(changes=changes):
                 self._learn(changes, None)
             case LinkUp():
                 self._greeting.link_up(event)
             case LinkDown(link=link):
-                neighbour = station.drop(link)
+                neighbour = context.drop(link)
                 if neighbour is not None:
                     self._membership.lost(neighbour)
             case DialFailure(node=node, reason=reason):
-                station.observe("dial failed", node, detail=reason)
+                context.observe("dial failed", node, detail=reason)
                 self._neighbourhood.dial_failed(node)
             case CardIssued(card=card):
                 self._membership.issue(card)
             case AddressesChanged(addresses=addresses):
-                self._membership.announce_self(self._wall_ms(station.now), addresses=addresses)
+                self._membership.announce_self(self._wall_ms(context.now), addresses=addresses)
             case Leaving(left=left):
                 self._leave(left=left)
             case Woke():
-                for neighbour in list(station.links.values()):
-                    station.close(neighbour, "slept")
+                for neighbour in list(context.links.values()):
+                    context.close(neighbour, "slept")
             case Lagged(seconds=seconds):
-                for neighbour in station.links.values():
+                for neighbour in context.links.values():
                     neighbour.arrivals.last += seconds
             case Tick():
                 pass
@@ -197,43 +197,43 @@ class Engine:
 
     def _learn(self, changes: Changes, source: Neighbour | None) -> None:
         """Our notebook changed: tell others, close links with who no longer belongs."""
-        station = self._station
+        context = self._context
         for state in changes.feeds:
             if not state.held.seq:  # pushed out by another of its author's: who has it no longer matters
-                for neighbour in station.links.values():
+                for neighbour in context.links.values():
                     neighbour.has.pop(state.feed, None)
-        if station.mirror.learn(changes):
+        if context.summary.learn(changes):
             self._pulse.look_soon()
             self._repair.note_clipped(changes.feeds)
         if changes.statements:  # also to who is about to lose its links by them: it should know why
             self._broadcast.spread_statements(changes.statements, source)
         if changes.roster is not None:
-            for neighbour in list(station.links.values()):
+            for neighbour in list(context.links.values()):
                 if not changes.roster.allows(neighbour.node):
-                    station.close(neighbour, "not a member")
+                    context.close(neighbour, "not a member")
         self._broadcast.spread(changes.fresh)
         if source is None:  # large writes come without parcels
             fresh = {parcel.feed for parcel in changes.fresh}
             self._broadcast.pulled([state.feed for state in changes.feeds if state.feed not in fresh], None)
 
     def _received(self, link: int, frame: bytes) -> None:
-        station = self._station
-        neighbour = station.links.get(link)
+        context = self._context
+        neighbour = context.links.get(link)
         if neighbour is None:
             return  # closed a moment ago
         try:
             message = decode(frame)
             if not neighbour.greeted and not isinstance(message, Hello | Bye):
                 raise Malformed("a link begins with a greeting")
-            neighbour.arrivals.heard(station.now)
+            neighbour.arrivals.heard(context.now)
             self._answer(neighbour, message)
         except UnknownKind as error:
-            station.blame(neighbour, 0.2, str(error))
+            context.blame(neighbour, 0.2, str(error))
         except UnknownVersion as error:
-            station.other_versions[neighbour.node] = error.version
-            station.part(neighbour, error.version, str(error))
+            context.other_versions[neighbour.node] = error.version
+            context.part(neighbour, error.version, str(error))
         except RemoteError as error:
-            station.close(neighbour, str(error), shun=True)
+            context.close(neighbour, str(error), shun=True)
 
     def _answer(self, neighbour: Neighbour, message: Message) -> None:
         match message:
@@ -259,13 +259,13 @@ class Engine:
             case Fetch():
                 self._serving.fetch(neighbour, message)
             case Busy(milliseconds=milliseconds):
-                neighbour.busy_until = self._station.now + milliseconds / 1000
+                neighbour.busy_until = self._context.now + milliseconds / 1000
                 self._fetching.busy(neighbour, message)
             case Rumour():
                 self._membership.rumour(neighbour, message)
             case Bye(reason=reason):
                 neighbour.goodbye = reason or "goodbye"
-                self._station.observe("goodbye", neighbour.node, detail=reason)
+                self._context.observe("goodbye", neighbour.node, detail=reason)
             case Hello():
                 self._greeting.greeted(neighbour, message)
             case _:
@@ -273,12 +273,12 @@ class Engine:
 
     def _leave(self, *, left: bool) -> None:
         if left:
-            self._membership.announce_self(self._wall_ms(self._station.now), left=True)
-        for neighbour in list(self._station.links.values()):
-            self._station.close(neighbour, "leaving" if left else STOPPING)
+            self._membership.announce_self(self._wall_ms(self._context.now), left=True)
+        for neighbour in list(self._context.links.values()):
+            self._context.close(neighbour, "leaving" if left else STOPPING)
 
     def _announce_self(self) -> None:
-        self._membership.announce_self(self._wall_ms(self._station.now))
+        self._membership.announce_self(self._wall_ms(self._context.now))
 
     def _visit(self) -> None:
         """A short link with who is no neighbour."""
@@ -290,10 +290,10 @@ class Engine:
         self._fetching.pump()
 
     def _every(self, seconds: float, action: Callable[[], None], first: float | None = None) -> None:
-        station = self._station
+        context = self._context
 
         def run() -> None:
-            station.at(station.now + station.spread(seconds), run)
+            context.at(context.now + context.spread(seconds), run)
             action()
 
-        station.at(station.now + (station.spread(seconds) if first is None else first), run)
+        context.at(context.now + (context.spread(seconds) if first is None else first), run)

@@ -47,11 +47,11 @@ class EngineContext:
     """Owned by one engine; the parts read and write it within one `handle`."""
 
     def __init__(
-        self, mesh: bytes, node: bytes, mirror: NotebookSummary, config: Config, random: RandomSource, now: float
+        self, mesh: bytes, node: bytes, summary: NotebookSummary, config: Config, random: RandomSource, now: float
     ) -> None:
         self.mesh = mesh
         self.node = node
-        self.mirror = mirror
+        self.summary = summary
         self.config = config
         self.random = random
         self.now = now

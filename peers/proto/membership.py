@@ -48,9 +48,9 @@ class Membership:
     """Contacts and suspicions."""
 
     def __init__(
-        self, station: EngineContext, own: Contact, sign: Sign, read_certificate: ReadCertificate | None
+        self, context: EngineContext, own: Contact, sign: Sign, read_certificate: ReadCertificate | None
     ) -> None:
-        self._station = station
+        self._context = context
         self._own = own
         self._sign = sign
         self._read_certificate = read_certificate
@@ -64,7 +64,7 @@ class Membership:
     @property
     def own_card(self) -> bytes:
         """Our own contact, as it is sent."""
-        card = self._station.mirror.cards.get(CONTACT, self._station.node)
+        card = self._context.summary.cards.get(CONTACT, self._context.node)
         assert card is not None
         return card.data
 
@@ -72,19 +72,19 @@ class Membership:
         """How a node can be reached."""
         known = self._contacts.get(node)
         if known is None:
-            card = self._station.mirror.cards.get(CONTACT, node)
+            card = self._context.summary.cards.get(CONTACT, node)
             if card is not None:
                 known = self._contacts[node] = parse_contact(card.data)
         return known
 
     def introduce(self, wall_ms: int) -> None:
         """At the start: our contact as it was last signed still stands, unless something in it is no longer so."""
-        before = self.contact(self._station.node)
+        before = self.contact(self._context.node)
         age = wall_ms - before.at if before is not None else -1
         if (
             before is not None
             and before._replace(at=0) == self._own
-            and 0 <= age < self._station.config.contact_seconds * 1000
+            and 0 <= age < self._context.config.contact_seconds * 1000
         ):
             self._own = before
         else:
@@ -92,32 +92,32 @@ class Membership:
 
     def announce_self(self, wall_ms: int, **changes: object) -> None:
         """Sign our contact anew, later than any we signed before, and tell everyone."""
-        before = self._station.mirror.cards.get(CONTACT, self._station.node)
+        before = self._context.summary.cards.get(CONTACT, self._context.node)
         at = max(wall_ms, 0 if before is None else before.at + 1)
         self._own = self._own._replace(at=at, **changes)  # type: ignore[arg-type]
-        self._take(write_contact(self._station.mesh, self._own, self._sign), self._own, None)
+        self._take(write_contact(self._context.mesh, self._own, self._sign), self._own, None)
 
     def cards_given(self, neighbour: Neighbour, items: Iterable[bytes]) -> None:
         """Cards came, asked for or not."""
         for data in items:
-            if neighbour.link not in self._station.links:
+            if neighbour.link not in self._context.links:
                 return
             self.card_given(neighbour, data)
 
     def card_given(self, neighbour: Neighbour, data: bytes) -> None:
         """A card came from a neighbour: keep it if it is authentic, about a member and newer, and pass it on."""
-        station = self._station
+        context = self._context
         if self.is_known(data):
             return
         try:
             card, contact = self._read(data)
         except RemoteError as error:
-            station.blame(neighbour, 1, f"a card was refused: {error}")
+            context.blame(neighbour, 1, f"a card was refused: {error}")
             return
         if card is None:
             return
-        if contact is not None and card.subject == station.node:
-            known = station.mirror.cards.get(CONTACT, station.node)
+        if contact is not None and card.subject == context.node:
+            known = context.summary.cards.get(CONTACT, context.node)
             if card.replaces(known):  # of an earlier life of ours: speak up again
                 self.announce_self(card.at + 1)
             return
@@ -129,14 +129,14 @@ class Membership:
 
     def is_known(self, data: bytes) -> bool:
         """Whether this very card is kept: copies of it come over every link, and were checked once."""
-        return self._station.mirror.cards.has_copy(data)
+        return self._context.summary.cards.has_copy(data)
 
     def _read(self, data: bytes) -> tuple[Card | None, Contact | None]:
         kind, certificate = card_kind(data)
         if kind == CONTACT:
             if not self._is_news(parse_contact(data)):
                 return None, None
-            return read_contact(self._station.mesh, data)
+            return read_contact(self._context.mesh, data)
         if kind == CERTIFICATE and self._read_certificate is not None:
             return self._read_certificate(certificate), None
         return None, None  # of a later version
@@ -146,48 +146,48 @@ class Membership:
 
         What is passed over here the next comparison brings: a member statement may have come by then.
         """
-        station = self._station
-        if contact.node == station.node:
+        context = self._context
+        if contact.node == context.node:
             return True
-        if not station.mirror.roster.allows(contact.node):
+        if not context.summary.roster.allows(contact.node):
             return False  # nothing is kept of whoever else is named
-        soon = station.now - self.acquaintance(contact.node).card_before < _CARD_SECONDS
+        soon = context.now - self.acquaintance(contact.node).card_before < _CARD_SECONDS
         return not soon or contact.left
 
     def _take(self, card: Card, contact: Contact | None, source: Neighbour | None) -> None:
-        station = self._station
-        if not station.mirror.cards.put(card):
+        context = self._context
+        if not context.summary.cards.put(card):
             return
-        station.effects.append(KeepCard(card))
+        context.effects.append(KeepCard(card))
         if contact is not None:
             self._contacts[card.subject] = contact
             known = self.acquaintance(card.subject)
-            known.card_at, known.card_before = station.now, known.card_at
+            known.card_at, known.card_before = context.now, known.card_at
             if known.suspected is not None and known.suspected < contact.at:
                 known.suspected = None
-                station.observe("refuted", card.subject)
-            if card.subject != station.node:
-                known.retry_at = min(known.retry_at, station.now + 1.0)  # it may have moved
-        others = [item for item in station.ready() if item is not source and item.node != card.subject]
-        station.send_frame(others, Give(CARDS, [card.data]))
+                context.observe("refuted", card.subject)
+            if card.subject != context.node:
+                known.retry_at = min(known.retry_at, context.now + 1.0)  # it may have moved
+        others = [item for item in context.ready() if item is not source and item.node != card.subject]
+        context.send_frame(others, Give(CARDS, [card.data]))
 
     # Liveness
 
     def state(self, node: bytes) -> str:
         """alive, suspect, dead, left, revoked, or unseen for who never showed up."""
-        station = self._station
+        context = self._context
         contact, known = self.contact(node), self.acquaintance(node)
-        if node in station.mirror.roster.revoked:
+        if node in context.summary.roster.revoked:
             return "revoked"
         if contact is not None and contact.left:
             return "left"
-        if node == station.node or any(item.node == node for item in station.ready()):
+        if node == context.node or any(item.node == node for item in context.ready()):
             return "alive"
         if known.suspected is not None:
-            silence = station.now - known.suspected_at
-            if contact is not None and contact.ephemeral and silence > station.config.forget_seconds:
+            silence = context.now - known.suspected_at
+            if contact is not None and contact.ephemeral and silence > context.config.forget_seconds:
                 return "left"
-            return "suspect" if silence < station.config.suspect_seconds else "dead"
+            return "suspect" if silence < context.config.suspect_seconds else "dead"
         return "unseen" if contact is None else "alive"
 
     def last_seen(self, node: bytes) -> float | None:
@@ -197,13 +197,13 @@ class Membership:
     def suspect(self, node: bytes) -> None:
         """We have lost a node: say so, for others to confirm or for it to refute."""
         contact = self.contact(node)
-        if contact is not None and not contact.left and self._station.mirror.roster.allows(node):
+        if contact is not None and not contact.left and self._context.summary.roster.allows(node):
             self.rumour(None, Rumour(node, contact.at))
 
     def rumour(self, source: Neighbour | None, message: Rumour) -> None:
         """Someone is thought dead."""
-        station = self._station
-        if message.node == station.node:
+        context = self._context
+        if message.node == context.node:
             if message.at == self._own.at:  # about any other contact there is nothing to refute, or it is a lie
                 self._refute()
             return
@@ -213,23 +213,23 @@ class Membership:
         known = self.acquaintance(message.node)
         if known.suspected == message.at:
             return
-        subject = [item for item in station.ready() if item.node == message.node]
+        subject = [item for item in context.ready() if item.node == message.node]
         if subject:
-            station.send(subject[0], message)  # it is alive, and will say so
+            context.send(subject[0], message)  # it is alive, and will say so
             return
-        known.suspected, known.suspected_at = message.at, station.now
-        station.observe("suspected", message.node)
-        station.send_frame([item for item in station.ready() if item is not source], message)
+        known.suspected, known.suspected_at = message.at, context.now
+        context.observe("suspected", message.node)
+        context.send_frame([item for item in context.ready() if item is not source], message)
 
     def _refute(self) -> None:
         """Say that we are there; not more often than anyone needs to hear it."""
-        station = self._station
-        if station.now - self._refuted_at >= _REFUTE_SECONDS:
-            self._refuted_at = station.now
+        context = self._context
+        if context.now - self._refuted_at >= _REFUTE_SECONDS:
+            self._refuted_at = context.now
             self.announce_self(self._own.at + 1)
         elif not self._refuting:
             self._refuting = True
-            station.at(self._refuted_at + _REFUTE_SECONDS, self._refute_late)
+            context.at(self._refuted_at + _REFUTE_SECONDS, self._refute_late)
 
     def _refute_late(self) -> None:
         self._refuting = False
@@ -239,30 +239,30 @@ class Membership:
         """A link was greeted: the node is there. If it was thought dead it should tell everyone otherwise."""
         known = self.acquaintance(neighbour.node)
         if known.suspected is not None:
-            self._station.send(neighbour, Rumour(neighbour.node, known.suspected))
-        known.failures, known.suspected, known.last_seen = 0, None, self._station.now
+            self._context.send(neighbour, Rumour(neighbour.node, known.suspected))
+        known.failures, known.suspected, known.last_seen = 0, None, self._context.now
 
     def lost(self, neighbour: Neighbour) -> None:
         """A link is gone. Unless they said goodbye, try again at once, then doubt."""
         known = self.acquaintance(neighbour.node)
         if neighbour.greeted:
-            known.last_seen = self._station.now
+            known.last_seen = self._context.now
         if neighbour.goodbye:
-            known.retry_at = self._station.now + self._station.spread(10.0)
+            known.retry_at = self._context.now + self._context.spread(10.0)
             if neighbour.goodbye == STOPPING:
                 self.suspect(neighbour.node)  # it is away; it will say so itself when it is back
         elif neighbour.dialed and not neighbour.passing:
-            known.retry_at = self._station.now
+            known.retry_at = self._context.now
         elif not self.addresses(neighbour.node) and neighbour.greeted:
             self.suspect(neighbour.node)  # cannot be dialled; if it has other links it hears of this
 
     def dial_failed(self, node: bytes) -> None:
         """A node did not answer."""
-        station = self._station
+        context = self._context
         known = self.acquaintance(node)
         known.failures += 1
-        known.retry_at = station.now + station.spread(
-            min(station.config.redial_seconds, 2.0 ** min(known.failures, 10))
+        known.retry_at = context.now + context.spread(
+            min(context.config.redial_seconds, 2.0 ** min(known.failures, 10))
         )
         if known.failures == _SUSPICIOUS_FAILURES:
             self.suspect(node)
@@ -310,16 +310,16 @@ class PeerView(NamedTuple):
     speaks: int | None = None  # the version of the protocol, if it is another than ours
 
 
-def member_views(station: EngineContext, membership: Membership) -> Iterator[PeerView]:
+def member_views(context: EngineContext, membership: Membership) -> Iterator[PeerView]:
     """All members but ourselves."""
-    links = {item.node: item for item in station.ready()}
-    roster = station.mirror.roster
+    links = {item.node: item for item in context.ready()}
+    roster = context.summary.roster
     for node in sorted(set(roster.names) | roster.revoked):
-        if node == station.node:
+        if node == context.node:
             continue
         contact, link = membership.contact(node), links.get(node)
         seen = membership.last_seen(node)
-        they, we = (None, None) if link is None else _lacking(station, link)
+        they, we = (None, None) if link is None else _lacking(context, link)
         yield PeerView(
             node,
             roster.names.get(node, ""),
@@ -329,34 +329,34 @@ def member_views(station: EngineContext, membership: Membership) -> Iterator[Pee
             None if link is None else link.dialed,
             None if link is None else link.address,
             None if link is None else link.round_trip,
-            _ago(station, link.arrivals.last if link is not None else seen),
-            None if link is None or not link.root else link.root == station.mirror.root,
+            _ago(context, link.arrivals.last if link is not None else seen),
+            None if link is None or not link.root else link.root == context.summary.root,
             they,
             we,
-            None if link is None else _held_back(station, link),
-            None if link is None or link.differs_since is None else station.now - link.differs_since,
+            None if link is None else _held_back(context, link),
+            None if link is None or link.differs_since is None else context.now - link.differs_since,
             None if link is None else link.offset_ms,
             0 if link is None else link.queued,
             "" if contact is None else contact.version,
-            station.other_versions.get(node),
+            context.other_versions.get(node),
         )
 
 
-def _lacking(station: EngineContext, link: Neighbour) -> tuple[int | None, int | None]:
+def _lacking(context: EngineContext, link: Neighbour) -> tuple[int | None, int | None]:
     """Operations that they lack of what counts here, and that we lack of what they have."""
     if not link.root:
         return None, None
-    if link.root == station.mirror.root:
+    if link.root == context.summary.root:
         return 0, 0
-    they = sum(max(0, state.accepted.seq - link.has.get(state.feed, 0)) for state in station.mirror.feeds())
-    return they, sum(max(0, seq - station.mirror.held(feed).seq) for feed, seq in link.has.items())
+    they = sum(max(0, state.accepted.seq - link.has.get(state.feed, 0)) for state in context.summary.feeds())
+    return they, sum(max(0, seq - context.summary.held(feed).seq) for feed, seq in link.has.items())
 
 
-def _held_back(station: EngineContext, link: Neighbour) -> int:
+def _held_back(context: EngineContext, link: Neighbour) -> int:
     """Operations of ours that count here and that they have without counting them."""
-    accepted = station.mirror.accepted
+    accepted = context.summary.accepted
     return sum(max(0, min(has, accepted(feed).seq) - counts) for feed, (counts, has) in link.holds.items())
 
 
-def _ago(station: EngineContext, when: float | None) -> float | None:
-    return None if when is None else max(0.0, station.now - when)
+def _ago(context: EngineContext, when: float | None) -> float | None:
+    return None if when is None else max(0.0, context.now - when)

@@ -45,8 +45,8 @@ class Want:
 class Fetching:
     """All wants and all questions under way. Branches have wants of their own, in nobody's way."""
 
-    def __init__(self, station: EngineContext) -> None:
-        self._station = station
+    def __init__(self, context: EngineContext) -> None:
+        self._context = context
         self.pulled: Callable[[Sequence[Feed], Neighbour], None] = lambda _feeds, _source: None  # who passes it on
         self._wants: dict[Feed, Want] = {}
         self._branches: dict[Feed, Want] = {}
@@ -61,27 +61,27 @@ class Fetching:
 
     def want(self, feed: Feed, seq: int, neighbour: Neighbour) -> None:
         """A neighbour has a feed up to `seq`, and we do not."""
-        if neighbour.learn_has(feed, seq, self._station.mirror.size(FEEDS)):
+        if neighbour.learn_has(feed, seq, self._context.summary.size(FEEDS)):
             self._add(feed, seq)
 
     def want_from_others(self, feed: Feed, neighbour: Neighbour) -> None:
         """What this neighbour sent was bad; someone else may have it."""
-        others = [item.has.get(feed, 0) for item in self._station.ready() if item is not neighbour]
+        others = [item.has.get(feed, 0) for item in self._context.ready() if item is not neighbour]
         self._add(feed, max(others, default=0))
 
     def want_branch(self, feed: Feed, head: Head, neighbour: Neighbour) -> None:
         """A neighbour has another history of a feed: get it, so that the fork can be proved."""
         if feed in self._branches:
             return
-        neighbour.learn_has(feed, head.seq, self._station.mirror.size(FEEDS))
+        neighbour.learn_has(feed, head.seq, self._context.summary.size(FEEDS))
         want = self._branches[feed] = Want(feed, head.seq, Head(head.seq, bytes(32)))
         want.holder = neighbour
         self._ask(neighbour, [want])  # no chain has this hash, so the answer will list points
 
     def _add(self, feed: Feed, seq: int) -> None:
-        if self._left_out.get(feed, 0.0) > self._station.now:
+        if self._left_out.get(feed, 0.0) > self._context.now:
             return
-        held = self._station.mirror.held(feed)
+        held = self._context.summary.held(feed)
         want = self._wants.get(feed)
         if want is not None:
             want.target = max(want.target, seq)
@@ -96,12 +96,12 @@ class Fetching:
 
     def pump(self) -> None:
         """Ask every neighbour that is free for some of what it has."""
-        station = self._station
+        context = self._context
         self._stirred = False
-        if not len(self) or station.merging_bytes > station.config.merge_bytes:
+        if not len(self) or context.merging_bytes > context.config.merge_bytes:
             return
-        free = [item for item in station.ready() if not item.pulls and item.busy_until <= station.now]
-        station.random.shuffle(free)
+        free = [item for item in context.ready() if not item.pulls and item.busy_until <= context.now]
+        context.random.shuffle(free)
         free.sort(key=lambda item: item.misses)  # who did not answer lately is asked last
         for position, neighbour in enumerate(free):
             has = neighbour.has
@@ -115,15 +115,15 @@ class Fetching:
                 self._ask(neighbour, idle[: min(share, PULL_FEEDS)])
 
     def _ask(self, neighbour: Neighbour, wants: list[Want]) -> None:
-        station = self._station
+        context = self._context
         self._number += 1
         number = self._number
         for want in wants:
             want.asked = neighbour
         neighbour.pulls.add(number)
         self._asked[number] = (neighbour, wants)
-        station.send(neighbour, Pull(number, neighbour.room, [(want.feed, want.after) for want in wants]))
-        station.at(station.now + neighbour.patience(station.config.answer_seconds), lambda: self._give_up(number))
+        context.send(neighbour, Pull(number, neighbour.room, [(want.feed, want.after) for want in wants]))
+        context.at(context.now + neighbour.patience(context.config.answer_seconds), lambda: self._give_up(number))
 
     # Answers
 
@@ -136,7 +136,7 @@ class Fetching:
                 neighbour.late_until = 0.0
                 self._merge(neighbour, [], message.blob)
             else:
-                self._station.blame(neighbour, 5, "ranges came that nobody asked for")
+                self._context.blame(neighbour, 5, "ranges came that nobody asked for")
             return
         del self._asked[message.pull]
         neighbour.pulls.discard(message.pull)
@@ -183,8 +183,8 @@ class Fetching:
                 want.target = max(want.target, points[0].seq)
                 self._stirred = True
 
-        job = self._station.job(found)
-        self._station.effects.append(FindCommon(job, want.feed, points))
+        job = self._context.job(found)
+        self._context.effects.append(FindCommon(job, want.feed, points))
 
     def _merge(self, neighbour: Neighbour, claims: list[tuple[Want, int]], blob: bytes) -> None:
         if not blob:
@@ -192,8 +192,8 @@ class Fetching:
         for want, _ in claims:
             want.merging += 1
         size = min(_EXPANSION * len(blob), ANSWER_BYTES)
-        job = self._station.job(lambda result: self._merged(neighbour, claims, result), size, neighbour)
-        self._station.effects.append(MergeThis(job, (), (), blob))
+        job = self._context.job(lambda result: self._merged(neighbour, claims, result), size, neighbour)
+        self._context.effects.append(MergeThis(job, (), (), blob))
 
     def _merged(self, neighbour: Neighbour, claims: list[tuple[Want, int]], result: Merge) -> None:
         """The notebook has judged. Where an answer brought less than it said, we begin again where we really are."""
@@ -201,7 +201,7 @@ class Fetching:
         full = MergeVerdict.FULL in result.ranges
         for want, claimed in claims:
             want.merging -= 1
-            held = self._station.mirror.held(want.feed)
+            held = self._context.summary.held(want.feed)
             if want.holder is None and held.seq < claimed:
                 neighbour.has.pop(want.feed, None)
                 want.after = held
@@ -215,14 +215,14 @@ class Fetching:
             self._conclude(want)
         if bad:
             why = " ".join(result.reasons[:1]) or "it brought less than it said"
-            self._station.blame(neighbour, 2, f"pulled ranges were refused: {why}")
+            self._context.blame(neighbour, 2, f"pulled ranges were refused: {why}")
         self.pulled([state.feed for state in result.changes.feeds], neighbour)
         self._stirred = True
 
     def _leave_out(self, feed: Feed) -> None:
         """There was no room for more of a feed, or it is one too many of its author's: not asked for again for a while."""
         self._left_out.pop(feed, None)
-        self._left_out[feed] = self._station.now + _LEFT_OUT_SECONDS
+        self._left_out[feed] = self._context.now + _LEFT_OUT_SECONDS
         while len(self._left_out) > _LEFT_OUT:
             del self._left_out[next(iter(self._left_out))]
 
@@ -237,7 +237,7 @@ class Fetching:
         """Forget a want that nobody can serve: the repair path will hear of it again."""
         if want.merging or want.asked is not None:
             return
-        holders = self._station.ready() if want.holder is None else [want.holder]
+        holders = self._context.ready() if want.holder is None else [want.holder]
         if not any(item.has.get(want.feed, 0) > want.after.seq for item in holders):
             self._forget(want)
 
@@ -280,10 +280,10 @@ class Fetching:
             return
         asked.pulls.discard(number)
         asked.shrink()
-        asked.late_until = self._station.now + _LATE_SECONDS
+        asked.late_until = self._context.now + _LATE_SECONDS
         self._late[number] = asked
         self._drop(wants)
-        self._station.observe("unanswered", asked.node)
+        self._context.observe("unanswered", asked.node)
         self._stirred = True
 
     def _drop(self, wants: Iterable[Want]) -> None:
@@ -305,17 +305,17 @@ _BUSY_MILLISECONDS = 200
 class Serving:
     """What we send because someone asked."""
 
-    def __init__(self, station: EngineContext) -> None:
-        self._station = station
+    def __init__(self, context: EngineContext) -> None:
+        self._context = context
         self._reading: dict[int, int] = {}  # link: questions of theirs that the notebook is answering
 
     def pull(self, neighbour: Neighbour, message: Pull) -> None:
         """Read and send ranges, unless that link has enough to carry."""
-        station = self._station
-        overloaded = neighbour.queued > station.config.link_bytes or self._reading.get(neighbour.link, 0) > 1
-        if overloaded or not neighbour.may_ask(station.now):
-            station.send(neighbour, Busy(_BUSY_MILLISECONDS, message.pull))
-            station.observe("busy", neighbour.node)
+        context = self._context
+        overloaded = neighbour.queued > context.config.link_bytes or self._reading.get(neighbour.link, 0) > 1
+        if overloaded or not neighbour.may_ask(context.now):
+            context.send(neighbour, Busy(_BUSY_MILLISECONDS, message.pull))
+            context.observe("busy", neighbour.node)
             return
         self._reading[neighbour.link] = self._reading.get(neighbour.link, 0) + 1
 
@@ -324,23 +324,23 @@ class Serving:
                 endings = [Ending(item.feed, item.end, item.more, item.points) for item in read.chunks]
                 for ending in endings:
                     if not ending.points:
-                        neighbour.learn_has(ending.feed, ending.end.seq, station.mirror.size(FEEDS))
+                        neighbour.learn_has(ending.feed, ending.end.seq, context.summary.size(FEEDS))
                 erases = dict.fromkeys(data for item in read.chunks for data in item.erases)
                 self._give(neighbour, STATEMENTS, list(erases)[:KEYS_PER_FETCH])  # before what they explain
-                station.send(neighbour, Ranges(message.pull, endings, read.blob))
+                context.send(neighbour, Ranges(message.pull, endings, read.blob))
 
-        job = station.job(answer)
-        station.effects.append(ReadThis(job, message.wants, min(message.room, ANSWER_BYTES)))
+        job = context.job(answer)
+        context.effects.append(ReadThis(job, message.wants, min(message.room, ANSWER_BYTES)))
 
     def fetch(self, neighbour: Neighbour, message: Fetch) -> None:
         """Send statements or cards."""
-        station = self._station
-        overloaded = neighbour.queued > station.config.link_bytes or self._reading.get(neighbour.link, 0) > 1
-        if overloaded or not neighbour.may_ask(station.now):
-            station.observe("busy", neighbour.node)
+        context = self._context
+        overloaded = neighbour.queued > context.config.link_bytes or self._reading.get(neighbour.link, 0) > 1
+        if overloaded or not neighbour.may_ask(context.now):
+            context.observe("busy", neighbour.node)
             return  # they compare again after a while
         if message.kind == CARDS:
-            found = [card for key in message.keys if (card := station.mirror.cards.by_key(key)) is not None]
+            found = [card for key in message.keys if (card := context.summary.cards.by_key(key)) is not None]
             self._give(neighbour, CARDS, [card.data for card in found])
             return
         self._reading[neighbour.link] = self._reading.get(neighbour.link, 0) + 1
@@ -349,7 +349,7 @@ class Serving:
             if self._finished(neighbour):
                 self._give(neighbour, STATEMENTS, statements)
 
-        station.effects.append(ReadStatements(station.job(answer), list(dict.fromkeys(message.keys)), ANSWER_BYTES))
+        context.effects.append(ReadStatements(context.job(answer), list(dict.fromkeys(message.keys)), ANSWER_BYTES))
 
     def lost(self, neighbour: Neighbour) -> None:
         """A link is gone."""
@@ -357,7 +357,7 @@ class Serving:
 
     def _finished(self, neighbour: Neighbour) -> bool:
         """One answer is ready. False if nobody waits for it any more."""
-        if neighbour.link not in self._station.links:
+        if neighbour.link not in self._context.links:
             return False
         self._reading[neighbour.link] -= 1
         return True
@@ -367,9 +367,9 @@ class Serving:
         size = 0
         for data in items:
             if part and size + len(data) > ANSWER_BYTES:
-                self._station.send(neighbour, Give(kind, part))
+                self._context.send(neighbour, Give(kind, part))
                 part, size = [], 0
             part.append(data)
             size += len(data)
         if part:
-            self._station.send(neighbour, Give(kind, part))
+            self._context.send(neighbour, Give(kind, part))

@@ -130,8 +130,8 @@ class Checker:
         to_send, to_merge = self._bounds
         if node.most_unflushed > to_send and node.twist is None:
             self._fail("queues are bounded", f"{_name(node)} had {node.most_unflushed} bytes waiting for one link")
-        if node.desk.merging_bytes > to_merge:
-            self._fail("queues are bounded", f"{_name(node)} has {node.desk.merging_bytes} bytes waiting to be merged")
+        if node.queue.merging_bytes > to_merge:
+            self._fail("queues are bounded", f"{_name(node)} has {node.queue.merging_bytes} bytes waiting to be merged")
 
     def anytime_nobody_costs_more_than_its_share(self, node: SimNode, authors: Iterable[bytes]) -> None:
         """Feeds, bytes, erases and fork proofs of each of these authors, as one honest node keeps them, are within their bounds."""

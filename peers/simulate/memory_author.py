@@ -45,7 +45,7 @@ class MemoryAuthor:
         self._random = random
         self.epoch: int | None = None
         self.own_seq = 0
-        self.marker: MemoryProgress | None = None
+        self.progress: MemoryProgress | None = None
 
     def write(self, records: Sequence[dict[str, Any]]) -> list[bytes]:
         """Write records as one batch; their tags are the receipt. Nothing is written by a node that was revoked."""
@@ -85,7 +85,7 @@ class MemoryAuthor:
             state.settle(held)
             state.fresh.append(Parcel(feed, signed.first, signed.last, encode_range(signed)))
         self.own_seq = held.held
-        self.marker = MemoryProgress(feed.epoch, self.own_seq)
+        self.progress = MemoryProgress(feed.epoch, self.own_seq)
 
     def _own_feed(self) -> Feed:
         """The feed to go on in, or a new one if part of the old may have been lost."""
@@ -98,11 +98,11 @@ class MemoryAuthor:
         return Feed(self._identity.public, self.epoch)
 
     def _doubt(self, own: MemoryFeed) -> bool:
-        marker = self.marker
+        progress = self.progress
         return (
-            marker is None
-            or marker.epoch != own.feed.epoch
-            or marker.seq > own.held
+            progress is None
+            or progress.epoch != own.feed.epoch
+            or progress.seq > own.held
             or own.held != self.own_seq  # another copy of us has written too
             or bool(own.strays)
             or own.feed in self._state.trust.forks

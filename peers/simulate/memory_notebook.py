@@ -22,7 +22,7 @@ from peers.simulate.verification_cache import KnownStatement, StatementSet, Veri
 
 
 class Snapshot(NamedTuple):
-    """A backup of a notebook. The marker is not part of it: it lies outside the home."""
+    """A backup of a notebook. The progress is not part of it: it lies outside the home."""
 
     chains: tuple[MemoryFeed, ...]
     statements: StatementSet
@@ -166,8 +166,8 @@ class MemoryNotebook:
         )
 
     def restore(self, backup: Snapshot, *, noticed: bool) -> None:
-        """Put a backup in the place of what is here. Unnoticed: the marker was in the backup too, which it never should."""
-        marker = self._author.marker
+        """Put a backup in the place of what is here. Unnoticed: the progress was in the backup too, which it never should."""
+        progress = self._author.progress
         state = self._state = MemoryPlacement(self._verified, self._identity.public, self._clock, self._room_bytes)
         state.statements = backup.statements
         state.hold(backup.held_statements.values())
@@ -178,9 +178,9 @@ class MemoryNotebook:
         self._author = MemoryAuthor(state, self._identity, self._random)
         self._author.epoch, self._author.own_seq = backup.epoch, backup.own_seq
         if noticed or backup.epoch is None:
-            self._author.marker = marker
+            self._author.progress = progress
         else:
-            self._author.marker = MemoryProgress(backup.epoch, backup.own_seq)
+            self._author.progress = MemoryProgress(backup.epoch, backup.own_seq)
 
     # As checks use it
 

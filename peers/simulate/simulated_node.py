@@ -57,10 +57,10 @@ class ReplicaQueue:
 
     def ask(self, life: int, question: Question) -> None:
         """Take in a question. `life`: the answer is for nobody once the node has started anew."""
-        schedule, pace = self._around.schedule, self._around.pace
+        schedule, times = self._around.schedule, self._around.times
         merging = isinstance(question, MergeThis)
         self.merging_bytes += _size(question) if isinstance(question, MergeThis) else 0
-        seconds = pace.merge_seconds if merging else pace.read_seconds
+        seconds = times.merge_seconds if merging else times.read_seconds
         self._busy_until = max(self._busy_until, schedule.now) + seconds
         schedule.at(self._busy_until, self._answer, life, question)
 
@@ -124,7 +124,7 @@ class SimNode:
         self.identity = identity
         self.role = MEMBER  # as its certificate will say
         self.notebook = MemoryNotebook(around.verified, identity, random, self.corrected_ms)
-        self.desk = ReplicaQueue(self, around)
+        self.queue = ReplicaQueue(self, around)
         self.cards: dict[bytes, Card] = {}
         self.skew_ms = 0
         self.correction_ms = 0  # as the engine last told; kept over restarts
@@ -182,7 +182,7 @@ class SimNode:
         ends, self.ends = list(self.ends.values()), {}
         self.engine, self._tick_at, self._settling = None, _NEVER, False
         self._missed = []
-        self.desk.clear()
+        self.queue.clear()
         self.life += 1
         for end in ends:
             if silently:
@@ -202,7 +202,7 @@ class SimNode:
         self.handle(Woke())
         for event in missed:
             self.handle(event)
-        self.desk.go_on()
+        self.queue.go_on()
 
     # Its owner
 
@@ -339,10 +339,10 @@ class SimNode:
         if target is None or not effect.addresses:
             self._around.schedule.after(0.0, failed, "no address")
         else:
-            self._around.wire.dial(self, target, self._around.pace.dial_seconds, failed)
+            self._around.wire.dial(self, target, self._around.times.dial_seconds, failed)
 
     def _ask(self, effect: Question) -> None:
-        self.desk.ask(self.life, effect)
+        self.queue.ask(self.life, effect)
 
     def answer(self, event: Event, changes: Changes | None = None) -> None:
         """The notebook has answered a question, and may have changed."""

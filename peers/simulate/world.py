@@ -34,7 +34,7 @@ class World:
         *,
         conditions: Conditions | None = None,
         config: Config | None = None,
-        pace: StepTimes | None = None,
+        times: StepTimes | None = None,
         checker: Checker | None = None,
     ) -> None:
         self.seed = seed
@@ -45,11 +45,11 @@ class World:
         self.root = Identity(self._seed(b"root"))
         recovery = Identity(self._seed(b"recovery"))
         self.mesh = mesh_id(self.root.public, recovery.public)
-        pace = pace or StepTimes()
-        self.wire = Network(self.schedule, chance(seed + 1), conditions or Conditions(), pace.flush_seconds)
+        times = times or StepTimes()
+        self.wire = Network(self.schedule, chance(seed + 1), conditions or Conditions(), times.flush_seconds)
         verified = VerificationCache(self.mesh, Founders(self.root.public, recovery.public))
         self._around = WorldContext(
-            self.schedule, self.wire, self.meter, verified, config or Config(), pace, self.find, self.checker
+            self.schedule, self.wire, self.meter, verified, config or Config(), times, self.find, self.checker
         )
         self.nodes: list[SimNode] = []
         self._by_key: dict[bytes, SimNode] = {}

@@ -62,6 +62,6 @@ class WorldContext:
     meter: Meter
     verified: VerificationCache
     config: Config
-    pace: StepTimes
+    times: StepTimes
     find: Callable[[bytes], "SimNode | None"]
     watcher: Watcher

@@ -1,4 +1,4 @@
-"""Pages in memory, for mirrors: what Book and Editor do, without a store. And a folder that is driven step by step."""
+"""Pages in memory, for synced folders: what Book and Editor do, without a store. And a folder that is driven step by step."""
 
 from pathlib import Path
 from typing import Any, cast

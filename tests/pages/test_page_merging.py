@@ -244,10 +244,10 @@ def test_what_was_joined_into_a_page_is_removed_with_it(tmp_path: Path) -> None:
 def test_a_reader_joins_and_carries_nothing(tmp_path: Path) -> None:
     """What it had written before it was admitted is in nobody's text; and the sidecar has nothing to complain about."""
     home = admitted(tmp_path, founder(tmp_path), READER)
-    with open_workspace(home) as study:
-        assert len(study.mirrors()) == 2
-        study._unite = fail  # type: ignore[method-assign]
-        study.tend()
+    with open_workspace(home) as workspace:
+        assert len(workspace.mirrors()) == 2
+        workspace._unite = fail  # type: ignore[method-assign]
+        workspace.tend()
 
 
 def test_what_follows_from_new_pages_is_tried_seldom_beyond_the_quota(tmp_path: Path) -> None:
@@ -258,12 +258,12 @@ def test_what_follows_from_new_pages_is_tried_seldom_beyond_the_quota(tmp_path: 
         tries.append(1)
         raise QuotaReached("this node has written as much as it may by now")
 
-    with open_workspace(founder(tmp_path)) as study:
-        study._unite = refused  # type: ignore[method-assign]
+    with open_workspace(founder(tmp_path)) as workspace:
+        workspace._unite = refused  # type: ignore[method-assign]
         with pytest.raises(QuotaReached):
-            study.tend()
+            workspace.tend()
         for _ in range(3):
-            study.tend()
+            workspace.tend()
     assert len(tries) == 1
 
 

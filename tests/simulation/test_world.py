@@ -469,7 +469,7 @@ def test_more_bytes_than_may_wait_to_be_merged_are_found_out() -> None:
     """Whoever asked for them."""
     world = world_of(4)
     node = world.nodes[1]
-    node.desk.merging_bytes = 2**30
+    node.queue.merging_bytes = 2**30
     with pytest.raises(InvariantBroken, match=r"queues are bounded; but node 1 .* bytes waiting to be merged"):
         node.handle(Tick())
 
