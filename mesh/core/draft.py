@@ -81,9 +81,9 @@ class Request(NamedTuple):
 
 
 def content_of(kind: str, words: Mapping[str, Any]) -> bytes:
-    """A digest of what was said. An empty value is the same as none. Surroundings do not belong in it:
+    """A digest of what was said. An empty value is the same as none. Folder, session and agent are not part of it:
 
-    the sidecar and the command find them out in different ways.
+    node and command find them in different ways.
     """
     said = sorted((name, value) for name, value in words.items() if not _is_nothing(value))
     return digest(ascii([kind, said]).encode())

@@ -4,7 +4,7 @@ disagree on one of these would disagree on what is accepted.
 
 PROTOCOL_VERSION = 2
 
-OPERATION_BYTES = 64 * 1024  # one body; larger ones close the feed of whoever signed them
+OPERATION_BYTES = 64 * 1024  # one body; a larger one ends the feed of its signer
 SALT_BYTES = 16
 RANGE_BYTES = 256 * 1024  # one range, by weight and by bytes: small enough to hold in memory for every link
 RANGE_OPERATIONS = 4096  # bounds a fork proof, which carries 41 bytes an operation

@@ -52,7 +52,7 @@ class Cut(NamedTuple):
 
 
 class Trust:
-    """The meaning of a set of statements. Build it anew when the set changes."""
+    """The meaning of a set of statements. Build a new one when the set changes."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Trust:
         recovers = [(f.at, i, f) for i, f in facts if isinstance(f, Recover) and f.signer == self.recovery]
         recover = max(recovers)[2] if recovers else None
         self.root = founding if recover is None else recover.root
-        # Whoever was root or admin at any time: for entitlement and for erasures, which must only ever grow.
+        # Everyone who was root or admin at any time: for entitlement and for erasures, which must only ever grow.
         self.roots = frozenset({item[2].root for item in recovers} | (set() if founding is None else {founding}))
         self._ever_admins = frozenset(f.node for _, f in members if f.signer in self.roots and f.role == ADMIN)
         self._heard = frozenset(fact.node for _, fact in members)
@@ -264,7 +264,7 @@ class Trust:
         return any(self.may_erase(signer, author) for signer in self._erasers(tag))
 
     def erased_tags(self) -> frozenset[bytes]:
-        """Every tag that an erase among these statements names, by whoever."""
+        """Every tag that an erase among these statements names, whoever signed it."""
         return frozenset(self._erased)
 
     def is_authority(self, key: bytes) -> bool:

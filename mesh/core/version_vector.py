@@ -28,7 +28,7 @@ class Vector:
     def __init__(self, heads: Mapping[Feed, Head] | Iterable[tuple[Feed, Head]] = ()) -> None:
         self._heads: list[dict[Feed, Head]] = [{} for _ in range(BUCKETS)]
         self._digests: list[bytes] = [named_digest(_BUCKET, b"")] * BUCKETS
-        self._stale: set[int] = set()  # buckets whose digest is to be computed anew
+        self._stale: set[int] = set()  # buckets whose digest must be recomputed
         for feed, head in heads.items() if isinstance(heads, Mapping) else heads:
             self.put(feed, head)
 

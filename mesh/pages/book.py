@@ -57,7 +57,7 @@ class PageText(NamedTuple):
 
 
 class Book:
-    """One home, one connection, one workshop. Not for two threads."""
+    """One home, one connection, one worker. Not for two threads."""
 
     def __init__(self, author: Author, workshop: WorkerClient) -> None:
         self.author = author

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pycrdt._pycrdt import Doc, Text, Transaction
 
 _READER = 1  # the client id of a document nothing is inserted into
-_NOBODY = b"\x00"  # the state vector of whoever has nothing yet
+_NOBODY = b"\x00"  # the state vector of somebody who has nothing yet
 # What an update takes beside its characters, at the most: itself; an inserted item, with the ids of its neighbours; a deleted
 # range. How many ranges a deletion falls into is seen only when it is made: one for each character if it comes to the worst.
 _UPDATE_BYTES, _ITEM_BYTES, _RANGE_BYTES = 64, 48, 28

@@ -170,7 +170,7 @@ class EditAcceptance:
 
 
 class _Session:
-    """One call of `rule`. Whoever waits is filed under one thing it lacks, and looked at again when that has come."""
+    """One call of `rule`. An operation that waits is filed under one thing it lacks, and checked again when that arrives."""
 
     def __init__(self, ledger: EditAcceptance, ops: list[PageOp]) -> None:
         self._ledger = ledger

@@ -122,7 +122,7 @@ class Editor:
         self.book.author.append([Removal((info.id,), redact(reason).text[:TEXT_CHARS])])
 
     def restore(self, info: PageInfo) -> PageInfo:
-        """Make a page anew that was removed, with the text it had."""
+        """Restore a removed page, with the text it had."""
         made, _ = self.new(info.name, self.book.read(info).text)
         return made
 

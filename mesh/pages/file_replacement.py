@@ -242,7 +242,7 @@ def _call(one: str, other: str, *, is_exchange: bool) -> bool:
 
 
 _QUIET_SECONDS = 0.04  # a file that was the same on two looks so far apart is not half written
-_EMPTY_SECONDS = 1.0  # who writes a file anew empties it first
+_EMPTY_SECONDS = 1.0  # a program that rewrites a file empties it first
 
 log = logging.getLogger("mesh.node")
 

@@ -62,7 +62,7 @@ class FolderSync:
         return self._state.folder.path
 
     def identity(self) -> tuple[int, int] | None:
-        """Of the folder: another one, and it has to be watched anew."""
+        """The identity of the folder: if it changes, watch the new folder."""
         return self._state.folder.identity()
 
     def step(self, now: float, *, files: bool = True, pages: bool = True) -> float | None:

@@ -40,7 +40,7 @@ class SyncedFolder(Protocol):
         """Where the files are."""
 
     def identity(self) -> tuple[int, int] | None:
-        """Of the folder: another one, and it has to be watched anew."""
+        """The identity of the folder: if it changes, watch the new folder."""
 
     def step(self, now: float, *, files: bool = True, pages: bool = True) -> float | None:
         """Do what is due; returns when to come again in any case."""
@@ -50,7 +50,7 @@ class SyncedFolder(Protocol):
 
 
 class FolderSource(Protocol):
-    """What the thread works at. It is opened in the thread, and opened anew when it has failed."""
+    """What the thread works on. Opened in the thread, and opened again after a failure."""
 
     def version(self) -> int:
         """Another number whenever somebody may have changed some page, this process included."""

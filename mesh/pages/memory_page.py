@@ -63,7 +63,7 @@ class MemoryFile:
         self._said = ""
 
     def identity(self) -> tuple[int, int] | None:
-        """Of the folder: another one, and it has to be watched anew. None: nothing was rendered yet."""
+        """The identity of the folder: if it changes, watch the new folder. None: nothing was rendered yet."""
         try:
             found = os.stat(self.folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -122,7 +122,7 @@ class MemoryFile:
         return None if is_done else now + QUIET_SECONDS
 
     def work_out(self) -> None:
-        """Have the page's text worked out: whoever renders shows the last that was."""
+        """Have the page's text computed: rendering shows the last one that was."""
         info = memory_page(self._book)
         if info is not None:
             self._book.read(info)
@@ -141,7 +141,7 @@ class MemoryFile:
             return None
         except OSError as error:
             if error.errno in {errno.ELOOP, errno.ENOTDIR}:
-                return None  # whoever renders says so
+                return None  # rendering reports it
             raise
         with open(descriptor, "rb") as file:
             data = file.read()
@@ -222,7 +222,7 @@ class MemoryFile:
         self._say("warning", f"{self.path}: {what}; it was put into {keep_aside(self.path, data)}")
 
     def _stamp_of(self, written: bytes) -> list[int] | None:
-        """By what whoever renders knows the file again, if it still says what was written."""
+        """The mark by which rendering recognises the file, if it still says what was written."""
         stamp = self._stamp()
         is_same = stamp is not None and content(self.path) == written
         return [stamp.size, stamp.inode, stamp.written] if is_same and stamp is not None else None

@@ -29,7 +29,7 @@ _NOTHING = HandKept("", is_current=True)
 
 
 class MemoryReader:
-    """As much of a database as a shelf is read from."""
+    """As much of a database as a `PageTable` reads from."""
 
     def __init__(self, reader: Reader) -> None:
         self.connection = reader.connection

@@ -59,7 +59,7 @@ class Cleaned(NamedTuple):
     """What was done: the page as it is now, and what became of the bodies that had held the text."""
 
     info: PageInfo
-    is_new: bool  # the page had to be made anew: the text stood in what it was made with
+    is_new: bool  # the page had to be replaced by a new one: the text stood in what it was created with
     erased: Erased
     others: list[PageInfo]  # removed pages of other names that hold it too
 

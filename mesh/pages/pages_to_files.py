@@ -117,7 +117,7 @@ class FileOutput:
                         state.owed.discard(page)
 
     def restore(self, path: str) -> None:
-        """Write a file anew that nobody has removed on purpose."""
+        """Write again a file that nobody removed on purpose."""
         state = self._state
         row = state.rows[path]
         info = state.pages().get(row.page)

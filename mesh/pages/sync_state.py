@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Say = Callable[[str, str], None]  # a level of the log, and a sentence
 
 QUIET_SECONDS = 0.04  # a file is taken when it was the same on two looks so far apart: it may be half written
-EMPTY_SECONDS = 1.0  # an empty one: an editor may have emptied it to write it anew
+EMPTY_SECONDS = 1.0  # an empty one: an editor may have emptied it before writing
 LINGER_SECONDS = 2.0  # so long a file that was replaced is still read, and a save may be one that was begun before
 _MOST_DISPLACED = 64  # each holds a descriptor
 _AGAIN_SECONDS = 3.0  # after a failure

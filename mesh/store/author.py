@@ -44,7 +44,7 @@ class Author:
     def __init__(
         self, store: Store, identity: Identity, progress: FeedProgress, tell: Callable[[bytes], None] = lambda _: None
     ) -> None:
-        """`tell`: called after each commit of ours, for whoever passes it on."""
+        """`tell`: called after each commit of ours, to pass it on."""
         self.store = store
         self._tell = tell
         self._identity = identity

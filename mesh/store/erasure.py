@@ -123,7 +123,7 @@ def scrub(database: Database) -> bool:
             database.run("DELETE FROM meta WHERE key='scrub' AND value=?", (debt,))
     except DiskFull:
         return False  # twice the room of the file is needed for a moment; the erase itself is committed
-    # Gone also if another process paid it meanwhile: it wrote the file anew after the erase was committed.
+    # Gone also if another process paid it meanwhile: it rewrote the file after the erase was committed.
     return not is_owed(database.run)
 
 

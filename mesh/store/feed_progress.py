@@ -1,6 +1,6 @@
 """How far this home's own feed has come on this machine, kept outside the home, so that a restored backup is noticed.
 
-A home restored from a backup, or copied elsewhere, does not bring the marker with it. Whoever finds it
+A home restored from a backup, or copied elsewhere, does not bring this file with it. Who finds it
 missing, from another machine or ahead of the database must not go on in the same feed.
 """
 

@@ -135,7 +135,7 @@ class Home(NamedTuple):
             author.store.scrub()  # an erase that was cut short, if any
             author.store.settle()  # what has waited for the clock, with no sidecar to let it in
         except HomePermissions:
-            pass  # for who may write; whoever only reads needs neither
+            pass  # only writers need it
         return author
 
 
@@ -156,7 +156,7 @@ def _nobody(_news: bytes) -> None:
 
 
 def _create_whole(path: str) -> None:
-    """A new database that is there with all its tables, or not at all; once, whoever else wants it at the same time."""
+    """A new database with all its tables, or none; made once, even if two processes want it at the same time."""
     with FileLock(path + ".lock").held(BUSY_SECONDS):
         if os.path.exists(path):
             return
@@ -317,12 +317,12 @@ def refuse_network_disk(path: str) -> None:
 
 
 _LOCK_NAME = "sidecar.lock"
-_PATIENCE_SECONDS = 0.5  # whoever asks whether a sidecar runs holds the lock for a moment
+_PATIENCE_SECONDS = 0.5  # a check whether a node runs holds the lock for a moment
 
 
 @block
 def hold_node_lock(home: Home) -> Iterator[None]:
-    """Be the sidecar of a home until leaving; refuse if there is one."""
+    """Be the one node of a home inside this block; HomeBusy if another process is."""
     path = home.file(_LOCK_NAME)
     if os.path.isfile(home.file("mesh.db")):
         refuse_newer(home.file("mesh.db"))
@@ -343,7 +343,7 @@ def hold_node_lock(home: Home) -> Iterator[None]:
 
 
 def node_process_id(home: Home) -> int | None:
-    """The process id of the home's sidecar, if one runs."""
+    """The process id of the home's node, if one runs."""
     path = home.file(_LOCK_NAME)
     return _holder(path) if FileLock(path).is_held() else None
 

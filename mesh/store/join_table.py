@@ -30,7 +30,7 @@ class Used(NamedTuple):
 
 
 class InviteRefusal(NamedTuple):
-    """Why an invitation is not good for this node, as a sentence for whoever wants to join."""
+    """Why an invitation is not good for this node, as a sentence for the newcomer."""
 
     reason: str
 

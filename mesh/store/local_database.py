@@ -86,7 +86,7 @@ class LocalDatabase:
             yield
 
     def rewrite(self) -> bool:
-        """Write the file anew: pages keep parts of deleted rows in their unused middle, and the WAL keeps old pages.
+        """Rewrite the file: pages keep parts of deleted rows in their unused middle, and the WAL keeps old pages.
 
         False while a reader, or a full disk, is in the way; whoever opens the file next tries again.
         """
@@ -153,7 +153,7 @@ def _make(path: str) -> None:
 
 @contextmanager
 def _explained(path: str) -> Iterator[None]:
-    """Errors of SQLite as sentences. `mesh repair` is for records; what lies here is made anew."""
+    """Errors of SQLite as sentences. `mesh repair` is for records; what lies here is rebuilt."""
     try:
         with translated(path):
             yield

@@ -187,7 +187,7 @@ class Judge:
         return (self._sets or {}).get(rank, frozenset())
 
     def _known(self) -> bool:
-        """Whether there are members at all: private records have none, and whoever has them may say what they want."""
+        """Whether there are members at all: private records have none, and their owner may say anything."""
         if self._sets is None:
             self._fill()
         return bool(self._sets)

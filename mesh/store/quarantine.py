@@ -17,7 +17,7 @@ from mesh.store.feeds import FeedRow
 
 TOTAL_BYTES = 64 * 1024 * 1024
 STRANGER_BYTES = 4 * 1024 * 1024  # of one key without a certificate
-AUTHOR_BYTES = 8 * 1024 * 1024  # of one member: nobody fills the room alone
+AUTHOR_BYTES = 8 * 1024 * 1024  # of one member: so nobody fills the space alone
 ASIDE_BYTES = 256 * 1024  # of one signer's erases that name nothing
 UNBEGUN = 16  # feeds of one node of which only ranges came that begin too late
 PUSHED_OUT_A_MINUTE = (
@@ -124,7 +124,7 @@ class Quarantine:
 
 
 class PushOutRate:
-    """How fast feeds of one author may push out others: so many a minute. The rest has to come again; it only waits."""
+    """How many feeds of one author may push out others in a minute. The rest is not lost: peers send it again."""
 
     def __init__(self) -> None:
         self._minute = 0

@@ -91,7 +91,7 @@ def ending(store: Store, identity: Identity, ahead: Ahead) -> Statement:
 
 
 def is_of_a_clock(fork: Fork) -> bool:
-    """Whether a feed was ended because a clock had been ahead: what is behind is written again by whoever ended it."""
+    """Whether a feed was ended because a clock had been ahead: its author writes again what came after."""
     return any(side.links[0][1] == _NO_KIND for side in (fork.one, fork.other))
 
 

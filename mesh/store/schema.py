@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mesh.store.subject import Step
 
 # Bodies stand in the order they arrived (rowid): appending fills pages to the brim and moves nothing. `key` and `tag`
-# are 8-byte prefixes; whoever looks one up compares the whole.
+# are 8-byte prefixes; a lookup compares the whole.
 _TRUTH = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE feeds(

@@ -77,7 +77,7 @@ class Statements:
         return [statement for statement in found if statement is not None]
 
     def erased_tags(self) -> frozenset[bytes]:
-        """Every tag that some erase names, by whoever."""
+        """Every tag that some erase names, whoever signed it."""
         return frozenset(tag for (tag,) in self._run("SELECT DISTINCT tag FROM erase_tags"))
 
     def aside_bytes(self, signer: bytes, keeping: int) -> int:
@@ -137,7 +137,7 @@ class Statements:
             self._due |= {identity for (identity,) in rows}
 
     def weigh(self, trust: Trust, counts: Counts) -> None:
-        """Decide anew, for every erase about which something has changed, whether it is in the set."""
+        """Decide again, for every erase about which something has changed, whether it is in the set."""
         due, self._due = self._due, set()
         for identity in due:
             statement = self._find(identity)
@@ -270,7 +270,7 @@ def note_members_again(connection: apsw.Connection) -> None:
     found = run("SELECT value FROM meta WHERE key='founders'").get
     if found is not None:
         statements = Statements(connection, everyone=False)
-        with suppress(HomeDamaged):  # whoever needs the statements will hear of it
+        with suppress(HomeDamaged):  # who needs the statements gets the error
             statements.note_members(statements.trust(Founders(found[:32], found[32:])))
 
 

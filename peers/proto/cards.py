@@ -99,7 +99,7 @@ class CardBook:
     def __init__(self) -> None:
         self._buckets: list[dict[bytes, Card]] = [{} for _ in range(256)]
         self._digests = [digest(b"")] * 256
-        self._stale: set[int] = set()  # buckets whose digest is to be computed anew
+        self._stale: set[int] = set()  # buckets whose digest must be recomputed
         self._whole: bytes | None = None
         self._count = 0
         self._names: dict[bytes, bytes] = {}  # the digest of each card's bytes, by its key

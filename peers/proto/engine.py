@@ -116,7 +116,7 @@ class Engine:
 
     @property
     def merging_bytes(self) -> int:
-        """How much is being merged: whoever reads from links should wait while this is large."""
+        """How much is being merged: the reader of links should wait while this is large."""
         return self._context.merging_bytes
 
     @property

@@ -121,7 +121,7 @@ class EngineContext:
             self.close(neighbour, why, shun=True)
 
     def observe(self, what: str, node: bytes = b"", amount: int = 1, detail: str = "") -> None:
-        """Tell whoever counts."""
+        """Report something that is counted."""
         self.effects.append(Observe(what, node, amount, detail))
 
     # Questions to the notebook

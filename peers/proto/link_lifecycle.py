@@ -62,7 +62,7 @@ class Heartbeat:
             self._context.close(neighbour, "compared")
 
     def look_soon(self) -> None:
-        """Our state changed: when the fast path has had its time, compare roots with whoever seems behind."""
+        """Our state changed: when the fast path has had its time, compare roots with neighbours that seem behind."""
         if not self._looking:
             self._looking = True
             self._context.at(self._context.now + self._context.spread(self._context.config.quick_seconds), self._look)
@@ -131,7 +131,7 @@ class Handshake:
         self._pulse = pulse
 
     def link_up(self, event: LinkUp) -> None:
-        """Greet whoever is there, if they belong."""
+        """Greet the node at the other end, if it is a member."""
         context = self._context
         neighbour = Neighbour(event.link, event.node, event.address, context.now, dialed=event.dialed)
         context.links[event.link] = neighbour

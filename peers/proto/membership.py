@@ -91,7 +91,7 @@ class Membership:
             self.announce_self(wall_ms)
 
     def announce_self(self, wall_ms: int, **changes: object) -> None:
-        """Sign our contact anew, later than any we signed before, and tell everyone."""
+        """Sign a new contact of ours, later than any before, and tell everyone."""
         before = self._context.summary.cards.get(CONTACT, self._context.node)
         at = max(wall_ms, 0 if before is None else before.at + 1)
         self._own = self._own._replace(at=at, **changes)  # type: ignore[arg-type]
@@ -150,7 +150,7 @@ class Membership:
         if contact.node == context.node:
             return True
         if not context.summary.roster.allows(contact.node):
-            return False  # nothing is kept of whoever else is named
+            return False  # nothing is kept of other nodes
         soon = context.now - self.acquaintance(contact.node).card_before < _CARD_SECONDS
         return not soon or contact.left
 

@@ -65,7 +65,7 @@ class MergeVerdict(Enum):
     CLIPPED = "clipped"
     FORKED = "forked"
     FULL = "full"  # authentic, but there is no room to keep it waiting
-    REFUSED = "refused"  # the only one that tells against whoever sent it
+    REFUSED = "refused"  # the only one that counts against the sender
 
 
 class Merge(NamedTuple):

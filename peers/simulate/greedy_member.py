@@ -141,7 +141,7 @@ class Greedy:
         return [frame for sides in some for frame in sides[position % 2]]
 
     def _phantoms(self, _position: int) -> list[bytes]:
-        """Feeds that nobody has, of others and of our own: whoever asks for them gets nothing."""
+        """Feeds that nobody has, of others and of our own: requests for them get no answer."""
         authors = [node.identity.public for node in self._world.nodes]
         entries: list[Entry] = []
         for _ in range(5 * self._amount):

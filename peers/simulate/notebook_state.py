@@ -125,7 +125,7 @@ class NotebookState:
         return Changes(feeds, joined, gone, None if new.roster == old.roster else new.roster, fresh)
 
     def chain(self, feed: Feed) -> MemoryFeed:
-        """The chain of a feed, opened if need be; whoever asks is about to change it."""
+        """The chain of a feed, created if it is new. For callers that change it."""
         found = self.chains.get(feed)
         if found is None:
             found = MemoryFeed(self.verified.mesh, feed)

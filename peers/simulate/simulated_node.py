@@ -46,7 +46,7 @@ Question = MergeThis | ReadThis | ReadStatements | FindCommon
 
 
 class ReplicaQueue:
-    """One node's. What is asked while the machine sleeps is answered when it wakes."""
+    """The requests of one node to its notebook: answered one by one after a short delay, or when the machine wakes."""
 
     def __init__(self, node: "SimNode", around: WorldContext) -> None:
         self._node = node
@@ -56,7 +56,7 @@ class ReplicaQueue:
         self.merging_bytes = 0  # waiting to be merged
 
     def ask(self, life: int, question: Question) -> None:
-        """Take in a question. `life`: the answer is for nobody once the node has started anew."""
+        """Take in a question. `life`: an answer from before a restart is dropped."""
         schedule, times = self._around.schedule, self._around.times
         merging = isinstance(question, MergeThis)
         self.merging_bytes += _size(question) if isinstance(question, MergeThis) else 0
@@ -275,7 +275,7 @@ class SimNode:
         self.handle(Tick())
 
     def _tell(self, changes: Changes) -> None:
-        """Tell the engine and whoever looks on what has changed in the notebook."""
+        """Tell the engine and the observers what has changed in the notebook."""
         if any(changes[:4]) or changes.fresh:
             self._note(changes)
             self.handle(NotebookChanged(changes))
@@ -318,7 +318,7 @@ class SimNode:
         self.transmit(end, effect.frame, effect.kind)
 
     def transmit(self, end: End, frame: bytes, kind: str) -> None:
-        """Put a frame on its way, whoever made it."""
+        """Put a frame on its way."""
         self._around.meter.send(self.index, kind, len(frame))
         self._around.wire.send(end, frame, kind)
         self.most_unflushed = max(self.most_unflushed, end.unflushed)

@@ -39,5 +39,5 @@ class Schedule:
 
 
 def chance(seed: int) -> Random:
-    """A generator for one purpose. The same seed gives the same draws, which is all that is asked of it here."""
+    """A generator for one purpose. The same seed gives the same draws; no more is needed here."""
     return Random(seed)  # noqa: S311 (reproducible on purpose)

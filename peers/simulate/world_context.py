@@ -25,7 +25,7 @@ class FrameFilter(Protocol):
 
 
 class Watcher(Protocol):
-    """Whoever looks on after every event."""
+    """An observer that is called after every event."""
 
     def wrote(self, node: "SimNode", tags: Sequence[bytes]) -> None:
         """A write was acknowledged."""
@@ -45,7 +45,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StepTimes:
-    """How long things take in a simulated machine."""
+    """How long each step takes on a simulated machine."""
 
     dial_seconds: float = 3.0  # until a dial that nobody answers fails
     merge_seconds: float = 0.001

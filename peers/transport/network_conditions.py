@@ -14,7 +14,7 @@ class Conditions:
     """One direction of a path between two nodes. Shares are probabilities from 0 to 1."""
 
     latency_seconds: tuple[float, float] = (0.0, 0.0)  # a lane lies somewhere between, and stays there
-    jitter_seconds: float = 0.0  # on top, drawn anew for each frame
+    jitter_seconds: float = 0.0  # on top, drawn for each frame
     loss: float = 0.0
     duplicate: float = 0.0
     reorder: float = 0.0  # this share is held back while later frames pass

@@ -41,7 +41,7 @@ class ServerSocket(web.WebSocketResponse):
 class ClientSocket(ClientWebSocketResponse):
     """The dialling side of a WebSocket. Its `close`, which aiohttp also calls on its own, never takes long."""
 
-    close_seconds = 0.5  # aiohttp makes the instance; whoever dialled sets its own
+    close_seconds = 0.5  # aiohttp makes the instance; the dialling side sets its own
     options: ClassVar[dict[str, Any]] = {
         "autoping": False,
         "heartbeat": None,
