@@ -380,9 +380,9 @@ def test_no_worker_is_left_behind_by_a_parent_that_was_killed(tmp_path: Path) ->
     """Its input ends, whatever became of the parent."""
     source = f"""
         import sys, time
-        from mesh.pages.worker_client import Workshop
+        from mesh.pages.worker_client import WorkerClient
 
-        workshop = Workshop(seconds=300)
+        workshop = WorkerClient(seconds=300)
         workshop.open({PAGE!r}, None, [])
         print(workshop._process._process.pid, flush=True)
         time.sleep(3600)
