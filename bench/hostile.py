@@ -22,7 +22,7 @@ from bench.notes import notes
 from bench.processes import Measures, side, side_command, started
 from bench.quantiles import middle_and_tail
 from bench.table import Goal, Report, say
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.core.clock import pack
 from mesh.core.draft import NewRecord
 from mesh.core.feed import Link as Operation
@@ -32,7 +32,7 @@ from mesh.core.operation import ADD, Add
 from mesh.core.operation import encode as encode_body
 from mesh.core.statement import EPHEMERAL, Erase, Member, sign
 from mesh.core.version_vector import Head
-from mesh.node.certificates import Notary
+from mesh.node.certificates import Certificates
 from mesh.store.home import Home, open_home
 from mesh.store.join_table import Cards
 from mesh.store.reader import open_reading
@@ -306,7 +306,7 @@ def _credentials(home: Home) -> Credentials:
     store = home.store()
     try:
         cards = [Card(*card) for card in Cards(store.database).all()]
-        found = Notary(home, cards, store.trust, wall_clock).credentials()
+        found = Certificates(home, cards, store.trust, wall_clock).credentials()
     finally:
         store.close()
     if found is None:

@@ -26,7 +26,7 @@ from bench.recall_ways import behind, choose, peers, ready
 from bench.sidecars import STATES, Sidecar, in_state, rest, running, until
 from bench.table import Goal, Report, say
 from clan_learnings.search.embedders.embedder import available, open_embedder
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 
 _COLD = Goal(5, most=True, ratio=True)
 _WARM_AT = 100_000

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from bench.machine import own_bytes, process_bytes, process_seconds
 from bench.processes import MESH, ROOT, started
-from mesh.app.node_api import ask, ask_text
+from mesh.app.client import ask, ask_text
 from mesh.store.home import create_home
 from mesh.store.reader import Reader, open_reading
 

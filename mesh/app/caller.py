@@ -18,7 +18,7 @@ NOTES = "sessions"  # in the home: what session starts leave for later calls
 SHARED = ("topic", "tags", "category", "severity", "confidence", "evidence", "minutes_lost")
 
 
-class Place:
+class Caller:
     """One caller."""
 
     def __init__(self, home: str, environ: Mapping[str, str], folder: str, *, agent: str, session: str) -> None:

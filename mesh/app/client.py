@@ -1,128 +1,105 @@
-"""What a running sidecar does for a command, a write or a question: it has loaded everything that the command would have to load first.
-
-Imports next to nothing: one raw request over the socket. Whatever goes wrong on the way, the command does it by itself. The
-sidecar may do it all the same, later: a write has a request id, and whoever comes second finds it done.
-"""
+"""Asking a running sidecar, from a command: one raw request over its Unix socket. No aiohttp here: commands start fast."""
 
 from __future__ import annotations
 
+import json
 import os
-from _socket import AF_UNIX, SOCK_STREAM, socket
+import socket
+from typing import Any
 
-from clan_learnings.agents.light_json import line, loads
-from mesh.app.caller import Place
-from mesh.core.ids import parse_id
+from mesh.app.quick_client import is_older_node
+from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UsageError
 from mesh.store.file_access import patience
 from mesh.store.wake_signal import socket_file
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-_SECONDS = 3.0
-_TEXT_CHARS = 16_000  # the API takes no longer text
-_HERE_ONLY = "category"  # a repository may have categories of its own, which only who stands in it can know
+    from mesh.core.errors import HomeError
 
 
-def can_ask(home: str) -> bool:
-    """Whether there is a socket of a sidecar. Nobody may listen there any more."""
-    return os.path.exists(_socket_of(home))
+_SECONDS = 15.0
 
 
-def ask_errand(home: str, kind: str, asked: dict[str, Any]) -> dict[str, Any] | None:
-    """What the sidecar answers to a question; None if there is no answer, or it would not have the question.
-
-    Then the command looks for itself, and says itself what is wrong: it knows more of where it stands.
-    """
-    path = _socket_of(home)
+def ask(home: str, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    """The sidecar's answer; an error of its own is raised as it would be here."""
+    status, answer = _exchange(home, method, path, json.dumps(body).encode() if body else b"")
     try:
-        if os.stat(path).st_uid not in (os.getuid(), 0) or any(_is_long(value) for value in asked.values()):
-            return None
-        fields = {
-            name: value for name, value in asked.items() if value not in (None, [], False) and (value or name == "repo")
-        }
-        status, answer = _exchange(path, f"GET /{kind}", fields)
-    except (OSError, ValueError, IndexError, RecursionError):
-        return None
-    return answer if status == 200 and isinstance(answer, dict) else None
+        value = json.loads(answer)
+    except ValueError:
+        value = {}
+    if status == 200:
+        return value
+    raise UsageError(
+        value.get("error", f"the sidecar does not know {path}"), value.get("next", "restart it: mesh down; mesh up")
+    )
 
 
-def search_errand(
-    home: str,
-    place: Place,
-    query: str,
-    *,
-    repo: str | None = None,
-    everywhere: bool = False,
-    bound: str | None = None,
-    **asked: Any,
-) -> dict[str, Any] | None:
-    """What a running sidecar finds: its indexes are at hand, and may know meanings. None: search the database.
-
-    `bound`: as of the desk. A sidecar of an earlier version refuses what it does not know.
-    """
-    if not query.strip() or not can_ask(home):
-        return None
-    if bound is not None:
-        scope: dict[str, Any] = {"repo": bound, "bound": bound}
-    else:
-        scope = {"everywhere": True} if everywhere else {"repo": place.scope(repo)}
-    answer = ask_errand(home, "search", {"query": query} | asked | scope)
-    return (
-        answer if answer is not None and {"by", "pages"} <= set(answer) else None
-    )  # a sidecar of an earlier version says less
+def ask_text(home: str, path: str) -> str:
+    """An answer that is plain text."""
+    return _exchange(home, "GET", path, b"")[1].decode()
 
 
-def run_errand(home: str, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:
-    """The sidecar's answer; None if there is none, or it would not have the request.
-
-    Then the command writes by itself, and says what is wrong in a person's words: the API speaks of fields, to programs.
-    `words`: the request id among them, under which all of it is repeated.
-    """
-    path = _socket_of(home)
-    is_long = any(_is_long(value) for value in (*words.values(), *about.values()))
-    if not os.path.exists(path) or about.get(_HERE_ONLY) or is_long:
-        return None
+def _exchange(home: str, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+    file = os.environ.get("MESH_SOCKET") or socket_file(home, "sidecar.sock")
+    head = f"{method} {path} HTTP/1.0\r\nHost: mesh\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     try:
-        if os.stat(path).st_uid not in (os.getuid(), 0):
-            return None
-        with open(os.path.join(home, "home.json"), encoding="utf-8") as file:
-            node = parse_id(loads(file.read())["node"])
-        place = Place(home, os.environ, "", agent="", session="")
-        if place.is_unshared:
-            return None  # then it is private, which only the command itself can write
-        facts = place.about(node, words | about)
-        status, answer = _exchange(path, f"POST /{kind}", words | facts.fields() | {"is_global": not facts.repo})
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return None
-    return answer if status == 200 and isinstance(answer, dict) else None
-
-
-def is_older(error: str) -> bool:
-    """Whether a sidecar of an earlier version says so, which knows of no request ids or bindings. It has done nothing then."""
-    return error.startswith(("there is no field 'request_", "there is no field 'bound'"))
-
-
-def _socket_of(home: str) -> str:
-    return os.environ.get("MESH_SOCKET") or socket_file(home, "sidecar.sock")
-
-
-def _is_long(value: object) -> bool:
-    return isinstance(value, str) and len(value) > _TEXT_CHARS
-
-
-def _exchange(path: str, where: str, body: dict[str, Any]) -> tuple[int, Any]:
-    data = line(body).encode()
-    head = f"{where} HTTP/1.0\r\nHost: mesh\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
-    connection = socket(AF_UNIX, SOCK_STREAM)
-    try:
-        connection.settimeout(patience(_SECONDS))
-        connection.connect(path)
-        connection.sendall(head.encode() + data)
-        parts = []
-        while part := connection.recv(65536):
-            parts.append(part)
-    finally:
-        connection.close()
+        if os.stat(file).st_uid not in (os.getuid(), 0):
+            raise MeshError(
+                f"the socket {file} belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of your own"
+            )
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(patience(_SECONDS))
+            connection.connect(file)
+            connection.sendall(head.encode() + body)
+            parts = []
+            while part := connection.recv(65536):
+                parts.append(part)
+    except (FileNotFoundError, ConnectionRefusedError):
+        raise MeshError(f"no sidecar is running for {home}", "start it: mesh up --detach") from None
+    except TimeoutError:
+        raise HomeBusy(f"the sidecar of {home} does not answer", "see its log, or restart it: mesh down") from None
+    except OSError as error:
+        raise MeshError(f"the sidecar of {home} cannot be asked: {error}", "restart it: mesh down; mesh up") from error
     top, _, content = b"".join(parts).partition(b"\r\n\r\n")
-    return int(top.split(b" ", 2)[1]), loads(content.decode())
+    try:
+        return int(top.split(b" ", 2)[1]), content
+    except (IndexError, ValueError):
+        raise MeshError(f"the sidecar of {home} gave no answer", "see its log, or restart it: mesh down") from None
+
+
+def hand_over(
+    home: str, kind: str, arguments: Mapping[str, Any], error: HomeError, bound: str | None = None
+) -> dict[str, Any]:
+    """Another way for a write. `arguments`: complete, because whoever writes it will be somewhere else.
+
+    `bound`: the only repository of which the sidecar may tell something in its answer; None: any.
+
+    The request id among them: if the sidecar does not answer in time, it may write what is then queued, too.
+    """
+    try:
+        told = dict(arguments) if bound is None else {**arguments, "bound": bound}
+        answer: dict[str, Any] = ask(home, "POST", f"/{kind}", told)
+    except MeshError as problem:
+        if isinstance(problem, UsageError) and not is_older_node(str(problem)):
+            raise  # the sidecar has read it, and says what is wrong with it
+        return _queue(home, kind, arguments, error)
+    return answer
+
+
+def _queue(home: str, kind: str, arguments: Mapping[str, Any], error: HomeError) -> dict[str, Any]:
+    from clan_learnings.records.spool import queue
+
+    try:
+        path = queue(kind, {name: value for name, value in arguments.items() if value not in (None, "", [], ())}, home)
+    except OSError as trouble:
+        from clan_learnings.agents.surroundings import in_sandbox
+
+        step = "repeat the command outside the sandbox" if in_sandbox(os.environ) else error.next_step
+        raise HomePermissions(
+            f"{error}; and it cannot be queued either: {trouble}",
+            f"{step or 'mend that'}; or let it write to the temporary folder",
+        ) from error
+    return {"state": "queued", "id": None, "queued_in": path, "because": str(error)}

@@ -21,7 +21,7 @@ _OTHERS_WRITE = 0o022
 _NOT_IN_GLOBS = frozenset("?[]{}!\\:@\"'")  # of other kinds of globs, of addresses, of quoting
 
 
-class Rule:
+class HomeRule:
     """One line of the list. If the home cannot be understood, `problem` says why, and who needs it gets an error."""
 
     __slots__ = ("glob", "home", "line", "problem")
@@ -60,7 +60,7 @@ def home_for(repo: str, environ: Mapping[str, str]) -> str:
     return default_home(environ) if rule is None else rule.home
 
 
-def rule_for(repo: str, environ: Mapping[str, str]) -> Rule | None:
+def rule_for(repo: str, environ: Mapping[str, str]) -> HomeRule | None:
     """The line of the list that decides for a repository: the first that fits.
 
     A line that is not understood may have been meant for this one: then nothing is guessed.
@@ -96,7 +96,7 @@ def problems(path: str, environ: Mapping[str, str] = os.environ) -> list[str]:
     return found
 
 
-def covering(rules: Sequence[Rule], glob: str) -> Rule | None:
+def covering(rules: Sequence[HomeRule], glob: str) -> HomeRule | None:
     """The first rule that decides for all that a glob means: a glob fits another one as if it were a name."""
     return next((rule for rule in rules if rule.glob and fits(rule.glob, glob)), None)
 
@@ -123,7 +123,7 @@ def read(path: str) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def parse(text: str, environ: Mapping[str, str]) -> list[Rule]:
+def parse(text: str, environ: Mapping[str, str]) -> list[HomeRule]:
     """Every line that is neither empty nor a comment, as a rule; those that are wrong too."""
     rules = []
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
@@ -133,11 +133,11 @@ def parse(text: str, environ: Mapping[str, str]) -> list[Rule]:
             glob = glob.strip().lower()
             wrong = "this is not GLOB = DIR" if not equals else glob_problem(glob)
             if wrong:
-                rules.append(Rule(number, "", "", wrong))
+                rules.append(HomeRule(number, "", "", wrong))
             else:
                 home = expanded(home.strip(), environ)
                 wrong = "" if os.path.isabs(home) else "the home is not a whole path, without quotes"
-                rules.append(Rule(number, glob, os.path.normpath(home) if home else "", wrong))
+                rules.append(HomeRule(number, glob, os.path.normpath(home) if home else "", wrong))
     return rules
 
 

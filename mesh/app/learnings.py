@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from clan_learnings.documents.drafts import draft_learning, draft_revision, learnings
 from clan_learnings.documents.learning import learning_of
 from clan_learnings.records.access_counts import accesses, month_of
-from mesh.app.answers import iso
+from mesh.app.record_json import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clan_learnings.documents.learning import Learning
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import Note
-    from mesh.app.desk import Desk
+    from mesh.app.application import Application
 
 _DAY_MS = 86_400_000
 _MONTHS = 240  # of openings that are summed, at most
@@ -23,7 +23,9 @@ QUALITIES = ((0.9, "0.9 and more"), (0.7, "0.7 to 0.9"), (0.5, "0.5 to 0.7"), (0
 AGES = ((7, "a week"), (30, "a month"), (365, "a year"))
 
 
-def add(desk: Desk, learning: Learning, *, private: bool = False, is_new: bool = False, **said: Any) -> dict[str, Any]:
+def add(
+    desk: Application, learning: Learning, *, private: bool = False, is_new: bool = False, **said: Any
+) -> dict[str, Any]:
     """Record a document that passes the gate. State `known`: one with the same sections is there already."""
     at_ms = learning.at_ms or 0
     return desk.write(
@@ -33,7 +35,7 @@ def add(desk: Desk, learning: Learning, *, private: bool = False, is_new: bool =
     )
 
 
-def change(desk: Desk, text: str, changes: dict[str, Any]) -> dict[str, Any]:
+def change(desk: Application, text: str, changes: dict[str, Any]) -> dict[str, Any]:
     """Give fields of a document other values; the answer is the whole record."""
 
     def make(memory: Memory, note: Note, pen: Any) -> Any:

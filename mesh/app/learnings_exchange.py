@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from clan_learnings.documents.learning import Learning
     from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import Note
-    from mesh.app.desk import Desk
+    from mesh.app.application import Application
 
 _GONE = "its file was removed from the folder"
 
 
-def export_to(desk: Desk, folder: str, repo: str | None, *, prune: bool = False, **filters: Any) -> dict[str, Any]:
+def export_to(
+    desk: Application, folder: str, repo: str | None, *, prune: bool = False, **filters: Any
+) -> dict[str, Any]:
     """Write the documents of a scope into a folder."""
 
     def ask(memory: Memory) -> dict[str, Any]:
@@ -49,7 +51,7 @@ def export_to(desk: Desk, folder: str, repo: str | None, *, prune: bool = False,
 
 
 def import_from(
-    desk: Desk,
+    desk: Application,
     folder: str,
     *,
     dry_run: bool = False,
@@ -98,7 +100,7 @@ class _Looked(NamedTuple):
     known: dict[tuple[str, ...], str]  # the record of each text that there is
 
 
-def _look(desk: Desk, folder: str) -> _Looked:
+def _look(desk: Application, folder: str) -> _Looked:
     """Beside all records, shared and private: what was taken in as private once is not taken in again."""
     with memory_of(desk.home) as memory, private_of(desk.home) as private:
         memories = [one for one in (memory, private) if one is not None]
@@ -119,7 +121,7 @@ def _look(desk: Desk, folder: str) -> _Looked:
 
 
 def _taken(
-    desk: Desk, folder: str, told: FileEdit, known: dict[tuple[str, ...], str], *, dry_run: bool, link: bool
+    desk: Application, folder: str, told: FileEdit, known: dict[tuple[str, ...], str], *, dry_run: bool, link: bool
 ) -> dict[str, Any]:
     match told.state:
         case "new":
@@ -131,7 +133,7 @@ def _taken(
 
 
 def _added(
-    desk: Desk, folder: str, told: FileEdit, known: dict[tuple[str, ...], str], *, dry_run: bool, link: bool
+    desk: Application, folder: str, told: FileEdit, known: dict[tuple[str, ...], str], *, dry_run: bool, link: bool
 ) -> dict[str, Any]:
     assert told.learning is not None
     same = known.get(_content(told.learning))
@@ -149,7 +151,7 @@ def _added(
     return _row(told, NEW, record=whole, remarks=[*answer["remarks"], *_taken_out(answer)])
 
 
-def _changed(desk: Desk, folder: str, told: FileEdit, *, dry_run: bool, link: bool) -> dict[str, Any]:
+def _changed(desk: Application, folder: str, told: FileEdit, *, dry_run: bool, link: bool) -> dict[str, Any]:
     assert told.changes is not None
     if dry_run:
         return _row(told, CHANGED, record=told.record, fields=sorted(told.changes))
@@ -201,7 +203,7 @@ def _link(folder: str, told: FileEdit, record: str) -> None:
                 folders.rewrite(folder, told.file, text)
 
 
-def _retract(desk: Desk, record: str) -> None:
+def _retract(desk: Application, record: str) -> None:
     desk.change(record, lambda _memory, note, pen: (draft_retraction(note, _GONE, pen), {}))
 
 

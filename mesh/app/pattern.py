@@ -7,7 +7,7 @@ from clan_learnings.records.pattern_conflicts import PatternConflicts
 from clan_learnings.records.patterns import Pattern
 from clan_learnings.records.record import Note
 from clan_learnings.records.witnesses import are_alike
-from mesh.app.answers import iso, pattern, shown
+from mesh.app.record_json import iso, pattern, shown
 from mesh.core.ids import display_name
 
 _SHOWN = 50  # newest corrections

@@ -9,7 +9,7 @@ from __future__ import annotations
 from clan_learnings.records.edit_rights import same
 from clan_learnings.records.patterns import KEY
 from clan_learnings.records.record import SUPERSESSIONS
-from mesh.app.answers import iso
+from mesh.app.record_json import iso
 from mesh.core.draft import Assignment, NewRecord, Removal
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import display_name, text_id

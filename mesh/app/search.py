@@ -6,7 +6,7 @@ import time
 
 from clan_learnings.search.filters import filters
 from clan_learnings.search.record_search import search
-from mesh.app.answers import found
+from mesh.app.record_json import found
 from mesh.core.errors import UsageError
 from mesh.pages.page_search import pages_about
 

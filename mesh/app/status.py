@@ -1,16 +1,18 @@
 """What a node says about itself: identity, root, feeds, counts, what waits. Reads only."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable
 from typing import Any
 
 from mesh import __version__
-from mesh.app.answers import iso
-from mesh.core import clock
+from mesh.app.record_json import iso
+from mesh.core import clock, member_limits
 from mesh.core.ids import display_name, text_id
 from mesh.core.trust import Trust
-from mesh.node.metrics import Tally
-from mesh.store.acceptance import AHEAD, CLIPPING
+from mesh.node.metrics import Counters
+from mesh.store.acceptance import AHEAD, CLIPPING, OVER_QUOTA, TOO_MANY_FEEDS
 from mesh.store.database import Run
 from mesh.store.erase_requests import EraseRequest, requests
 from mesh.store.erasure import unfinished
@@ -21,6 +23,13 @@ from mesh.store.republication import ended_feeds, refusal, shown, stamp_ahead
 from mesh.store.store import Store
 from peers.proto.engine import Engine
 from peers.proto.membership import PeerView
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mesh.core.trust import Trust
+    from mesh.store.store import Store
 
 
 def node_status(home: Home, store: Store) -> dict[str, Any]:
@@ -160,7 +169,7 @@ def _size(path: str) -> int:
 
 
 def peers_report(
-    home: Home, engine: Engine, tally: Tally, addresses: tuple[str, ...], seconds: float, trust: Trust
+    home: Home, engine: Engine, tally: Counters, addresses: tuple[str, ...], seconds: float, trust: Trust
 ) -> dict[str, Any]:
     """Everyone, and in one word whether they are in step."""
     peers = engine.peers()
@@ -181,7 +190,7 @@ def peers_report(
     }
 
 
-def _peer(tally: Tally, peer: PeerView, trust: Trust) -> dict[str, Any]:
+def _peer(tally: Counters, peer: PeerView, trust: Trust) -> dict[str, Any]:
     flow = tally.flow(peer.node)
     return {
         "node": text_id(peer.node),
@@ -205,4 +214,38 @@ def _peer(tally: Tally, peer: PeerView, trust: Trust) -> dict[str, Any]:
         "queued_bytes": peer.queued,
         "bytes": flow.bytes,
         "bytes_per_second": round(flow.rate()),
+    }
+
+
+def member_shares(store: Store) -> list[dict[str, Any]]:
+    """Every member, who has written most first."""
+    with store.database.savepoint():  # one snapshot
+        trust, acceptance = store.trust(), store.acceptance()
+        found = [_share(store, trust, node) for node in trust.members]
+        for share, node in zip(found, trust.members, strict=True):
+            rows = store.feeds.of_node(node)
+            left_out = sum(bool(row.held.seq) and acceptance.allowed(row)[1] == TOO_MANY_FEEDS for row in rows)
+            share |= {"feeds": share["feeds"] - left_out, "feeds_left_out": left_out}
+            held = [row for row in rows if row.held.seq > row.accepted.seq]
+            is_over = bool(held) and not acceptance.fits_quota(node, 0)
+            share["waiting"] = OVER_QUOTA if is_over else None
+    return sorted(found, key=lambda share: (-share["written"], share["node"]))
+
+
+def _share(store: Store, trust: Trust, node: bytes) -> dict[str, Any]:
+    now = store.clock()
+    days = member_limits.span_days(is_throw_away=trust.is_throw_away(node))
+    return {
+        "node": text_id(node),
+        "name": display_name(trust.members[node].name, node),
+        "role": trust.role(node),
+        "revoked": node in trust.revoked,
+        "written": store.feeds.held_weight(node),
+        "allowance": trust.allowance(node, now) if trust.may_write(node) else 0,
+        "quota": trust.quota(node) if trust.may_write(node) else 0,
+        "days": days,
+        "grows_ms": trust.next_allowance_ms(node, now),
+        "feeds": store.feeds.count_of(node),
+        "feed_limit": member_limits.feed_limit(now, trust.certified_ms(node)),
+        "forked_too_often": trust.has_forked_too_often(node),
     }

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mesh.cli.arguments import parser
-from mesh.cli.nodes import a_role, find_node, node_name
+from mesh.cli.node_names import a_role, find_node, node_name
 from mesh.cli.output import print_json, put, tell
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id

@@ -1,7 +1,7 @@
 """`mesh admit`: sign the certificate of a node."""
 
 from mesh.cli.arguments import add_role, parser
-from mesh.cli.nodes import a_role, find_node
+from mesh.cli.node_names import a_role, find_node
 from mesh.cli.output import print_json, put, say
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError

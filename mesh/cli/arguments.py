@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 
 from mesh.cli.home_option import home_path
 from mesh.cli.main import COMMANDS, EXIT_USAGE, complain
-from mesh.cli.nearest import no_option
 from mesh.cli.options import EMPTY_HOME
+from mesh.cli.subcommands import no_option
 from mesh.core.errors import UsageError
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
-from mesh.cli.options import REPO, Given, Option, Shape, run
+from mesh.cli.options import REPO, CommandSyntax, Given, Option, run
 from mesh.cli.output import print_json, put_ours, tell
-from mesh.cli.telling import desk_of
+from mesh.cli.record_options import desk_of
 
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "context",
     "",
     (
@@ -24,7 +24,7 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Print it."""
-    return run(argv, SHAPE, _context)
+    return run(argv, SYNTAX, _context)
 
 
 def _context(given: Given) -> int:

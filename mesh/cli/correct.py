@@ -5,27 +5,27 @@ from __future__ import annotations
 import sys
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, put, say
-from mesh.cli.telling import (
+from mesh.cli.record_options import (
     ABOUT,
     PRIVATE,
     REQUEST_ID,
-    answered,
     by_sidecar,
     desk_of,
     from_stdin,
-    missing,
+    missing_witnesses,
     occurrences,
+    print_answer,
+    record_facts,
     request_id,
-    said,
 )
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "correct",
     "--wrong W --right R",
     (
@@ -46,7 +46,7 @@ _IN_WORDS = ((1.0, "certain"), (0.9, "very sure"), (0.75, "sure"), (0.0, "likely
 
 def main(argv: list[str]) -> int:
     """Record it, or move it."""
-    return run(argv, SHAPE, _correct)
+    return run(argv, SYNTAX, _correct)
 
 
 def _correct(given: Given) -> int:
@@ -54,8 +54,8 @@ def _correct(given: Given) -> int:
         return _move(given)
     for name in ("wrong", "right"):
         if not given.has(name):
-            raise Wrong(f"--{name} is missing: both --wrong and --right are needed")
-    about = said(given)
+            raise WrongUsage(f"--{name} is missing: both --wrong and --right are needed")
+    about = record_facts(given)
     wrong, right = from_stdin(given.text("wrong"), given.text("right"))
     how = {
         "pattern": given.text("pattern"),
@@ -65,17 +65,17 @@ def _correct(given: Given) -> int:
     answer = by_sidecar(given, "correct", {"wrong": wrong, "right": right} | how, about)
     if answer is None:
         answer = desk_of(given).correct(wrong, right, private=given.has("private"), **how, **about)
-    return answered(given, answer, _show)
+    return print_answer(given, answer, _show)
 
 
 def _move(given: Given) -> int:
     if not given.text("pattern"):
-        raise Wrong("--move needs --pattern: the pattern to count it under")
+        raise WrongUsage("--move needs --pattern: the pattern to count it under")
     if given.has("wrong") or given.has("right"):
-        raise Wrong("--move takes a correction that is there: leave --wrong and --right out")
+        raise WrongUsage("--move takes a correction that is there: leave --wrong and --right out")
     if given.has("request_id"):
-        raise Wrong("--request-id is for new corrections: to move one twice is to move it once")
-    return answered(given, desk_of(given).move(given.text("move"), given.text("pattern")), _show) or EXIT_OK
+        raise WrongUsage("--request-id is for new corrections: to move one twice is to move it once")
+    return print_answer(given, desk_of(given).move(given.text("move"), given.text("pattern")), _show) or EXIT_OK
 
 
 def _show(answer: dict[str, Any]) -> None:
@@ -92,8 +92,8 @@ def _show(answer: dict[str, Any]) -> None:
         put(f"  {answer['says']}")
         put(f"  so far: {occurrences(answer)}; tier {answer['tier']}")
         # A person's to decide: an agent is told what is missing, and no command.
-        if missing(answer) and sys.stdout.isatty():
-            say(f"  {missing(answer)}")
+        if missing_witnesses(answer) and sys.stdout.isatty():
+            say(f"  {missing_witnesses(answer)}")
     if answer.get("similar"):
         names = ", ".join(plain(name, 100) for name in answer["similar"])
         put(f"  nothing was counted under that name before; did you mean {names}?")

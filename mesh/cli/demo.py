@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, put, put_ours
 from mesh.core.errors import MeshError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Option, Shape, run
+from mesh.cli.options import CommandSyntax, Given, Option, run
 from mesh.cli.output import Progress, plain, print_json, put, tell
-from mesh.cli.telling import place_name
+from mesh.cli.record_options import repo_name
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MOST = 100_000
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "detect",
     "",
     (
@@ -26,7 +26,7 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Take in what was captured, and list what it amounts to."""
-    return run(argv, SHAPE, _detect)
+    return run(argv, SYNTAX, _detect)
 
 
 def _detect(given: Given) -> int:
@@ -60,7 +60,7 @@ def lines_of(told: dict[str, Any]) -> list[str]:
     """A candidate in two lines; of one that was erased, one."""
     if not told["text"]:
         return [f"{told['id']}  {told['state']:<11}  {told['kind']:<10}  {plain(told['why'])}: nothing of it is kept"]
-    repos = ", ".join(place_name(repo) if repo else "no repository" for repo in told["repos"][:3])
+    repos = ", ".join(repo_name(repo) if repo else "no repository" for repo in told["repos"][:3])
     more = f" and {len(told['repos']) - 3} more" if len(told["repos"]) > 3 else ""
     cost = f"; ${told['dollars']:.2f}" if told["dollars"] is not None else ""
     across = " (cross-flavour)" if told["cross_flavour"] else ""

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from mesh.cli.options import Given, Option, Shape, run
+from mesh.cli.options import CommandSyntax, Given, Option, run
 from mesh.cli.output import plain, put
-from mesh.cli.telling import (
+from mesh.cli.record_options import (
     ABOUT,
     PRIVATE,
     REQUEST_ID,
-    answered,
     by_sidecar,
     desk_of,
     from_stdin,
-    place_name,
+    print_answer,
+    record_facts,
+    repo_name,
     request_id,
-    said,
 )
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "discover",
     "TEXT|-",
     (*ABOUT, PRIVATE, Option("--anyway", "", "record it also if a record covers it already"), REQUEST_ID),
@@ -34,17 +34,17 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Record it, or say which record covers it."""
-    return run(argv, SHAPE, _discover)
+    return run(argv, SYNTAX, _discover)
 
 
 def _discover(given: Given) -> int:
-    about = said(given)
+    about = record_facts(given)
     (text,) = from_stdin(given.words[0])
     words: dict[str, Any] = {"anyway": given.has("anyway"), "request_id": request_id(given)}
     answer = by_sidecar(given, "discover", {"text": text} | words, about)
     if answer is None:
         answer = desk_of(given).discover(text, private=given.has("private"), **words, **about)
-    return answered(given, answer, _show)
+    return print_answer(given, answer, _show)
 
 
 def _show(answer: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ def _show(answer: dict[str, Any]) -> None:
     if known is not None:
         put(f"{known['id']}  already known: {plain(known['text'])}")
         put(
-            f"  by {plain(known['author'])} on {known['at'][:10]}, in {place_name(known['repo'])}; nothing was added,"
+            f"  by {plain(known['author'])} on {known['at'][:10]}, in {repo_name(known['repo'])}; nothing was added,"
             " --anyway adds it"
         )
         return

@@ -18,12 +18,11 @@ from mesh.app.checks.knowledge_checks import (
     examine_search,
     examine_spool,
 )
-from mesh.app.checks.node_checks import Finding, examine
+from mesh.app.checks.node_checks import Problem, examine
 from mesh.app.checks.page_checks import examine_drafts, examine_pages
-from mesh.app.member_shares import member_shares
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.app.snapshot import memory_of
-from mesh.app.status import node_status
+from mesh.app.status import member_shares, node_status
 from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
 from mesh.cli.install import target
@@ -41,7 +40,7 @@ def main(argv: list[str]) -> int:
     return report(list(findings(open_home(given.home))), as_json=given.json)
 
 
-def report(found: list[Finding], *, as_json: bool) -> int:
+def report(found: list[Problem], *, as_json: bool) -> int:
     """Say what was found."""
     if as_json:
         print_json([item._replace(next_step=hinted(item.next_step))._asdict() for item in found])
@@ -53,7 +52,7 @@ def report(found: list[Finding], *, as_json: bool) -> int:
     return EXIT_WAITING if found else 0
 
 
-def findings(home: Home) -> Iterator[Finding]:
+def findings(home: Home) -> Iterator[Problem]:
     """Everything, the gravest first."""
     try:
         peers = ask(home.path, "GET", "/peers")

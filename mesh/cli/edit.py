@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.cli.home_option import home_path
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import print_json, tell_proposed, tell_taken_out
 from mesh.cli.show import print_record
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TEXTS = ("text", "wrong", "right", "rule", "topic", "category", "severity", "evidence", "pattern")
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "edit",
     "ID",
     (
@@ -39,14 +39,14 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Change it, and show it as it is now."""
-    return run(argv, SHAPE, _edit)
+    return run(argv, SYNTAX, _edit)
 
 
 def _edit(given: Given) -> int:
-    from mesh.app.desk import Desk
+    from mesh.app.application import Application
 
     # `--repo` says what the record is to say, not which of several teams' homes it is in.
-    desk = Desk(given.text("home") or home_path())
+    desk = Application(given.text("home") or home_path())
     changes: dict[str, Any] = {name: given.text(name) for name in _TEXTS if given.has(name)}
     if given.has("tags"):
         changes["tags"] = given.words_of("tags")
@@ -56,7 +56,7 @@ def _edit(given: Given) -> int:
         changes["minutes_lost"] = given.number("minutes_lost", None, 0, 100_000)
     if given.has("global"):
         if given.has("repo"):
-            raise Wrong("--repo and --global exclude each other")
+            raise WrongUsage("--repo and --global exclude each other")
         changes["repo"] = ""
     elif given.has("repo"):
         changes["repo"] = desk.place.scope(given.text("repo"))

@@ -15,8 +15,8 @@ from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
 from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.render.files import RENDERED_FOLDER, RenderedFiles
 from mesh.app.checks.node_checks import unfinished_sentence, unfinished_step
+from mesh.app.record_history import locate
 from mesh.app.render import render
-from mesh.app.why import locate
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import plain, print_json, put, say, tell

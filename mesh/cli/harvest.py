@@ -13,8 +13,8 @@ from clan_learnings.sessions.catalogue_table import Catalogue
 from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
 from mesh.cli.arguments import any_text, parser
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_WAITING
-from mesh.cli.output import Bar, Progress, plain, print_json, put, say, tell
-from mesh.cli.telling import place_name
+from mesh.cli.output import Progress, ProgressBar, plain, print_json, put, say, tell
+from mesh.cli.record_options import repo_name
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError
 from mesh.core.time_expression import span
@@ -113,7 +113,7 @@ def _harvest(given: argparse.Namespace, since_ms: int) -> int:
 def _captured(home: str, files: list[Any]) -> CaptureReport:
     from clan_learnings.sessions.analysis import real_analysts
 
-    bar = Bar("transcripts", len(files))
+    bar = ProgressBar("transcripts", len(files))
     with Catalogue(home) as catalogue:
         catalogue.sweep()
         try:
@@ -166,7 +166,7 @@ def _print_waiting(told: dict[str, Any]) -> None:
             f"           {number_of(waiting['share'], 'candidate')} for mesh share: nothing of their repository leaves this node yet"
         )
         for repo, count in list(told["share"].items())[:_SHOWN]:
-            place = place_name(repo) if repo else "no repository: mesh share '*'"
+            place = repo_name(repo) if repo else "no repository: mesh share '*'"
             say(f"           {count:>5}  {place}")
         tell("  next: mesh share REPO, then mesh harvest")
     if waiting["unshared"]:

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from mesh.app import home_choice
-from mesh.app.home_choice import Rule
+from mesh.app.home_choice import HomeRule
 from mesh.cli.arguments import parser
 from mesh.cli.home_option import repo_here
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
@@ -109,7 +109,7 @@ def remove(path: str, glob: str, environ: Mapping[str, str]) -> dict[str, Any]:
 def _list(only: str | None, *, as_json: bool) -> int:
     path = home_choice.config_path(os.environ)
     wrong = home_choice.problems(path)
-    rules: list[Rule] = []
+    rules: list[HomeRule] = []
     with suppress(HomePermissions):  # among the problems
         rules = home_choice.parse(home_choice.read(path), os.environ) if home_choice.is_there(path) else []
     shown = [rule for rule in rules if rule.glob and (only is None or rule.home == os.path.abspath(only))]
@@ -157,7 +157,7 @@ def _written(home: str, environ: Mapping[str, str]) -> str:
     """A home as it stands in the list, checked by reading it back."""
     user = environ.get("HOME", "").rstrip("/")
     text = f"~{home[len(user) :]}" if user and home.startswith(user + "/") else home
-    (rule,) = home_choice.parse(f"x = {text}", environ) if text.isprintable() else [Rule(0, "", "", "")]
+    (rule,) = home_choice.parse(f"x = {text}", environ) if text.isprintable() else [HomeRule(0, "", "", "")]
     if rule.home != home:
         raise UsageError(
             f"{home!r} cannot stand in the list", "choose a path without ' #' and without control characters"

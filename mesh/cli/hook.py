@@ -111,7 +111,7 @@ def main(argv: list[str]) -> int:
         from mesh.cli.output import tell
 
         tell(f"mesh hook: {given.problem}", "  next: mesh hook --help")
-    run = _Run(given)
+    run = _HookRun(given)
     afterwards = patience(_AFTERWARDS_SECONDS)
     if not given.problem:  # a home that was not given is not guessed
         run.guarded(patience(_ANSWER_SECONDS), run.answer)
@@ -121,7 +121,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-class _Run:
+class _HookRun:
     """One event from stdin to the answer, and what is done after it."""
 
     def __init__(self, given: _Given) -> None:
@@ -199,10 +199,10 @@ class _Run:
         What is refused for now, because this node has written as much as it may, stays queued; of a reader it is put aside.
         """
         from clan_learnings.records import spool
-        from mesh.app.desk import Desk
+        from mesh.app.application import Application
         from mesh.core.errors import MayNotWrite, UsageError, WriteRefused
 
-        desk = Desk(self._home, folder=folder)
+        desk = Application(self._home, folder=folder)
         for write in spool.take(self._home, _TAKEN):
             arguments = write.arguments
             if self._given.bound not in (None, arguments.get("repo")):

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import ALL, REPO, Given, Shape, run
+from mesh.cli.options import ALL, REPO, CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put, tell
-from mesh.cli.telling import desk_of, place_name
+from mesh.cli.record_options import desk_of, repo_name
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-SHAPE = Shape("hot", "", (REPO, ALL), "mesh hot")
+SYNTAX = CommandSyntax("hot", "", (REPO, ALL), "mesh hot")
 
 
 def main(argv: list[str]) -> int:
     """Print them, those of most sessions first."""
-    return run(argv, SHAPE, _hot)
+    return run(argv, SYNTAX, _hot)
 
 
 def _hot(given: Given) -> int:
@@ -31,7 +31,7 @@ def _hot(given: Given) -> int:
         put(f"{line(item)}  (seen here only)")
     if not answer["hot"] and not answer["seen_here"]:
         of = f" of {answer['witnesses_needed']} machines" if answer["witnesses_needed"] > 1 else ""
-        where = "anywhere" if given.has("all") else f"in {place_name(answer['repo'])}"
+        where = "anywhere" if given.has("all") else f"in {repo_name(answer['repo'])}"
         tell(f"nothing is HOT {where}: a pattern is, once {answer['hot_at']} sessions{of} were corrected under it")
     return EXIT_OK
 

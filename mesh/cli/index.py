@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.core.display import number_of
 from mesh.core.errors import MeshError
@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "index",
     "[rebuild | use minilm|URL MODEL|DIR|none|auto]",
     (Option("--vectors", "", "with rebuild: make the vectors anew too, which takes long"),),
@@ -25,19 +25,19 @@ _WORDS = {"": 1, "rebuild": 1, "use": 3}
 
 def main(argv: list[str]) -> int:
     """Say how they stand, or change it."""
-    return run(argv, SHAPE, _index)
+    return run(argv, SYNTAX, _index)
 
 
 def _index(given: Given) -> int:
     action = given.words[0] if given.words else ""
     if action not in _WORDS:
-        raise Wrong(f"there is no {action!r}; there are rebuild and use")
+        raise WrongUsage(f"there is no {action!r}; there are rebuild and use")
     if action == "use" and len(given.words) == 1:
-        raise Wrong("use needs a choice: minilm, an address and a model, a folder, none or auto")
+        raise WrongUsage("use needs a choice: minilm, an address and a model, a folder, none or auto")
     if len(given.words) > _WORDS[action]:
-        raise Wrong(f"{given.words[_WORDS[action]]!r} is too much")
+        raise WrongUsage(f"{given.words[_WORDS[action]]!r} is too much")
     if given.has("vectors") and action != "rebuild":
-        raise Wrong("--vectors goes with: mesh index rebuild")
+        raise WrongUsage("--vectors goes with: mesh index rebuild")
     if action == "use":
         return _use(given)
     return _rebuild(given) if action else _show(given)
@@ -45,14 +45,14 @@ def _index(given: Given) -> int:
 
 def state_of(home: str) -> dict[str, Any]:
     """How the indexes stand: as a running sidecar says, else as a command finds them."""
-    from mesh.app.desk import Desk
-    from mesh.app.node_api import ask
+    from mesh.app.application import Application
+    from mesh.app.client import ask
 
     try:
         answer = ask(home, "GET", "/index")
     except MeshError:
         answer = None
-    return answer if isinstance(answer, dict) else Desk(home).index()
+    return answer if isinstance(answer, dict) else Application(home).index()
 
 
 def _show(given: Given) -> int:

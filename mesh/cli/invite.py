@@ -2,9 +2,9 @@
 
 import re
 
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.cli.arguments import add_role, parser
-from mesh.cli.nodes import a_role
+from mesh.cli.node_names import a_role
 from mesh.cli.output import print_json, put, tell, when
 from mesh.core.errors import UsageError
 from mesh.core.statement import INVITED, ROLE_NAMES

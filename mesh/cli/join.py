@@ -5,7 +5,7 @@ import os
 
 from mesh.cli.arguments import parser
 from mesh.cli.init import harmless_name
-from mesh.cli.nodes import a_role
+from mesh.cli.node_names import a_role
 from mesh.cli.output import print_json, put, say, tell
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
@@ -93,7 +93,7 @@ def _home(path: str, token: JoinToken, name: str | None, *, ephemeral: bool) -> 
 
 def _learn(home: Home, joined: Joined) -> tuple[int, str]:
     """Keep founders, statements, certificates and contacts. Returns how many members there are, and our role among them."""
-    from mesh.node.certificates import Notary
+    from mesh.node.certificates import Certificates
     from mesh.store.join_table import Cards
     from peers.proto.cards import read_contact
 
@@ -102,7 +102,7 @@ def _learn(home: Home, joined: Joined) -> tuple[int, str]:
     store.learn_founders(*joined.founders)
     author.merge_statements(list(joined.welcome.statements))
     shelf = Cards(store.database)
-    notary = Notary(home, (), store.trust, store.clock)
+    notary = Certificates(home, (), store.trust, store.clock)
     waiting = list(joined.welcome.certificates)
     while waiting:  # those of the root and of admins make those below them readable
         left = []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from mesh.cli.learnings_writing import SECTIONS, add, edit
+from mesh.cli.learnings_edit import SECTIONS, add, edit
 from mesh.cli.main import EXIT_OK, EXIT_REFUSED, EXIT_WAITING
-from mesh.cli.members import chosen
-from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
+from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import Progress, plain, print_json, put, put_ours, tell, tell_inexact
-from mesh.cli.telling import ABOUT, PRIVATE, desk_of, place_name
+from mesh.cli.record_options import ABOUT, PRIVATE, desk_of, repo_name
+from mesh.cli.subcommands import chosen
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from mesh.app.desk import Desk
+    from mesh.app.application import Application
 
 
 _TOLD = 50  # lines of unchanged or missing ones that are shown
 
 
-def export_(given: Given, desk: Desk, scope: str | None, filters: dict[str, Any]) -> int:
+def export_(given: Given, desk: Application, scope: str | None, filters: dict[str, Any]) -> int:
     """Write them, and say which."""
     from mesh.app.learnings_exchange import export_to
 
@@ -53,7 +53,7 @@ def export_(given: Given, desk: Desk, scope: str | None, filters: dict[str, Any]
 
 def import_(given: Given) -> int:
     """Take them in, and say what became of each."""
-    from mesh.app.desk import Desk
+    from mesh.app.application import Application
     from mesh.app.learnings_exchange import import_from
 
     folder = given.words[0]
@@ -62,7 +62,7 @@ def import_(given: Given) -> int:
     progress = Progress("files")
     try:
         answer = import_from(
-            Desk(given.home, folder=os.path.abspath(folder), is_bulk=True),
+            Application(given.home, folder=os.path.abspath(folder), is_bulk=True),
             folder,
             dry_run=given.has("dry_run"),
             link=not given.has("no_link"),
@@ -206,7 +206,7 @@ def main(argv: list[str]) -> int:
     name, rest = found
     sentence, example = MEMBERS[name]
     usage, options, words, more = _TAKES[name]
-    shape = Shape(
+    shape = CommandSyntax(
         f"learnings {name}",
         usage,
         options,
@@ -242,7 +242,7 @@ def _list(given: Given) -> int:
             f"{one['id']}  {one['at'][:10]}  {plain(one['category'], 40)}  {quality_of(one)}  {_opened(one)}  {plain(one['title'])}"
         )
     if not answer["learnings"]:
-        where = "" if scope is None else f" in {place_name(scope)}; --all looks in every repository"
+        where = "" if scope is None else f" in {repo_name(scope)}; --all looks in every repository"
         tell(f"there are no such learnings{where}")
     return EXIT_OK
 
@@ -257,7 +257,7 @@ def _show(given: Given) -> int:
 
     answer = desk_of(given).show(given.words[0])
     if answer["log"] != "learnings":
-        raise Wrong(f"{given.words[0]} is a {answer['kind']}, no learning: mesh show {given.words[0]}")
+        raise WrongUsage(f"{given.words[0]} is a {answer['kind']}, no learning: mesh show {given.words[0]}")
     if given.as_json:
         print_json(answer)
         return EXIT_OK
@@ -278,7 +278,7 @@ def _stats(given: Given) -> int:
     if given.as_json:
         print_json(answer)
         return EXIT_OK
-    where = "in every repository" if scope is None else f"in {place_name(scope)}"
+    where = "in every repository" if scope is None else f"in {repo_name(scope)}"
     put(
         f"{number_of(answer['learnings'], 'learning')} {where}, {_opened(answer)}, quality {quality_of(answer)} on average"
     )

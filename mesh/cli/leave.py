@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, put, tell
 from mesh.core.errors import HomeBusy, UsageError
@@ -53,10 +53,10 @@ def _running(home: Home) -> bool:
 def _alone(home: Home) -> bool:
     """No sidecar runs: be one for a moment, to tell someone."""
     from mesh.node.log_lines import start_logs
-    from mesh.node.node import Node, run_node
-    from mesh.node.node_settings import Settings
+    from mesh.node.node import RunningNode, run_node
+    from mesh.node.node_settings import NodeSettings
 
     start_logs(None, logging.ERROR)
-    nodes: list[Node] = []
-    asyncio.run(run_node(home, Settings(leave=True), nodes.append))
+    nodes: list[RunningNode] = []
+    asyncio.run(run_node(home, NodeSettings(leave=True), nodes.append))
     return nodes[0].told

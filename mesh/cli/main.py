@@ -161,7 +161,7 @@ def _remark() -> None:
 
 def trust_step(root: str) -> str:
     """What a person does about a checkout that names a repository which git does not."""
-    from mesh.cli.hints import quoted
+    from mesh.cli.home_option import quoted
 
     return f"if you know that it belongs there: mesh trust-repo {quoted(root)}"
 
@@ -296,7 +296,7 @@ def _module(name: str) -> Any:
 
 
 def _unknown(name: str) -> int:
-    from mesh.cli.nearest import nearest, no_option
+    from mesh.cli.subcommands import nearest, no_option
 
     if name.startswith("-"):
         wrong = f"{no_option(name, _BEFORE)}; options of a command stand behind it"

@@ -20,7 +20,7 @@ from mesh.cli.streams import OutputLost
 from mesh.core.errors import MeshError
 
 if TYPE_CHECKING:
-    from mesh.app.desk import Desk
+    from mesh.app.application import Application
 
 _LOG = "mcp.log"
 _RETRY_SECONDS = 60  # a client that has heard nothing repeats the call: what says the same within a minute is one
@@ -73,7 +73,7 @@ def _serve(home: str | None, agent: str, session: str, bound: str | None, *, rea
     import anyio
 
     from mesh import __version__
-    from mesh.app.asking import AskingDesk
+    from mesh.app.application import AskingDesk
     from mesh.mcp.server import Server
     from mesh.mcp.tools import Tools
 
@@ -141,7 +141,7 @@ def _home(given: str | None, repo: str | None) -> str:
     return home_path(repo=named_repo(repo))
 
 
-def _categories(desk: "Callable[[], Desk]") -> Sequence[str]:
+def _categories(desk: "Callable[[], Application]") -> Sequence[str]:
     """Those of this mesh and this repository; those of every mesh if its home cannot be read."""
     from clan_learnings.records.record import CATEGORIES
 

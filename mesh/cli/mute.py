@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "mute",
     "ID|NODE|PATTERN",
     (
@@ -25,12 +25,12 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Hide it, show it again, or list what is hidden."""
-    return run(argv, SHAPE, _mute)
+    return run(argv, SYNTAX, _mute)
 
 
 def _mute(given: Given) -> int:
     if given.has("list") == bool(given.words) or (given.has("list") and given.has("undo")):
-        raise Wrong("give one of ID, NODE, PATTERN, or --list")
+        raise WrongUsage("give one of ID, NODE, PATTERN, or --list")
     home = given.home
     if given.has("list"):
         return _list(given, home)

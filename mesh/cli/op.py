@@ -8,8 +8,8 @@ from typing import Any
 
 from clan_learnings.redaction import SecretCount, describe, redact_value
 from mesh.cli.arguments import Parser, any_text, parser
-from mesh.cli.members import chosen
 from mesh.cli.output import plain, print_json, put, tell, tell_taken_out, when
+from mesh.cli.subcommands import chosen
 from mesh.core.clock import milliseconds
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError

@@ -17,15 +17,15 @@ _COLUMN = 24
 EMPTY_HOME = "--home needs a folder"  # a script with an empty variable would work on another home
 
 
-class Wrong(Exception):
+class WrongUsage(Exception):
     """A command line that cannot be."""
 
 
-class _Unknown(Wrong):
+class _Unknown(WrongUsage):
     """An option that is not there. `text`: the whole word, if it is like none and may be a text."""
 
     def __init__(self, word: str, known: Iterable[str]) -> None:
-        from mesh.cli.nearest import nearest_option, no_option
+        from mesh.cli.subcommands import nearest_option, no_option
 
         name = word.partition("=")[0]
         super().__init__(no_option(name, known))
@@ -87,7 +87,7 @@ class Given:
         if text is None:
             return default
         if not (text.isascii() and text.isdigit() and len(text) < 9 and least <= int(text) <= most):
-            raise Wrong(f"{_written(key)} takes a number from {least} to {most}, not {text!r}")
+            raise WrongUsage(f"{_written(key)} takes a number from {least} to {most}, not {text!r}")
         return int(text)
 
     def fraction(self, key: str) -> float | None:
@@ -100,7 +100,7 @@ class Given:
         except ValueError:
             value = -1.0
         if not 0 <= value <= 1:
-            raise Wrong(f"{_written(key)} takes a number from 0 to 1, not {text!r}")
+            raise WrongUsage(f"{_written(key)} takes a number from 0 to 1, not {text!r}")
         return value
 
     def words_of(self, key: str) -> list[str]:
@@ -129,7 +129,7 @@ class Given:
         return home
 
 
-class Shape:
+class CommandSyntax:
     """What a command takes: its options, how many words beside them, and what its help says."""
 
     __slots__ = ("example", "is_filter", "least", "more", "most", "name", "options", "sentence", "takes_text", "usage")
@@ -176,7 +176,7 @@ class Shape:
         return "\n".join([*lines, "", "example:", *(f"  {line}" for line in self.example.split("\n"))])
 
 
-def run(argv: Sequence[str], shape: Shape, command: Callable[[Given], int]) -> int:
+def run(argv: Sequence[str], shape: CommandSyntax, command: Callable[[Given], int]) -> int:
     """A command: its help, or what it does, or what is wrong with the command line."""
     try:
         given = parse(argv, shape.options)
@@ -188,7 +188,7 @@ def run(argv: Sequence[str], shape: Shape, command: Callable[[Given], int]) -> i
 
         put(*shape.help().split("\n"))
         return EXIT_OK
-    except Wrong as problem:
+    except WrongUsage as problem:
         step = f"mesh {shape.name} --help"
         if isinstance(problem, _Unknown) and problem.text and shape.most:
             from shlex import quote
@@ -203,18 +203,18 @@ def _written(key: str) -> str:
     return f"-{key}" if len(key) == 1 else f"--{key.replace('_', '-')}"
 
 
-def _count_words(words: Sequence[str], shape: Shape) -> None:
+def _count_words(words: Sequence[str], shape: CommandSyntax) -> None:
     if len(words) < shape.least:
-        raise Wrong(f"something is missing: mesh {shape.name} {shape.usage}")
+        raise WrongUsage(f"something is missing: mesh {shape.name} {shape.usage}")
     if len(words) > shape.most:
         hint = ": what has spaces in it belongs in quotes" if shape.most else ""
-        raise Wrong(f"{words[shape.most]!r} is too much{hint}")
+        raise WrongUsage(f"{words[shape.most]!r} is too much{hint}")
 
 
-def _refuse_empty(given: Given, shape: Shape) -> None:
+def _refuse_empty(given: Given, shape: CommandSyntax) -> None:
     """A script with an empty variable would never know: an empty name may be the beginning of any, an empty filter lets all through."""
     if not shape.takes_text and not all(map(str.strip, given.words)):
-        raise Wrong(f"something is empty: mesh {shape.name} {shape.usage}")
+        raise WrongUsage(f"something is empty: mesh {shape.name} {shape.usage}")
     for option in shape.options if shape.is_filter else ():
         if option.value and given.has(option.key) and not given.text(option.key).strip(" ,"):
             name = option.names[-1]
@@ -242,15 +242,15 @@ def parse(argv: Sequence[str], options: Sequence[Option]) -> Given:
             raise _Unknown(word, (*known, "--help"))
         if not option.value:
             if equals:
-                raise Wrong(f"{name} takes no value")
+                raise WrongUsage(f"{name} takes no value")
             values[option.key] = ""
             continue
         if not equals:
             following = next(rest, None)
             if following is None:
-                raise Wrong(f"{name} needs a value: {name} {option.value}")
+                raise WrongUsage(f"{name} needs a value: {name} {option.value}")
             value = following
         if option is HOME and not value:
-            raise Wrong(EMPTY_HOME)
+            raise WrongUsage(EMPTY_HOME)
         values[option.key] = value
     return Given(values, words)

@@ -6,9 +6,14 @@ is has a function of its own, `put_ours`, whose few callers a test names.
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import sys
 import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from typing import Any
 
 from mesh.cli.main import WORKED_ON
 from mesh.cli.streams import flush, silence
@@ -96,7 +101,7 @@ def hinted(text: str) -> str:
     """A line with `--home` in the commands it names, if they would act on another home without it."""
     if not WORKED_ON or "mesh " not in text:
         return text
-    from mesh.cli.hints import with_home
+    from mesh.cli.home_option import with_home
 
     return with_home(text, WORKED_ON[0])
 
@@ -164,7 +169,7 @@ def tell_proposed(answer: dict[str, Any]) -> bool:
 _WIDTH = 30
 
 
-class Bar:
+class ProgressBar:
     """Counts on with every call."""
 
     def __init__(self, what: str, total: int) -> None:
@@ -188,3 +193,11 @@ class Bar:
         """Leave the line."""
         if self._shown:
             tell("")
+
+
+def json_answer(command: Callable[[list[str]], int], words: list[str]) -> Any:
+    """What a command answers with `--json`. Its errors are raised, its words for people go to stderr as always."""
+    kept = io.StringIO()
+    with redirect_stdout(kept):
+        command([*words, "--json"])
+    return json.loads(kept.getvalue().splitlines()[-1])

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from mesh.cli.members import chosen
-from mesh.cli.options import Given, Option, Shape, run
+import sys
+
+from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
+from mesh.cli.output import plain, print_json, put, tell, tell_taken_out
+from mesh.cli.subcommands import chosen
+from mesh.core.errors import UsageError
+from mesh.core.ids import text_id
+from mesh.pages.file_text import MOST_BYTES, Content, decoded
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from clan_learnings.redaction import SecretCount
+    from mesh.pages.book import Book, PageInfo
+
 
 # name: sentence, example
 MEMBERS = {
@@ -62,7 +72,7 @@ _TAKES: dict[str, tuple[str, tuple[Option, ...], tuple[int, int], str, str]] = {
         (_TEXT,),
         (1, 1),
         "Opens VISUAL, else EDITOR, else vi. What others write meanwhile stays. With --text nothing is opened.",
-        "page_editing",
+        "page_edit",
     ),
     "append": ("NAME TEXT|-", (), (2, 2), "- reads the text from stdin.", "page_writing"),
     "rename": ("NAME NEW", (), (2, 2), _NAME, "page_writing"),
@@ -82,7 +92,7 @@ _TAKES: dict[str, tuple[str, tuple[Option, ...], tuple[int, int], str, str]] = {
         ),
         (1, 1),
         "The newest last. What one author does within ten minutes is one line.",
-        "page_past",
+        "page_history",
     ),
     "links": ("NAME", (), (1, 1), _NAME, "page_reading"),
     "merge": ("NAME OTHER", (), (2, 2), "What both say stands once. OTHER ends; NAME stays.", "page_writing"),
@@ -92,16 +102,16 @@ _TAKES: dict[str, tuple[str, tuple[Option, ...], tuple[int, int], str, str]] = {
         (Option("--reason", "TEXT", "why, without repeating the secret: the reason stays"),),
         (2, 2),
         "- reads the text from stdin, where no list of processes and no shell history shows it.",
-        "page_erasing",
+        "page_erase",
     ),
     "watch": (
         "[DIR]",
         (Option("--under", "PREFIX", "only the pages under this name, like runbooks (default: all)"),),
         (0, 1),
         "Without DIR: lists the folders.",
-        "page_watching",
+        "page_watch",
     ),
-    "unwatch": ("DIR", (), (1, 1), "", "page_watching"),
+    "unwatch": ("DIR", (), (1, 1), "", "page_watch"),
     "retry": (
         "",
         (),
@@ -120,7 +130,7 @@ def main(argv: list[str]) -> int:
     name, rest = found
     sentence, example = MEMBERS[name]
     usage, options, words, more, module = _TAKES[name]
-    shape = Shape(
+    shape = CommandSyntax(
         f"page {name}",
         usage,
         options,
@@ -136,3 +146,83 @@ def main(argv: list[str]) -> int:
         return found[name](given)
 
     return run(rest, shape, member)
+
+
+_SHOWN_CHARS = 260  # a name of 200, and what is put behind it
+
+
+def name_in(word: str) -> str:
+    """A page's name as it was typed: the ending of its file is not part of it."""
+    return word[:-3] if word[-3:].lower() == ".md" else word
+
+
+def shown(info: PageInfo) -> str:
+    """A page's name, for a line."""
+    return plain(info.shown, _SHOWN_CHARS)
+
+
+def in_shell(*names: str) -> str:
+    """Names as they can be typed behind a command."""
+    from shlex import quote
+
+    return " ".join(quote(plain(name, _SHOWN_CHARS)) for name in names)
+
+
+def typed(text: str) -> str:
+    """A text from the command line, or from stdin if it is a hyphen, as a page has it."""
+    if text != "-":
+        data = text.encode(errors="surrogateescape")
+    else:
+        bare = getattr(sys.stdin, "buffer", None)
+        # No more than shows that it is too much: it may never end.
+        data = sys.stdin.read().encode(errors="surrogateescape") if bare is None else bare.read(MOST_BYTES + 1)
+    found = decoded(data)
+    if not isinstance(found, Content):
+        raise UsageError(
+            f"this cannot be the text of a page: {found.reason}",
+            "split it into several pages" if len(data) > MOST_BYTES else "give UTF-8 text; convert it: iconv -t UTF-8",
+        )
+    return found.text
+
+
+def written(
+    given: Given,
+    book: Book,
+    info: PageInfo,
+    done: str,
+    *,
+    findings: Iterable[SecretCount] = (),
+    chars: int | None = None,
+    changed: bool = True,
+) -> None:
+    """Say what was done to a page, and what a person has to know about it."""
+    from clan_learnings.redaction import describe
+
+    counts, redacted = book.is_member(), describe(findings)
+    if given.as_json:
+        print_json(
+            {
+                "id": text_id(info.id),
+                "name": info.shown,
+                "done": done,
+                "changed": changed,
+                "chars": chars,
+                "redacted": redacted,
+                "counts": counts,
+            }
+        )
+    else:
+        put(f"{shown(info)}  {done}")
+    tell_taken_out(redacted)
+    if changed and not counts:
+        node = text_id(book.author.store.own or b"")
+        tell("kept, but it counts only once this node is admitted", f"  next: where the root key is: mesh admit {node}")
+
+
+def one_text(given: Given, word: str | None) -> str | None:
+    """The text given with --text, or by a hyphen as the last word; None if there is none."""
+    if word is None:
+        return typed(given.text("text")) if given.has("text") else None
+    if word != "-" or given.has("text"):
+        raise WrongUsage("give the text as --text TEXT, or as - to read it from stdin, but once")
+    return typed("-")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Wrong
+from mesh.cli.options import Given, WrongUsage
 from mesh.cli.output import hinted, plain, print_json, put, put_ours, put_text, tell, when
-from mesh.cli.page_answers import in_shell, name_in, shown
+from mesh.cli.page import in_shell, name_in, shown
 from mesh.core.clock import COUNTER_BITS, milliseconds, pack
 from mesh.core.errors import HomeBusy, MeshError, UsageError
 from mesh.core.ids import display_name, text_id
@@ -119,9 +119,9 @@ def _row(tag: bytes, name: str, last: LastEdit, name_of: Callable[[bytes], str])
 
 def _show(given: Given) -> int:
     if given.has("at") and given.has("conflicts"):
-        raise Wrong("--at and --conflicts exclude each other: only what a page says now can be read over")
+        raise WrongUsage("--at and --conflicts exclude each other: only what a page says now can be read over")
     if given.has("raw") and given.as_json:
-        raise Wrong("--raw and --json exclude each other: JSON has the exact text too")
+        raise WrongUsage("--raw and --json exclude each other: JSON has the exact text too")
     if given.has("raw") and sys.stdout.isatty():
         raise UsageError(
             "--raw is not for a terminal, which would obey what is in the text",

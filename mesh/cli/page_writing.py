@@ -6,9 +6,9 @@ import os
 
 from clan_learnings.redaction import redact
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
-from mesh.cli.options import Given, Wrong
+from mesh.cli.options import Given, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell
-from mesh.cli.page_answers import in_shell, name_in, one_text, shown, typed, written
+from mesh.cli.page import in_shell, name_in, one_text, shown, typed, written
 from mesh.core.errors import MeshError, UnknownId, UsageError
 from mesh.pages.open_pages import open_pages
 from mesh.pages.page_names import checked, folded
@@ -40,7 +40,7 @@ def _append(given: Given) -> int:
     name, text = given.words
     text = typed(text)
     if not text:
-        raise Wrong("there is nothing to append: the text is empty")
+        raise WrongUsage("there is nothing to append: the text is empty")
     with open_pages(given.home) as pages:
         info = pages.book.find(name_in(name))
         saved = pages.editor.append(info, text)
@@ -70,7 +70,7 @@ def _rename(given: Given) -> int:
 
 def _remove(given: Given) -> int:
     if not given.text("reason"):
-        raise Wrong("--reason is missing: say why it is taken away")
+        raise WrongUsage("--reason is missing: say why it is taken away")
     with open_pages(given.home) as pages:
         info = pages.book.find(name_in(given.words[0]))
         reason = redact(given.text("reason"))

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import os
 
-from mesh.cli.hints import quoted
+from mesh.cli.home_option import quoted
 from mesh.cli.main import EXIT_OK
-from mesh.cli.members import chosen
-from mesh.cli.options import ALL, REPO, Given, Option, Shape, Wrong, run
+from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, say, tell
-from mesh.cli.telling import ABOUT, answered, desk_of, from_stdin, missing, occurrences, place_name, said
+from mesh.cli.record_options import (
+    ABOUT,
+    desk_of,
+    from_stdin,
+    missing_witnesses,
+    occurrences,
+    print_answer,
+    record_facts,
+    repo_name,
+)
+from mesh.cli.subcommands import chosen
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -107,7 +116,7 @@ def main(argv: list[str]) -> int:
     name, rest = found
     sentence, example = MEMBERS[name]
     usage, options, words, more = _TAKES[name]
-    shape = Shape(
+    shape = CommandSyntax(
         f"pattern {name}",
         usage,
         options,
@@ -124,7 +133,7 @@ def main(argv: list[str]) -> int:
 def _add(given: Given) -> int:
     from clan_learnings.records.pattern_drafts import draft_pattern
 
-    about = said(given)
+    about = record_facts(given)
     rule, wrong = from_stdin(given.words[0], given.text("wrong"))
 
     def make(memory: Memory, about: About, pen: TextCleaner) -> Made:
@@ -135,7 +144,7 @@ def _add(given: Given) -> int:
         return drafts, {"pattern": slug}
 
     answer = desk_of(given).write(make, **about)
-    return answered(given, answer, lambda told: put(f"{told['id']}  {plain(told['pattern'], 100)}"))
+    return print_answer(given, answer, lambda told: put(f"{told['id']}  {plain(told['pattern'], 100)}"))
 
 
 def _list(given: Given) -> int:
@@ -145,10 +154,10 @@ def _list(given: Given) -> int:
 
     def ask(memory: Memory) -> dict[str, Any]:
         from clan_learnings.records.recent_records import recent_patterns
-        from mesh.app import answers
+        from mesh.app import record_json
 
         found = recent_patterns(memory, scope, count)
-        return {"repo": scope, "patterns": [answers.pattern(memory, standing) for standing in found]}
+        return {"repo": scope, "patterns": [record_json.pattern(memory, standing) for standing in found]}
 
     answer = desk.ask(ask)
     if given.as_json:
@@ -158,7 +167,7 @@ def _list(given: Given) -> int:
         counts = f"{number_of(one['sessions'], 'session')}, last {one['last']}"
         put(f"{plain(one['pattern'], 100)}  {one['tier']}  {counts}  {plain(one['rule'])}{_names(one)}")
     if not answer["patterns"]:
-        where = "" if scope is None else f" in {place_name(scope)}; --all looks in every repository"
+        where = "" if scope is None else f" in {repo_name(scope)}; --all looks in every repository"
         tell(f"there are no patterns{where}")
     return EXIT_OK
 
@@ -183,12 +192,12 @@ def _show(given: Given) -> int:
         put(f"  names     {plain(', '.join(answer['names']), 1000)}")
     if answer["joined_by_one"]:
         put(f"  joined    by one machine alone, so not for HOT: {plain(', '.join(answer['joined_by_one']), 1000)}")
-    put(f"  holds     in {place_name(answer['scope'])}")
+    put(f"  holds     in {repo_name(answer['scope'])}")
     put(f"  so far    {occurrences(answer)}; logged {number_of(answer['logged'], 'time')}, last {answer['last']}")
     if answer["approved"]:
         put("  approved  by an admin, in these words")
-    if missing(answer):
-        say(f"  not HOT   {missing(answer)}")
+    if missing_witnesses(answer):
+        say(f"  not HOT   {missing_witnesses(answer)}")
     if answer["archived"]:
         put(f"  archived  {plain(answer['archived'])}; sessions since then: {answer['sessions_since']}")
     for other in answer["in_its_place"]:
@@ -211,7 +220,7 @@ def _edit(given: Given) -> int:
     from clan_learnings.records.pattern_drafts import draft_wording
 
     if given.has("global") and given.has("local"):
-        raise Wrong("--global and --local exclude each other")
+        raise WrongUsage("--global and --local exclude each other")
     everywhere = given.has("global") if given.has("global") or given.has("local") else None
     rule, topic = given.maybe("rule"), given.maybe("topic")
     return _write(
@@ -276,25 +285,25 @@ def _approve(given: Given) -> int:
             if told["wrong"]:
                 put(f"  not   {plain(told['wrong'])}")
 
-    return answered(given, answer, show)
+    return print_answer(given, answer, show)
 
 
 def _write(given: Given, done: str, draft: Callable[[Memory, About, TextCleaner], list[Draft]]) -> int:
     """Write what concerns the pattern of the first word, and say how it stands then."""
-    from mesh.app.answers import pattern
+    from mesh.app.record_json import pattern
 
     desk = desk_of(given)
     answer = desk.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}), is_change=True)
     if answer["counts"]:
         answer |= desk.ask(lambda memory: pattern(memory, memory.find(given.words[0])))
-    return answered(given, answer, _print_written)
+    return print_answer(given, answer, _print_written)
 
 
 def _print_written(answer: dict[str, Any]) -> None:
     put(f"{answer['id']}  {'not yet ' if answer.get('proposed') else ''}{answer['done']}")
     if "pattern" in answer:
         put(f"  {plain(answer['pattern'], 100)}  {answer['tier']}  {occurrences(answer)}{_names(answer)}")
-        put(f"  holds in {place_name(answer['scope'])}")
+        put(f"  holds in {repo_name(answer['scope'])}")
 
 
 def _names(answer: dict[str, Any]) -> str:

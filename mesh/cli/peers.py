@@ -4,7 +4,7 @@ import sys
 import time
 from typing import Any
 
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import clear_screen, print_json, put, say, tell

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Shape, Wrong, run
+from mesh.cli.options import CommandSyntax, Given, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, say, tell
-from mesh.cli.telling import answered, desk_of
+from mesh.cli.record_options import desk_of, print_answer
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clan_learnings.records.memory import Memory
     from mesh.core.draft import Draft
 
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "proposals",
     "[grant ID | dismiss ID]",
     (),
@@ -29,7 +29,7 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """List them, or decide about one."""
-    return run(argv, SHAPE, _proposals)
+    return run(argv, SYNTAX, _proposals)
 
 
 def _proposals(given: Given) -> int:
@@ -37,9 +37,9 @@ def _proposals(given: Given) -> int:
     if not verb:
         return _list(given)
     if verb not in ("grant", "dismiss"):
-        raise Wrong(f"there is no {verb!r}; there are grant ID and dismiss ID")
+        raise WrongUsage(f"there is no {verb!r}; there are grant ID and dismiss ID")
     if not text:
-        raise Wrong(f"{verb} needs the id of a proposal: mesh proposals lists them")
+        raise WrongUsage(f"{verb} needs the id of a proposal: mesh proposals lists them")
     return _grant(given, text) if verb == "grant" else _dismiss(given, text)
 
 
@@ -104,7 +104,7 @@ def _grant(given: Given, text: str) -> int:
         drafts, found = draft_grant(memory, node, text)
         return drafts, {"granted": [item.about for item in found], "change": found[0].change}
 
-    return answered(given, desk_of(given).write(write, is_change=True), _print_granted)
+    return print_answer(given, desk_of(given).write(write, is_change=True), _print_granted)
 
 
 def _print_granted(answer: dict[str, Any]) -> None:
@@ -134,7 +134,7 @@ def _dismiss(given: Given, text: str) -> int:
         for_all = home.node in found[0].sure
         return draft_dismissal(tag), {"dismissed": text_id(tag), "for_all": for_all, "count": len(found)}
 
-    return answered(given, desk_of(given).write(write, is_change=True), _print_dismissed)
+    return print_answer(given, desk_of(given).write(write, is_change=True), _print_dismissed)
 
 
 def _print_dismissed(answer: dict[str, Any]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from mesh.app.member_shares import member_shares
+from mesh.app.status import member_shares
 from mesh.cli.arguments import parser
-from mesh.cli.nodes import admins_to_ask, find_node, node_name
+from mesh.cli.node_names import admins_to_ask, find_node, node_name
 from mesh.cli.output import plain, print_json, put, say, tell, when
 from mesh.core.display import SIZES, shown_size
 from mesh.core.errors import UsageError

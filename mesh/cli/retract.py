@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
-from mesh.cli.telling import desk_of
+from mesh.cli.record_options import desk_of
 from mesh.core.display import number_of
 
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "retract",
     "ID --reason TEXT",
     (Option("--reason", "TEXT", "why; the reason stays, so without any secret in it"),),
@@ -19,12 +19,12 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Take it back, and say what that changes."""
-    return run(argv, SHAPE, _retract)
+    return run(argv, SYNTAX, _retract)
 
 
 def _retract(given: Given) -> int:
     if not given.has("reason"):
-        raise Wrong("--reason is missing: say why it is taken back")
+        raise WrongUsage("--reason is missing: say why it is taken back")
     answer = desk_of(given).retract(given.words[0], given.text("reason"))
     if given.as_json:
         print_json(answer)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from mesh.cli.arguments import any_text, parser
-from mesh.cli.nodes import admins_to_ask, find_node, node_name
+from mesh.cli.node_names import admins_to_ask, find_node, node_name
 from mesh.cli.output import print_json, put, say
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import ALL, REPO, Given, Option, Shape, run
+from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, run
 from mesh.cli.output import plain, print_json, put, tell
-from mesh.cli.telling import desk_of, place_name
+from mesh.cli.record_options import desk_of, repo_name
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -18,7 +18,7 @@ _MOST = 100
 _WORDS = 12  # of a long question that are explained
 _GLOBAL = "among global records"  # where there is no repository
 _FILTERS = ("category", "tags", "agent", "author", "since", "until", "tier", "min_relevance")
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "search",
     "WORDS",
     (
@@ -46,7 +46,7 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Print them."""
-    return run(argv, SHAPE, _search)
+    return run(argv, SYNTAX, _search)
 
 
 def _search(given: Given) -> int:
@@ -79,11 +79,11 @@ def _search(given: Given) -> int:
 
 def _by_sidecar(given: Given, query: str, asked: dict[str, Any]) -> dict[str, Any] | None:
     """What a running sidecar answers, without a desk of our own: it loads more than the whole question takes there."""
-    from mesh.app.caller import Place
-    from mesh.app.client import search_errand
+    from mesh.app.caller import Caller
+    from mesh.app.quick_client import request_search
 
-    place = Place(given.home, os.environ, "", agent="", session="")
-    return search_errand(given.home, place, query, **asked)
+    place = Caller(given.home, os.environ, "", agent="", session="")
+    return request_search(given.home, place, query, **asked)
 
 
 def line(found: dict[str, Any]) -> str:
@@ -120,7 +120,7 @@ def _tell_nothing(given: Given, answer: dict[str, Any]) -> None:
         tell(f"{plain(answer['says'])}", "  try words, or a name from the error")
         return
     where = answer["repo"]
-    tell("nothing fits" if where is None else f"nothing fits {f'in {place_name(where)}' if where else _GLOBAL}")
+    tell("nothing fits" if where is None else f"nothing fits {f'in {repo_name(where)}' if where else _GLOBAL}")
     filters = [f"--{name.replace('_', '-')}" for name in _FILTERS if given.has(name)]
     alike = [plain(tag, 40) for tag in answer.get("tags_alike", ())]
     tries = [f"a tag as it is written: --tags {quote(','.join(alike))}"] if alike else []

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.cli import down
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.output import plain, print_json, say, tell
-from mesh.cli.within import answer
+from mesh.cli.output import json_answer, plain, print_json, say, tell
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.node.service_files import NO_AUTOSTART, Service, addresses_in, is_ours, text_of
-from mesh.node.service_manager import INSTEAD, Supervisor
+from mesh.node.service_manager import INSTEAD, ServiceManager
 from mesh.store.file_access import patience
 from mesh.store.home import Home, node_process_id, open_home
 
@@ -75,7 +74,7 @@ def install(
     from mesh.node.node_settings import settings
 
     service = Service(home.path, environ)
-    supervisor = Supervisor(service)
+    supervisor = ServiceManager(service)
     path = supervisor.path()
     before = _ours(path)
     lack = supervisor.missing()
@@ -96,7 +95,7 @@ def install(
             os.unlink(path)
         raise
     if process is not None and not is_kept:  # started by hand, or by a hook: the service takes over
-        answer(down.main, ["--home", home.path])
+        json_answer(down.main, ["--home", home.path])
     supervisor.start(path, anew=text != before or not is_kept)
     _wait_for(home, supervisor)
     with suppress(FileNotFoundError):  # whoever has it kept wants it to run
@@ -125,7 +124,7 @@ def uninstall(path: str, *, no_autostart: bool, environ: Mapping[str, str] = os.
     """Stop the service and remove its file. Works without the home too."""
     home = open_home(path) if no_autostart else None  # a wrong one is said before anything is done
     service = Service(path, environ)
-    supervisor = Supervisor(service)
+    supervisor = ServiceManager(service)
     file = service.path
     ours = _ours(file)
     hints = []
@@ -163,7 +162,7 @@ def uninstall(path: str, *, no_autostart: bool, environ: Mapping[str, str] = os.
 def facts(path: str, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """How it stands with the service of a home."""
     service = Service(path, environ)
-    supervisor = Supervisor(service)
+    supervisor = ServiceManager(service)
     ours = is_ours(service.path)
     lack = supervisor.missing()
     try:
@@ -220,7 +219,7 @@ def _ours(path: str) -> str:
         return file.read()
 
 
-def _wait_for(home: Home, supervisor: Supervisor) -> None:
+def _wait_for(home: Home, supervisor: ServiceManager) -> None:
     """Until the sidecar answers: one that cannot listen holds the home for a moment too."""
     deadline = time.monotonic() + patience(_START_SECONDS)
     while True:

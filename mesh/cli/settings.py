@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import print_json, put, tell
-from mesh.cli.telling import answered, desk_of
+from mesh.cli.record_options import desk_of, print_answer
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clan_learnings.records.memory import Memory
     from mesh.core.draft import Draft
 
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "settings",
     "[hot-at N | hot-nodes N | recall-weight W | category NAME | moderation open|guarded | NAME N]",
     (Option("--remove", "", "take a category of the mesh's own away again"),),
@@ -37,19 +37,19 @@ _NAMES = ("hot-at", "hot-nodes", "recall-weight", "category", "moderation", *_HA
 
 def main(argv: list[str]) -> int:
     """List them, or change one."""
-    return run(argv, SHAPE, _settings)
+    return run(argv, SYNTAX, _settings)
 
 
 def _settings(given: Given) -> int:
     name, value = (*given.words, "", "")[:2]
     if given.has("remove") and name != "category":
-        raise Wrong("--remove goes with: mesh settings category NAME")
+        raise WrongUsage("--remove goes with: mesh settings category NAME")
     if not name:
         return _list(given)
     if name not in _NAMES:
-        raise Wrong(f"there is no setting {name!r}; there are {', '.join(_NAMES)}")
+        raise WrongUsage(f"there is no setting {name!r}; there are {', '.join(_NAMES)}")
     if not value:
-        raise Wrong(f"{name} needs a value")
+        raise WrongUsage(f"{name} needs a value")
 
     def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
         from clan_learnings.records.pattern_drafts import (
@@ -81,7 +81,7 @@ def _settings(given: Given) -> int:
             "removed": given.has("remove"),
         }
 
-    return answered(given, desk_of(given).write(write, is_change=True), _print)
+    return print_answer(given, desk_of(given).write(write, is_change=True), _print)
 
 
 def _print(answer: dict[str, Any]) -> None:

@@ -10,23 +10,22 @@ from typing import Any
 from clan_learnings.agents.agent_files import InstallTarget
 from clan_learnings.agents.installer import AGENTS, Installation, check, install
 from mesh.app import home_choice
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.app.status import node_status
 from mesh.cli import doctor, down, init, join, service, up
 from mesh.cli.arguments import parser
 from mesh.cli.home_option import baked_home
 from mesh.cli.install import program
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, complain, system_error
-from mesh.cli.nodes import a_role
-from mesh.cli.output import hinted, plain, print_json, put, question, say, tell
+from mesh.cli.node_names import a_role
+from mesh.cli.output import hinted, json_answer, plain, print_json, put, question, say, tell
 from mesh.cli.streams import flush
-from mesh.cli.within import answer
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.statement import MEMBER
 from mesh.node.node_settings import advertised, settings
 from mesh.node.service_files import NO_AUTOSTART, Service, is_ours
-from mesh.node.service_manager import Supervisor
+from mesh.node.service_manager import ServiceManager
 from mesh.store.home import Home, node_process_id, open_home
 from peers.trust.join_token import parse
 
@@ -93,7 +92,7 @@ def main(argv: list[str]) -> int:
             _guarded("agents", report, lambda: _agents(home, report, asks=not given.yes))
         _guarded("sidecar", report, lambda: _sidecar(home, given, report))
         _guarded("homes", report, lambda: _mapped(home, report))
-        found = answer(doctor.main, ["--home", home.path])
+        found = json_answer(doctor.main, ["--home", home.path])
     if given.json:
         print_json({"home": home and home.path, "steps": report.steps, "failed": report.failed, "doctor": found})
     elif home is not None:
@@ -130,10 +129,10 @@ def _made_or_kept(given: argparse.Namespace, report: _Report) -> Home:
         home = open_home(given.home)
     except NoHome:
         if given.token is None:
-            done = answer(init.main, words)
+            done = json_answer(init.main, words)
             report.say("node", f"made {done['name']} with a new mesh, in {done['home']}")
         else:
-            done = answer(join.main, [given.token, *words])
+            done = json_answer(join.main, [given.token, *words])
             report.say("node", f"{done['name']} in {done['home']} has joined the mesh, {_others(done)}")
         return open_home(given.home)
     kept = f"kept {display_name(home.name, home.node)} in {home.path}"
@@ -149,8 +148,8 @@ def _made_or_kept(given: argparse.Namespace, report: _Report) -> Home:
         report.say("node", f"{kept}; it is a member already, so the token was not used")
         return home
     if node_process_id(home) is not None:  # it has no links anyway, and joining wants the home for itself
-        answer(down.main, ["--home", home.path])
-    done = answer(join.main, [given.token, *words])
+        json_answer(down.main, ["--home", home.path])
+    done = json_answer(join.main, [given.token, *words])
     report.say("node", f"{kept}; it has joined the mesh, {_others(done)}")
     return home
 
@@ -233,7 +232,7 @@ def _agreed(*lines: str) -> bool:
 
 def _sidecar(home: Home, given: argparse.Namespace, report: _Report) -> None:
     kept = Service(home.path, os.environ)
-    lack = "not kept by a service, as asked" if given.no_service else Supervisor(kept).missing()
+    lack = "not kept by a service, as asked" if given.no_service else ServiceManager(kept).missing()
     if not lack:
         try:
             done = service.install(home, given.listen, ())
@@ -247,12 +246,12 @@ def _sidecar(home: Home, given: argparse.Namespace, report: _Report) -> None:
             return
     process = node_process_id(home)
     if process is not None and _listens_elsewhere(home, given.listen):
-        answer(down.main, ["--home", home.path])
+        json_answer(down.main, ["--home", home.path])
         report.say("sidecar", f"stopped process {process}, to listen on {', '.join(given.listen)}")
         process = None
     if process is None:
         words = [word for address in given.listen for word in ("--listen", address)]
-        process = answer(up.main, ["--detach", "--home", home.path, *words])["pid"]
+        process = json_answer(up.main, ["--detach", "--home", home.path, *words])["pid"]
         report.say("sidecar", f"runs as process {process}, with its log in {home.file('sidecar.log')}")
     else:
         report.say("sidecar", f"runs already, as process {process}")

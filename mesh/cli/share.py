@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
+from clan_learnings.harvest.candidate_table import CandidateStore, CandidateTable, has_candidates
+from clan_learnings.harvest.candidates import APPROVED, FOR_SHARE, RECORDED
+from clan_learnings.repository.consent import is_shared, read_shared
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError
 
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "share",
     "[REPO|GLOB]",
     (
@@ -24,18 +30,17 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Switch one on or off, or list them."""
-    return run(argv, SHAPE, _share)
+    return run(argv, SYNTAX, _share)
 
 
 def _share(given: Given) -> int:
     from clan_learnings.repository.consent import change_shared, read_shared
-    from mesh.app.share import waiting_for_share
     from mesh.store.home import open_home
 
     if given.words and given.has("list"):
-        raise Wrong("--list goes alone")
+        raise WrongUsage("--list goes alone")
     if given.has("off") and not given.words:
-        raise Wrong("--off needs the repository or glob that is to be shared no longer")
+        raise WrongUsage("--off needs the repository or glob that is to be shared no longer")
     home = open_home(given.home).path
     glob = _glob(given.words[0]) if given.words else ""
     changed = bool(glob) and change_shared(home, glob, on=not given.has("off"))
@@ -69,15 +74,15 @@ def _glob(text: str) -> str:
     from mesh.app.caller import HERE
 
     if len(text) > GLOB_CHARS or not text.isprintable() or not text.strip():
-        raise Wrong("a repository or glob is a short text of one line")
+        raise WrongUsage("a repository or glob is a short text of one line")
     if text == HERE:
         import os
 
-        from mesh.app.caller import Place
+        from mesh.app.caller import Caller
 
-        found = Place("", os.environ, "", agent="", session="").scope(None)
+        found = Caller("", os.environ, "", agent="", session="").scope(None)
         if not found:
-            raise Wrong("we are in no repository; name one: mesh share github.com/acme/api")
+            raise WrongUsage("we are in no repository; name one: mesh share github.com/acme/api")
         return found
     if any(char in text for char in "*?["):
         return text.strip().lower()
@@ -87,3 +92,17 @@ def _glob(text: str) -> str:
         raise UsageError(
             f"{error}", "host/owner/name, an address, or a glob: mesh share 'github.com/acme/*'"
         ) from error
+
+
+def waiting_for_share(home: str) -> dict[str, Any]:
+    """Candidates by the repository they wait in, and how many of them may go."""
+    repos: Counter[str] = Counter()
+    free = 0
+    if has_candidates(home):
+        globs = read_shared(home)
+        with CandidateTable(home) as kept:
+            for candidate in CandidateStore(kept).every(APPROVED, RECORDED):
+                held = {signal.repo for signal in candidate.waiting if signal.held == FOR_SHARE}
+                repos.update(repo for repo in held if not is_shared(repo, globs))
+                free += any(is_shared(repo, globs) for repo in held)
+    return {"repos": dict(repos.most_common()), "free": free}

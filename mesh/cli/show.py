@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Shape, run
+from mesh.cli.options import CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put
-from mesh.cli.telling import desk_of
+from mesh.cli.record_options import desk_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-SHAPE = Shape("show", "ID", (), "mesh show 7k3qmzpa", words=(1, 1))
+SYNTAX = CommandSyntax("show", "ID", (), "mesh show 7k3qmzpa", words=(1, 1))
 _CHARS = 2000
 
 
 def main(argv: list[str]) -> int:
     """Print it."""
-    return run(argv, SHAPE, _show)
+    return run(argv, SYNTAX, _show)
 
 
 def _show(given: Given) -> int:

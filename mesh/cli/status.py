@@ -67,7 +67,7 @@ def _repository() -> dict[str, Any]:
 
 def _peers(home: str) -> list[dict[str, Any]]:
     """The other members, as the sidecar knows them."""
-    from mesh.app.node_api import ask  # only where a sidecar runs
+    from mesh.app.client import ask  # only where a sidecar runs
 
     try:
         peers: list[dict[str, Any]] = ask(home, "GET", "/peers")["peers"]

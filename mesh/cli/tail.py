@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from mesh.cli.options import Given, Option, Shape, run
+from mesh.cli.options import CommandSyntax, Given, Option, run
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name
 from mesh.store.reader import open_reading, read_errors
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mesh.store.reader import Entry, Reader
 
 _MOST = 999_999
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "tail",
     "",
     (
@@ -32,7 +32,7 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Print them, oldest of them first."""
-    return run(argv, SHAPE, _tail)
+    return run(argv, SYNTAX, _tail)
 
 
 def _tail(given: Given) -> int:
@@ -78,9 +78,9 @@ def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
     from clan_learnings.records.mute_list import read_muted
     from clan_learnings.records.recent_records import recent
     from clan_learnings.records.record import LOGS
-    from mesh.app.caller import Place
+    from mesh.app.caller import Caller
 
-    place = Place(home, os.environ, "", agent="", session="")
+    place = Caller(home, os.environ, "", agent="", session="")
     scope = place.scope(given.text("repo")) if given.has("repo") else None
     memory = Memory(reader, muted=read_muted(home))
     notes = recent(memory, scope, count, given.text("topic"), LOGS if log is None else (log,))

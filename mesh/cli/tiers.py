@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mesh.cli import hot, search
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import ALL, REPO, Given, Shape, run
+from mesh.cli.options import ALL, REPO, CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put, say, tell
-from mesh.cli.telling import desk_of, missing, place_name
+from mesh.cli.record_options import desk_of, missing_witnesses, repo_name
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from clan_learnings.records.memory import Memory
 
-SHAPE = Shape("tiers", "", (REPO, ALL), "mesh tiers")
+SYNTAX = CommandSyntax("tiers", "", (REPO, ALL), "mesh tiers")
 _SHOWN = 20  # lines of a tier
 
 
 def main(argv: list[str]) -> int:
     """Print them."""
-    return run(argv, SHAPE, _tiers)
+    return run(argv, SYNTAX, _tiers)
 
 
 def _tiers(given: Given) -> int:
@@ -36,13 +36,13 @@ def _tiers(given: Given) -> int:
         put(f"{tier:<8} {least}{number_of(count, 'record')}")
     _print_lines("HOT", [hot.line(item) for item in answer["hot"][:_SHOWN]], len(answer["hot"]), "mesh hot")
     _print_lines("WARM", [search.line(note) for note in answer["warm"][:_SHOWN]], len(answer["warm"]), "mesh tail")
-    lines = [f"{plain(one['pattern'], 100)}: {missing(one)}" for one in answer["unwitnessed"]]
+    lines = [f"{plain(one['pattern'], 100)}: {missing_witnesses(one)}" for one in answer["unwitnessed"]]
     if lines:
         put("", "not HOT, for want of another machine that says so")
     for line in lines[:_SHOWN]:
         say(f"  {line}")
     if scope is not None:
-        tell(f"of {place_name(scope)}" + (" and of every repo; all: mesh tiers --all" if scope else " alone"))
+        tell(f"of {repo_name(scope)}" + (" and of every repo; all: mesh tiers --all" if scope else " alone"))
     return EXIT_OK
 
 
@@ -57,7 +57,7 @@ def _print_lines(tier: str, lines: list[str], count: int, command: str) -> None:
 
 def _answer(memory: Memory, scope: str | None) -> dict[str, Any]:
     from clan_learnings.records.tiers import Census
-    from mesh.app import answers
+    from mesh.app import record_json
 
     census = Census(memory, scope)
     return {
@@ -65,10 +65,10 @@ def _answer(memory: Memory, scope: str | None) -> dict[str, Any]:
         "hot_at": memory.settings.hot_at,
         "counts": census.counts,
         "whole": census.is_whole,
-        "hot": [answers.hot_item(memory, item) for item in memory.hot(scope)],
-        "warm": [answers.shown(memory, note) | {"tier": "WARM"} for note in memory.warm(scope)],
+        "hot": [record_json.hot_item(memory, item) for item in memory.hot(scope)],
+        "warm": [record_json.shown(memory, note) | {"tier": "WARM"} for note in memory.warm(scope)],
         "unwitnessed": [
-            {"pattern": found.slug, "sessions": found.sessions} | answers.lacking(memory, found.slug)
+            {"pattern": found.slug, "sessions": found.sessions} | record_json.lacking(memory, found.slug)
             for found in memory.unwitnessed(scope)
         ],
     }

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
-from mesh.cli.hints import quoted
+from mesh.cli.home_option import quoted
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Option, Shape, Wrong, run
+from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.errors import UsageError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.repository.detection import Repository
 
-SHAPE = Shape(
+SYNTAX = CommandSyntax(
     "trust-repo",
     "[PATH]",
     (
@@ -35,12 +35,12 @@ SHAPE = Shape(
 
 def main(argv: list[str]) -> int:
     """Trust a folder, take it back, or list them."""
-    return run(argv, SHAPE, _trust_repo)
+    return run(argv, SYNTAX, _trust_repo)
 
 
 def _trust_repo(given: Given) -> int:
     if given.has("list") and (given.words or given.has("forget")):
-        raise Wrong("--list stands alone")
+        raise WrongUsage("--list stands alone")
     if given.has("list"):
         return _list(as_json=given.as_json)
     path = os.path.abspath(given.words[0] if given.words else os.getcwd())

@@ -17,7 +17,7 @@ from mesh.store.file_access import patience
 from mesh.store.home import Home, create_home, open_home
 
 if TYPE_CHECKING:
-    from mesh.node.node import Node
+    from mesh.node.node import RunningNode
 
 _LOG = "sidecar.log"
 _START_SECONDS = 30
@@ -67,7 +67,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _announce(node: "Node", *, as_json: bool) -> None:
+def _announce(node: "RunningNode", *, as_json: bool) -> None:
     home = node.home
     if as_json:
         print_json(

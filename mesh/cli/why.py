@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Shape, run
+from mesh.cli.options import CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put, say
-from mesh.cli.telling import desk_of, missing, occurrences
+from mesh.cli.record_options import desk_of, missing_witnesses, occurrences
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-SHAPE = Shape("why", "ID", (), "mesh why 7k3qmzpa", words=(1, 1))
+SYNTAX = CommandSyntax("why", "ID", (), "mesh why 7k3qmzpa", words=(1, 1))
 
 
 def main(argv: list[str]) -> int:
     """Author, time, signature, place in the chain, what befell the record, and its tier."""
-    return run(argv, SHAPE, _why)
+    return run(argv, SYNTAX, _why)
 
 
 def _why(given: Given) -> int:
@@ -45,8 +45,8 @@ def _print(story: dict[str, Any]) -> None:
         put(f"  so far    {occurrences(counted)}; logged {number_of(counted['logged'], 'time')}")
         if counted["approved"]:
             put("  approved  by an admin, in these words")
-        if missing(counted):
-            say(f"  not HOT   {missing(counted)}")
+        if missing_witnesses(counted):
+            say(f"  not HOT   {missing_witnesses(counted)}")
         if counted["superseded_by"]:
             put(f"  ended by  {plain(', '.join(counted['superseded_by']))}")
         if counted["archived"]:

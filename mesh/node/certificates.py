@@ -37,7 +37,7 @@ class _Issuer(NamedTuple):
     certificate: bytes
 
 
-class Notary:
+class Certificates:
     """Keeps certificates by the key they are about."""
 
     def __init__(self, home: Home, cards: Iterable[Card], trust: Callable[[], Trust], clock: Callable[[], int]) -> None:

@@ -18,7 +18,7 @@ _STOP_SECONDS = 1.0
 log = logging.getLogger("mesh.node")
 
 
-class UnfinishedErases(Background):
+class EraseThread(Background):
     """Use as a context manager: leaving it ends the thread, as soon as a try is over."""
 
     def __init__(self, home: str, hurry: threading.Event, look_seconds: float = LOOK_SECONDS) -> None:

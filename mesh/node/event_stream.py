@@ -14,7 +14,7 @@ from typing import TypeVar
 from aiohttp import web
 
 from clan_learnings.records.memory import Memory
-from mesh.app.answers import shown
+from mesh.app.record_json import shown
 from mesh.store.reader import Reader, open_reading
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ _ALIVE_SECONDS = 15.0  # a comment now and then, so that both sides notice when 
 _LISTENERS = 32
 
 
-class Stream:
+class EventStream:
     """One home's events. Each listener has a connection of its own to the database."""
 
     def __init__(self, home: str) -> None:

@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from mesh.core.ids import display_name
-from mesh.node.metrics import Tally
-from mesh.node.store_thread import Librarian
+from mesh.node.metrics import Counters
+from mesh.node.store_thread import StoreThread
 from mesh.store.file_access import patience
 from peers.proto.cards import Card
 from peers.proto.engine import Engine
@@ -95,10 +95,10 @@ class Owner(Protocol):
         ...
 
 
-class Gossip:
+class GossipLoop:
     """Runs one engine until it is told to stop."""
 
-    def __init__(self, engine: Engine, librarian: Librarian, tally: Tally, owner: Owner) -> None:
+    def __init__(self, engine: Engine, librarian: StoreThread, tally: Counters, owner: Owner) -> None:
         self.engine = engine
         self._librarian = librarian
         librarian.answer = self.answered

@@ -12,9 +12,9 @@ from typing import TypeVar
 from mesh.core.errors import HomeError, MeshError, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.trust import Founders
-from mesh.node.certificates import Notary, card_of
-from mesh.node.node_settings import Settings, advertised
-from mesh.node.store_thread import Librarian
+from mesh.node.certificates import Certificates, card_of
+from mesh.node.node_settings import NodeSettings, advertised
+from mesh.node.store_thread import StoreThread
 from mesh.store.author import Author
 from mesh.store.home import Home
 from mesh.store.join_table import Invite, InviteBook, InviteRefusal
@@ -32,16 +32,16 @@ T = TypeVar("T")
 log = logging.getLogger("mesh.node")
 
 
-class FrontDoor:
+class JoinPort:
     """Answers newcomers for one node, as a `Registrar` of the join listener."""
 
     def __init__(
         self,
         home: Home,
         author: Author,
-        librarian: Librarian,
-        notary: Notary,
-        settings: Settings,
+        librarian: StoreThread,
+        notary: Certificates,
+        settings: NodeSettings,
         contacts: Callable[[], Sequence[Card]],
         issued: Callable[[Card], None],
     ) -> None:

@@ -19,12 +19,12 @@ from aiohttp.http_exceptions import HttpProcessingError
 from clan_learnings.repository.remote_name import named_repo
 from clan_learnings.search.indexes import SearchIndexes
 from mesh import __version__
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from mesh.core.errors import MeshError, UsageError
 from mesh.core.ids import text_id
 from mesh.core.statement import INVITED
-from mesh.node.join_port import FrontDoor
-from mesh.node.openapi import BOUND, CALLS, Call, Field, document
+from mesh.node.join_port import JoinPort
+from mesh.node.openapi import BOUND, ENDPOINTS, Endpoint, Parameter, document
 from mesh.store.home import Home
 from mesh.store.wake_signal import OWN_FEED, socket_file
 from peers.proto.engine import Engine
@@ -158,8 +158,8 @@ _TEXT_CHARS = 16_000
 
 def record_routes(home: str, recall: SearchIndexes | None = None) -> dict[str, Answer]:
     """Method and path to the function that answers. Who asks, and where it is, must be said: our own surroundings mean nothing."""
-    desk = Desk(home, {}, "/", recall=recall)
-    asked: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {
+    desk = Application(home, {}, "/", recall=recall)
+    asked: dict[str, Callable[[Application, dict[str, Any]], dict[str, Any]]] = {
         "POST /discover": lambda desk, given: desk.discover(given.pop("text"), **given),
         "POST /correct": lambda desk, given: desk.correct(given.pop("wrong"), given.pop("right"), **given),
         "GET /search": lambda desk, given: desk.search(given.pop("query"), **_scoped(given)),
@@ -170,10 +170,12 @@ def record_routes(home: str, recall: SearchIndexes | None = None) -> dict[str, A
         "GET /show": lambda desk, given: desk.show(given["id"]),
         "GET /why": lambda desk, given: desk.why(given["id"]),
     }
-    return {route: _answer(desk, CALLS[route], function) for route, function in asked.items()}
+    return {route: _answer(desk, ENDPOINTS[route], function) for route, function in asked.items()}
 
 
-def _answer(desk: Desk, call: Call, function: Callable[[Desk, dict[str, Any]], dict[str, Any]]) -> Answer:
+def _answer(
+    desk: Application, call: Endpoint, function: Callable[[Application, dict[str, Any]], dict[str, Any]]
+) -> Answer:
     def asked(given: dict[str, Any]) -> dict[str, Any]:
         bound = given.pop(BOUND, None)
         return function(desk if bound is None else desk.bound_to(named_repo(bound)), given)
@@ -188,7 +190,7 @@ def _scoped(given: dict[str, Any]) -> dict[str, Any]:
     return {"repo": ""} | given if not given.get("everywhere") else given
 
 
-def checked(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
+def checked(call: Endpoint, given: Mapping[str, Any]) -> dict[str, Any]:
     """What was said, each thing of its sort. Queries have only texts, so numbers and truths are read from them."""
     unknown = sorted(set(given) - set(call.fields))
     if unknown:
@@ -199,7 +201,7 @@ def checked(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _value(name, call.fields[name], value) for name, value in given.items()}
 
 
-def _value(name: str, field: Field, value: Any) -> Any:
+def _value(name: str, field: Parameter, value: Any) -> Any:
     if isinstance(value, list) and field.sort != "array":
         raise UsageError(f"{name} takes one value, not {len(value)}", "see GET /openapi.json")
     if isinstance(value, str) and field.sort != "string":
@@ -237,7 +239,7 @@ _MOST_USES = 10_000
 _MOST_SECONDS = 30 * 86_400
 
 
-class AskedNode(Protocol):
+class ServedNode(Protocol):
     """The node, as far as the API asks it."""
 
     home: Home
@@ -258,7 +260,7 @@ class AskedNode(Protocol):
         ...
 
 
-def routes(node: AskedNode, door: FrontDoor) -> dict[str, Callable[[dict[str, Any]], Awaitable[Any]]]:
+def routes(node: ServedNode, door: JoinPort) -> dict[str, Callable[[dict[str, Any]], Awaitable[Any]]]:
     """Method and path to the function that answers."""
 
     async def peers(_given: dict[str, Any]) -> Any:

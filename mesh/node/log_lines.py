@@ -15,7 +15,7 @@ from mesh.core.display import harmless
 _BYTES, _FILES = 5_000_000, 3
 
 
-class _Lines(logging.Formatter):
+class _LineFormatter(logging.Formatter):
     """UTC times; whatever comes from elsewhere cannot begin a line of its own."""
 
     converter = time.gmtime  # type: ignore[assignment]
@@ -36,6 +36,6 @@ def start_logs(file: str | None, level: int = logging.INFO) -> None:
         handler = logging.StreamHandler(sys.stderr)
     else:
         handler = logging.handlers.RotatingFileHandler(file, maxBytes=_BYTES, backupCount=_FILES, encoding="utf-8")
-    handler.setFormatter(_Lines())
+    handler.setFormatter(_LineFormatter())
     logging.basicConfig(level=level, handlers=[handler])
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # a peer's broken TLS is no news of ours

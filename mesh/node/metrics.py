@@ -14,7 +14,7 @@ from peers.proto.replica import MergeVerdict
 _WINDOW_SECONDS = 2.0
 
 
-class Tally:
+class Counters:
     """Counters of one sidecar since its start."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Flow:
 _Sample = tuple[Mapping[str, str], float]
 
 
-def render(tally: Tally, peers: Iterable[PeerView], queued_jobs: int, fetching: int, merging_bytes: int) -> str:
+def render(tally: Counters, peers: Iterable[PeerView], queued_jobs: int, fetching: int, merging_bytes: int) -> str:
     """Everything, in one text."""
     peers = list(peers)
     linked = [peer for peer in peers if peer.linked]

@@ -20,18 +20,18 @@ from mesh import __version__
 from mesh.app.status import peers_report
 from mesh.core.errors import DiskFull, HomeBusy, UsageError
 from mesh.core.ids import display_name, text_id
-from mesh.node.certificates import Notary, is_sound
+from mesh.node.certificates import Certificates, is_sound
 from mesh.node.corrected_clock import ClockCheck, CorrectedClock
-from mesh.node.erase_thread import UnfinishedErases
-from mesh.node.event_stream import Stream
-from mesh.node.gossip_loop import Gossip
-from mesh.node.join_port import FrontDoor
+from mesh.node.erase_thread import EraseThread
+from mesh.node.event_stream import EventStream
+from mesh.node.gossip_loop import GossipLoop
+from mesh.node.join_port import JoinPort
 from mesh.node.local_api import routes, serving
-from mesh.node.metrics import Tally, render
-from mesh.node.node_settings import Settings, advertised
-from mesh.node.render_thread import Renderer
-from mesh.node.store_replica import Library
-from mesh.node.store_thread import Librarian
+from mesh.node.metrics import Counters, render
+from mesh.node.node_settings import NodeSettings, advertised
+from mesh.node.render_thread import RenderThread
+from mesh.node.store_replica import StoreReplica
+from mesh.node.store_thread import StoreThread
 from mesh.pages.folder_sync import open_workspace
 from mesh.pages.folders_thread import FoldersThread
 from mesh.store.author import Author
@@ -56,29 +56,29 @@ _LEAVING_SECONDS = 10.0  # how long `mesh leave` looks for someone to tell
 log = logging.getLogger("mesh.node")
 
 
-class _Hasty(ThreadPoolExecutor):
+class _LookupThreads(ThreadPoolExecutor):
     """Looks up names. One that hangs must not keep a node that is to stop."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
         super().shutdown(wait=False, cancel_futures=True)
 
 
-async def run_node(home: Home, settings: Settings, ready: Callable[["Node"], None]) -> None:
+async def run_node(home: Home, settings: NodeSettings, ready: Callable[["RunningNode"], None]) -> None:
     """Run until SIGTERM or SIGINT; `ready` is called once the home is ours and everything listens."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    loop.set_default_executor(_Hasty(thread_name_prefix="mesh-lookup"))
+    loop.set_default_executor(_LookupThreads(thread_name_prefix="mesh-lookup"))
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     with hold_node_lock(home):
-        node = Node(home, settings, stop)
+        node = RunningNode(home, settings, stop)
         await node.run(ready)
 
 
-class Node:
+class RunningNode:
     """One sidecar."""
 
-    def __init__(self, home: Home, settings: Settings, stop: asyncio.Event) -> None:
+    def __init__(self, home: Home, settings: NodeSettings, stop: asyncio.Event) -> None:
         self.home = home
         self.recall = SearchIndexes(home.path)
         self.addresses: tuple[str, ...] = ()
@@ -90,12 +90,12 @@ class Node:
         self._clock = CorrectedClock()
         self._checks = (ClockCheck(), ClockCheck())  # of the shared database, and of the private one
         self._rung = asyncio.Event()  # a command says that anything may have changed
-        self._tally = Tally()
+        self._tally = Counters()
         self._transport: WebSocketTransport | None = None
         self._engine: Engine | None = None
         self._started = time.monotonic()
 
-    async def run(self, ready: Callable[["Node"], None]) -> None:
+    async def run(self, ready: Callable[["RunningNode"], None]) -> None:
         """From open to closed."""
         if self.home.has_private:
             private = self.home.store(private=True)
@@ -110,14 +110,14 @@ class Node:
                 author.store.close()
         log.info("stopped")
 
-    async def _run(self, author: Author, ready: Callable[["Node"], None]) -> None:
+    async def _run(self, author: Author, ready: Callable[["RunningNode"], None]) -> None:
         store = author.store
-        self._library = library = Library(author)
+        self._library = library = StoreReplica(author)
         shelf = self._shelf = Cards(store.database)
         self._loop = asyncio.get_running_loop()
         state = library.everything()
         cards = [card for card in (Card(*kept) for kept in shelf.all()) if is_sound(card)]
-        self._notary = Notary(self.home, cards, lambda: library.trust, self._clock.now_ms)
+        self._notary = Certificates(self.home, cards, lambda: library.trust, self._clock.now_ms)
         ahead = self._notary.forget_ahead()
         for subject in ahead:
             log.warning("a certificate of a clock that was ahead is made anew of=%s", text_id(subject)[:8])
@@ -127,7 +127,7 @@ class Node:
             if shelf.keep(*card):  # else a newer one is known, though our clock says otherwise
                 self._notary.keep(card)
                 cards.append(card)
-        self._librarian = Librarian(library, shelf, lambda: _version(store))
+        self._librarian = StoreThread(library, shelf, lambda: _version(store))
         async with AsyncExitStack() as stack:
             stack.enter_context(self._librarian)
             transport = await self._listen(stack)
@@ -136,7 +136,7 @@ class Node:
                 serving(
                     self.home.path,
                     routes(self, self._door),
-                    {"GET /events": Stream(self.home.path).handle},
+                    {"GET /events": EventStream(self.home.path).handle},
                     self.metrics,
                     self._heard,
                 )
@@ -144,8 +144,8 @@ class Node:
             stack.enter_context(self.recall)
             stack.enter_context(AccessCounting(self.home))
             hurry = threading.Event()
-            stack.enter_context(Renderer(self.home, hurry))
-            stack.enter_context(UnfinishedErases(self.home.path, hurry))
+            stack.enter_context(RenderThread(self.home, hurry))
+            stack.enter_context(EraseThread(self.home.path, hurry))
             stack.enter_context(CaptureThread(self.home))
             stack.enter_context(FoldersThread(partial(open_workspace, self.home)))
             name = display_name(self.home.name, self.home.node)
@@ -172,8 +172,8 @@ class Node:
             ephemeral=self._is_throw_away,
             read_certificate=self._notary.read,
         )
-        self._gossip = Gossip(self._engine, self._librarian, self._tally, self)
-        self._door = FrontDoor(
+        self._gossip = GossipLoop(self._engine, self._librarian, self._tally, self)
+        self._door = JoinPort(
             self.home,
             author,
             self._librarian,

@@ -15,7 +15,7 @@ _PORTS = f"a port is a number from 1 to {_LAST_PORT - 1}; 0 is any free one"
 _EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 (asked for by the person who starts the node)
 
 
-class Settings(NamedTuple):
+class NodeSettings(NamedTuple):
     """One run of a sidecar. Nothing here is needed by a node that only dials out."""
 
     listen: tuple[tuple[str, int], ...] = ()
@@ -23,7 +23,7 @@ class Settings(NamedTuple):
     leave: bool = False  # say goodbye for good, and stop
 
 
-def settings(listen: Sequence[str], advertise: Sequence[str], *, leave: bool = False) -> Settings:
+def settings(listen: Sequence[str], advertise: Sequence[str], *, leave: bool = False) -> NodeSettings:
     """Parsed and checked; raises UsageError."""
     for address in advertise:
         parse_address(address)
@@ -32,7 +32,7 @@ def settings(listen: Sequence[str], advertise: Sequence[str], *, leave: bool = F
             "a node that listens nowhere has no address to advertise",
             "add --listen HOST:PORT, or leave --advertise out",
         )
-    return Settings(tuple(map(_listening, listen)), tuple(advertise), leave)
+    return NodeSettings(tuple(map(_listening, listen)), tuple(advertise), leave)
 
 
 def advertised(given: Sequence[str], bound: Sequence[tuple[str, int]]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from clan_learnings.records.record import SEVERITIES, SOURCES
 from mesh.core.draft import KEPT_SECONDS
 
 
-class Field(NamedTuple):
+class Parameter(NamedTuple):
     """One thing that a request may say."""
 
     sort: str  # of JSON: string, integer, number, boolean, array (of strings)
@@ -18,15 +18,15 @@ class Field(NamedTuple):
     is_filter: bool = False  # an empty one is a mistake: it would quietly filter nothing
 
 
-class Call(NamedTuple):
+class Endpoint(NamedTuple):
     """One request: what it does and what it may say."""
 
     sentence: str
-    fields: dict[str, Field]
+    fields: dict[str, Parameter]
 
 
-def _filter(sort: str, sentence: str) -> Field:
-    return Field(sort, sentence, is_filter=True)
+def _filter(sort: str, sentence: str) -> Parameter:
+    return Parameter(sort, sentence, is_filter=True)
 
 
 BOUND = "bound"
@@ -36,52 +36,52 @@ _BINDING = {
     )
 }
 _ABOUT = {
-    "topic": Field("string", "a short word to find it by"),
-    "tags": Field("array", "more of them"),
-    "category": Field("string", "build-errors, test-failures, ...; found by rule if it is not given"),
-    "severity": Field("string", "how bad it is", choices=SEVERITIES),
-    "confidence": Field("number", "0 to 1"),
-    "evidence": Field("string", "where it can be seen"),
-    "minutes_lost": Field("integer", "what it cost"),
-    "repo": Field("string", "host/owner/name; without it the record is global"),
-    "is_global": Field("boolean", "it holds everywhere"),
-    "agent": Field("string", "who says it: claude-code, codex, gemini, ..."),
-    "session": Field("string", "flavour:id; without it all of one agent's day in one repository is one session"),
-    "private": Field("boolean", "it never leaves this home"),
-    "request_id": Field(
+    "topic": Parameter("string", "a short word to find it by"),
+    "tags": Parameter("array", "more of them"),
+    "category": Parameter("string", "build-errors, test-failures, ...; found by rule if it is not given"),
+    "severity": Parameter("string", "how bad it is", choices=SEVERITIES),
+    "confidence": Parameter("number", "0 to 1"),
+    "evidence": Parameter("string", "where it can be seen"),
+    "minutes_lost": Parameter("integer", "what it cost"),
+    "repo": Parameter("string", "host/owner/name; without it the record is global"),
+    "is_global": Parameter("boolean", "it holds everywhere"),
+    "agent": Parameter("string", "who says it: claude-code, codex, gemini, ..."),
+    "session": Parameter("string", "flavour:id; without it all of one agent's day in one repository is one session"),
+    "private": Parameter("boolean", "it never leaves this home"),
+    "request_id": Parameter(
         "string", "made up by the caller: who repeats the request under it adds nothing to what it did"
     ),
-    "request_seconds": Field("integer", "for how long (default: 30 days)", least=1, most=KEPT_SECONDS),
+    "request_seconds": Parameter("integer", "for how long (default: 30 days)", least=1, most=KEPT_SECONDS),
 } | _BINDING
 _SCOPE = {
-    "repo": Field("string", "only records of this repository and global ones; empty: global ones"),
-    "everywhere": Field("boolean", "of all repositories"),
+    "repo": Parameter("string", "only records of this repository and global ones; empty: global ones"),
+    "everywhere": Parameter("boolean", "of all repositories"),
 } | _BINDING
 
-CALLS: dict[str, Call] = {
-    "POST /discover": Call(
+ENDPOINTS: dict[str, Endpoint] = {
+    "POST /discover": Endpoint(
         "Record a discovery, unless a record covers it.",
         {
-            "text": Field("string", "what was found out", required=True),
-            "anyway": Field("boolean", "also if it is known"),
+            "text": Parameter("string", "what was found out", required=True),
+            "anyway": Parameter("boolean", "also if it is known"),
         }
         | _ABOUT,
     ),
-    "POST /correct": Call(
+    "POST /correct": Endpoint(
         "Record a correction; the answer says what it was counted under and what that makes of it.",
         {
-            "wrong": Field("string", "what went wrong", required=True),
-            "right": Field("string", "the right way", required=True),
-            "pattern": Field("string", "the pattern it belongs to; found by its words if it is not given"),
-            "source": Field("string", "who corrected", choices=SOURCES),
+            "wrong": Parameter("string", "what went wrong", required=True),
+            "right": Parameter("string", "the right way", required=True),
+            "pattern": Parameter("string", "the pattern it belongs to; found by its words if it is not given"),
+            "source": Parameter("string", "who corrected", choices=SOURCES),
         }
         | _ABOUT,
     ),
-    "GET /search": Call(
+    "GET /search": Endpoint(
         "Records that fit a question, best first.",
         {
-            "query": Field("string", "the words", required=True),
-            "limit": Field("integer", "at most so many", least=1, most=100),
+            "query": Parameter("string", "the words", required=True),
+            "limit": Parameter("integer", "at most so many", least=1, most=100),
             "category": _filter("string", "only of this category"),
             "tags": _filter("array", "only with one of these tags"),
             "agent": _filter("string", "only of this agent"),
@@ -89,52 +89,55 @@ CALLS: dict[str, Call] = {
             "since": _filter("string", "only from then on: 2026-11-16, 2026-11-16T10:00, 10:02, or how long ago: 30d"),
             "until": _filter("string", "only until then"),
             "tier": _filter("string", "only of this tier: HOT, WARM, BANK or ARCHIVE"),
-            "archived": Field("boolean", "also what is in the archive"),
-            "min_relevance": Field("number", "only what fits so well", least=0, most=1),
+            "archived": Parameter("boolean", "also what is in the archive"),
+            "min_relevance": Parameter("number", "only what fits so well", least=0, most=1),
         }
         | _SCOPE,
     ),
-    "GET /recent": Call(
+    "GET /recent": Endpoint(
         "The newest records, the newest first.",
-        {"count": Field("integer", "how many, up to 1,000"), "topic": Field("string", "only of this topic or tag")}
+        {
+            "count": Parameter("integer", "how many, up to 1,000"),
+            "topic": Parameter("string", "only of this topic or tag"),
+        }
         | _SCOPE,
     ),
-    "GET /hot": Call("The HOT patterns.", dict(_SCOPE)),
-    "GET /context": Call(
+    "GET /hot": Endpoint("The HOT patterns.", dict(_SCOPE)),
+    "GET /context": Endpoint(
         "What a session is given at its start.",
         {
-            "repo": Field("string", "the repository it works on; without it: global records"),
-            "task": Field("string", "what it is about to do"),
-            "agent": Field("string", "whose limits hold"),
-            "max_chars": Field("integer", "at most so many characters"),
-            "max_tokens": Field("integer", "at most so many tokens"),
-            "min_confidence": Field("number", "leave out what is believed less"),
+            "repo": Parameter("string", "the repository it works on; without it: global records"),
+            "task": Parameter("string", "what it is about to do"),
+            "agent": Parameter("string", "whose limits hold"),
+            "max_chars": Parameter("integer", "at most so many characters"),
+            "max_tokens": Parameter("integer", "at most so many tokens"),
+            "min_confidence": Parameter("number", "leave out what is believed less"),
         }
         | _BINDING,
     ),
-    "GET /show": Call(
+    "GET /show": Endpoint(
         "One record with all its fields; counts as an opening of it.",
-        {"id": Field("string", "its id, or the beginning", required=True)} | _BINDING,
+        {"id": Parameter("string", "its id, or the beginning", required=True)} | _BINDING,
     ),
-    "GET /why": Call(
+    "GET /why": Endpoint(
         "Where a record comes from; counts as an opening of it.",
-        {"id": Field("string", "its id, or the beginning", required=True)} | _BINDING,
+        {"id": Parameter("string", "its id, or the beginning", required=True)} | _BINDING,
     ),
-    "GET /index": Call("How the search indexes stand.", {}),
-    "GET /peers": Call("Every member, as this node sees it.", {}),
-    "GET /node": Call("This node.", {}),
-    "GET /invites": Call("The invitations that are outstanding.", {}),
-    "POST /invite": Call(
+    "GET /index": Endpoint("How the search indexes stand.", {}),
+    "GET /peers": Endpoint("Every member, as this node sees it.", {}),
+    "GET /node": Endpoint("This node.", {}),
+    "GET /invites": Endpoint("The invitations that are outstanding.", {}),
+    "POST /invite": Endpoint(
         "Make an invitation.",
         {
-            "uses": Field("integer", "for so many nodes"),
-            "seconds": Field("integer", "for so long"),
-            "role": Field("string", "writer, or reader: what a reader writes counts nowhere"),
-            "ephemeral": Field("boolean", "for throw-away nodes, as of a CI job"),
+            "uses": Parameter("integer", "for so many nodes"),
+            "seconds": Parameter("integer", "for so long"),
+            "role": Parameter("string", "writer, or reader: what a reader writes counts nowhere"),
+            "ephemeral": Parameter("boolean", "for throw-away nodes, as of a CI job"),
         },
     ),
-    "POST /withdraw": Call("Take an invitation back.", {"id": Field("string", "its id", required=True)}),
-    "POST /leave": Call("Say goodbye to the mesh, and stop.", {}),
+    "POST /withdraw": Endpoint("Take an invitation back.", {"id": Parameter("string", "its id", required=True)}),
+    "POST /leave": Endpoint("Say goodbye to the mesh, and stop.", {}),
 }
 # These answer with something else than JSON.
 STREAMS = {
@@ -149,7 +152,7 @@ STREAMS = {
 def document(version: str) -> dict[str, Any]:
     """The whole description."""
     paths: dict[str, dict[str, Any]] = {}
-    for route, call in CALLS.items():
+    for route, call in ENDPOINTS.items():
         method, path = route.split(" ")
         paths.setdefault(path, {})[method.lower()] = _operation(method, call)
     for route, (sentence, kind) in STREAMS.items():
@@ -182,7 +185,7 @@ _ERROR = {
 }
 
 
-def _operation(method: str, call: Call) -> dict[str, Any]:
+def _operation(method: str, call: Endpoint) -> dict[str, Any]:
     made: dict[str, Any] = {
         "summary": call.sentence,
         "responses": {
@@ -220,7 +223,7 @@ def _operation(method: str, call: Call) -> dict[str, Any]:
     return made
 
 
-def _schema(field: Field) -> dict[str, Any]:
+def _schema(field: Parameter) -> dict[str, Any]:
     made: dict[str, Any] = {"type": field.sort}
     if field.sort == "array":
         made["items"] = {"type": "string"}

@@ -43,7 +43,7 @@ class _Interrupted(Exception):
     """An erase waits for our snapshot to end: the work is begun again, on a new one."""
 
 
-class Renderer(Background):
+class RenderThread(Background):
     """Use as a context manager: leaving it ends the thread, in the middle of its work if need be."""
 
     def __init__(self, home: Home, hurry: threading.Event | None = None) -> None:

@@ -14,7 +14,7 @@ _LINGER = "/var/lib/systemd/linger"
 INSTEAD = "the hook at the start of an agent's session starts the sidecar instead; now: mesh up --detach"
 
 
-class Supervisor:
+class ServiceManager:
     """What the system can do for one service."""
 
     def __init__(self, service: Service) -> None:

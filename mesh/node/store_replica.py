@@ -28,7 +28,7 @@ _VERDICTS: dict[type[Outcome], MergeVerdict] = {
 }
 
 
-class Library(Replica):
+class StoreReplica(Replica):
     """One node's store behind the seam of `peers.proto.replica`."""
 
     def __init__(self, author: Author) -> None:

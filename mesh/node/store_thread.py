@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from mesh.core.errors import HomeBusy, HomeError, Malformed
-from mesh.node.store_replica import Library
+from mesh.node.store_replica import StoreReplica
 from mesh.store.file_access import patience
 from mesh.store.join_table import Cards
 from peers.proto.engine_events import (
@@ -59,10 +59,10 @@ class _Call:
 _Item = Work | _Refresh | _Call
 
 
-class Librarian:
+class StoreThread:
     """Use as a context manager: leaving it finishes what is queued, then ends the thread."""
 
-    def __init__(self, library: Library, cards: Cards, version: Callable[[], int]) -> None:
+    def __init__(self, library: StoreReplica, cards: Cards, version: Callable[[], int]) -> None:
         """`version`: changes when another process has written."""
         self.answer: Callable[[list[Event]], None] = lambda _events: None  # called in the thread; set by who asks
         self.broken: Callable[[Exception], object] = lambda _error: None  # called in the thread when it gives up

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from mesh.app.asking import AskingDesk
-from mesh.app.client import ask_errand, run_errand
-from mesh.app.write_queue import hand_over
-from mesh.core.errors import HomePermissions, UsageError
+from mesh.app.application import AskingDesk
+from mesh.app.client import ask, hand_over
+from mesh.app.quick_client import request_answer, request_write
+from mesh.core.errors import HomePermissions, MeshError, UsageError
 from mesh.store.home import create_home
 
 ABOUT: dict[str, Any] = {
@@ -68,7 +68,7 @@ def reply(value: Any, status: int = 200) -> bytes:
 def test_what_is_said_is_sent_whole_and_answered(home: str, answering: Serve, asked: list[bytes]) -> None:
     answering(reply({"state": "recorded", "id": "abc", "redacted": ""}))
     words = {"wrong": 'npm "install"', "right": "pnpm ünstall \U0001f600"}
-    assert run_errand(home, "correct", words, ABOUT) == {"state": "recorded", "id": "abc", "redacted": ""}
+    assert request_write(home, "correct", words, ABOUT) == {"state": "recorded", "id": "abc", "redacted": ""}
     head, _, body = asked[0].partition(b"\r\n\r\n")
     assert head.startswith(b"POST /correct HTTP/1.0\r\n")
     sent = json.loads(body)
@@ -92,7 +92,7 @@ def test_what_is_said_is_sent_whole_and_answered(home: str, answering: Serve, as
 )
 def test_without_a_good_answer_the_command_writes_by_itself(home: str, answering: Serve, answer: bytes) -> None:
     answering(answer)
-    assert run_errand(home, "correct", {"wrong": "a", "right": "b"}, ABOUT) is None
+    assert request_write(home, "correct", {"wrong": "a", "right": "b"}, ABOUT) is None
 
 
 OLDER = reply({"error": "there is no field 'request_id' here", "next": "one of: text, anyway, topic"}, 400)
@@ -101,7 +101,7 @@ OLDER = reply({"error": "there is no field 'request_id' here", "next": "one of: 
 def test_a_sidecar_that_knows_no_request_ids_is_done_without(home: str, answering: Serve) -> None:
     """It has refused the whole request, so the command writes by itself, once."""
     answering(OLDER)
-    assert run_errand(home, "discover", {"text": "a", "request_id": "request-1"}, ABOUT) is None
+    assert request_write(home, "discover", {"text": "a", "request_id": "request-1"}, ABOUT) is None
 
 
 def test_what_an_older_sidecar_would_not_take_over_is_queued(
@@ -119,14 +119,14 @@ def test_what_an_older_sidecar_would_not_take_over_is_queued(
 def test_nobody_is_asked_where_the_answer_would_be_another_one(home: str, tmp_path: Path) -> None:
     """No sidecar, a socket of one that was killed, a category that only the repository knows, a text that is too long."""
     words = {"wrong": "a", "right": "b"}
-    assert run_errand(home, "correct", words, ABOUT) is None
+    assert request_write(home, "correct", words, ABOUT) is None
     left = socket.socket(socket.AF_UNIX)
     left.bind(os.path.join(home, "sidecar.sock"))
     left.close()
-    assert run_errand(home, "correct", words, ABOUT) is None
-    assert run_errand(home, "correct", words, ABOUT | {"category": "our-own"}) is None
-    assert run_errand(home, "correct", words | {"wrong": "a" * 20_000}, ABOUT) is None
-    assert run_errand(os.fspath(tmp_path / "nothing"), "correct", words, ABOUT) is None
+    assert request_write(home, "correct", words, ABOUT) is None
+    assert request_write(home, "correct", words, ABOUT | {"category": "our-own"}) is None
+    assert request_write(home, "correct", words | {"wrong": "a" * 20_000}, ABOUT) is None
+    assert request_write(os.fspath(tmp_path / "nothing"), "correct", words, ABOUT) is None
 
 
 # Questions
@@ -146,7 +146,7 @@ def test_a_question_is_asked_with_what_was_said_and_nothing_else(
         "limit": 3,
         "author": None,
     }
-    assert ask_errand(home, "search", given) == {"results": [], "by": "keywords"}
+    assert request_answer(home, "search", given) == {"results": [], "by": "keywords"}
     head, _, body = asked[0].partition(b"\r\n\r\n")
     assert head.startswith(b"GET /search HTTP/1.0\r\n")
     assert json.loads(body) == {"query": 'ünit "x"', "repo": "", "tags": ["a"], "limit": 3}
@@ -186,3 +186,21 @@ def test_a_question_that_is_too_long_or_empty_is_not_sent(home: str, answering: 
     with pytest.raises(UsageError, match="nothing to search for"):
         desk.search(" ")
     assert asked == []
+
+
+def test_a_sidecar_that_stops_while_it_is_asked_is_not_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its socket goes between one look at it and the next."""
+    socket = tmp_path / "sidecar.sock"
+    socket.write_bytes(b"")
+    monkeypatch.setenv("MESH_SOCKET", os.fspath(socket))
+    exists = os.path.exists
+
+    def stopped(path: str) -> bool:
+        found = exists(path)
+        socket.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(os.path, "exists", stopped)
+    with pytest.raises(MeshError, match="no sidecar is running") as raised:
+        ask(os.fspath(tmp_path), "GET", "/peers")
+    assert raised.value.next_step == "start it: mesh up --detach"

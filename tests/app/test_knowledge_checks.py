@@ -8,6 +8,7 @@ import pytest
 from clan_learnings.agents.installer import Installation as Installed
 from clan_learnings.records.spool import SpoolState as Spool
 from clan_learnings.sessions.catalogue_rows import CatalogueCounts
+from mesh.app.application import Application
 from mesh.app.checks.knowledge_checks import (
     examine_agents,
     examine_capture,
@@ -17,8 +18,7 @@ from mesh.app.checks.knowledge_checks import (
     examine_repository,
     examine_spool,
 )
-from mesh.app.checks.node_checks import Finding
-from mesh.app.desk import Desk
+from mesh.app.checks.node_checks import Problem
 from mesh.app.snapshot import memory_of
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.identity import Identity
@@ -31,18 +31,18 @@ OTHER_WAY = ("ran pnpm install", "use npm install")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path) -> Application:
     """A home of a mesh of its own."""
-    return Desk(create_home(str(tmp_path / "home"), "laptop").path, {}, str(tmp_path))
+    return Application(create_home(str(tmp_path / "home"), "laptop").path, {}, str(tmp_path))
 
 
-def corrected(desk: Desk, texts: tuple[str, str], pattern: str, *, sessions: int = 1, repo: str = "") -> None:
+def corrected(desk: Application, texts: tuple[str, str], pattern: str, *, sessions: int = 1, repo: str = "") -> None:
     """The same correction in so many sessions."""
     for number in range(sessions):
         desk.correct(*texts, pattern=pattern, session=f"{pattern}-{number}", repo=repo, is_global=not repo)
 
 
-def found(desk: Desk) -> list[Finding]:
+def found(desk: Application) -> list[Problem]:
     """What is wrong with what the clan knows."""
     with memory_of(desk.home) as memory:
         findings = list(examine_knowledge(memory))
@@ -50,14 +50,14 @@ def found(desk: Desk) -> list[Finding]:
     return findings
 
 
-def test_nothing_is_found_where_patterns_have_nothing_to_do_with_each_other(desk: Desk) -> None:
+def test_nothing_is_found_where_patterns_have_nothing_to_do_with_each_other(desk: Application) -> None:
     """Two rules about two things stand side by side."""
     corrected(desk, NPM, "pnpm")
     corrected(desk, ("pushed to main", "open a pull request from a branch"), "branches")
     assert found(desk) == []
 
 
-def test_patterns_that_contradict_each_other_are_found(desk: Desk) -> None:
+def test_patterns_that_contradict_each_other_are_found(desk: Application) -> None:
     """One says pnpm and not npm, the other npm and not pnpm."""
     corrected(desk, NPM, "one-way")
     corrected(desk, OTHER_WAY, "other-way")
@@ -67,21 +67,21 @@ def test_patterns_that_contradict_each_other_are_found(desk: Desk) -> None:
     assert "other-way" in finding.sentence
 
 
-def test_rules_of_two_repositories_may_be_opposites(desk: Desk) -> None:
+def test_rules_of_two_repositories_may_be_opposites(desk: Application) -> None:
     """No session is ever given both."""
     corrected(desk, NPM, "one-way", repo="github.com/acme/web")
     corrected(desk, OTHER_WAY, "other-way", repo="github.com/acme/api")
     assert found(desk) == []
 
 
-def test_corrections_that_contradict_each_other_within_a_pattern_are_found(desk: Desk) -> None:
+def test_corrections_that_contradict_each_other_within_a_pattern_are_found(desk: Application) -> None:
     """Somebody counted the opposite under the same name by hand."""
     corrected(desk, NPM, "tools")
     corrected(desk, OTHER_WAY, "tools")
     assert [item.sort for item in found(desk)] == ["contradiction"]
 
 
-def test_patterns_that_seem_to_be_one_are_found(desk: Desk) -> None:
+def test_patterns_that_seem_to_be_one_are_found(desk: Application) -> None:
     """The same correction was given two names by hand."""
     corrected(desk, NPM, "first-name")
     corrected(desk, ("used npm install", "use pnpm install"), "second-name")
@@ -90,7 +90,7 @@ def test_patterns_that_seem_to_be_one_are_found(desk: Desk) -> None:
     assert "mesh pattern alias" in finding.next_step
 
 
-def test_concurrent_supersessions_are_found(desk: Desk) -> None:
+def test_concurrent_supersessions_are_found(desk: Application) -> None:
     """Two nodes put another pattern in the place of one, at the same time: both are kept and shown."""
     for slug, thing in (("old", "make"), ("new-a", "ninja"), ("new-b", "bazel")):
         desk.correct(f"called gcc by hand for {thing}", f"run {thing}", pattern=slug, session=slug)
@@ -106,7 +106,7 @@ def test_concurrent_supersessions_are_found(desk: Desk) -> None:
     assert [item for item in found(desk) if item.sort == "concurrent supersessions"] == []
 
 
-def test_a_circle_of_supersessions_is_found_and_does_not_end_both(desk: Desk) -> None:
+def test_a_circle_of_supersessions_is_found_and_does_not_end_both(desk: Application) -> None:
     """The second of the two does not count."""
     for slug, thing in (("one", "make"), ("two", "ninja")):
         corrected(desk, (f"called gcc by hand for {thing}", f"run {thing}"), slug, sessions=3)
@@ -119,7 +119,7 @@ def test_a_circle_of_supersessions_is_found_and_does_not_end_both(desk: Desk) ->
         assert [item.slug for item in memory.hot(None)] == ["two"]
 
 
-def test_a_pattern_that_one_node_alone_made_hot_is_found_in_a_mesh_of_several(desk: Desk) -> None:
+def test_a_pattern_that_one_node_alone_made_hot_is_found_in_a_mesh_of_several(desk: Application) -> None:
     """Three sessions of one machine may be one misunderstanding."""
     corrected(desk, NPM, "pnpm", sessions=3)
     assert found(desk) == []
@@ -131,7 +131,7 @@ def test_a_pattern_that_one_node_alone_made_hot_is_found_in_a_mesh_of_several(de
     assert [item.sort for item in found(desk)] == ["promoted by one node"]
 
 
-def test_too_much_hot_is_found_and_the_weakest_are_named(desk: Desk) -> None:
+def test_too_much_hot_is_found_and_the_weakest_are_named(desk: Application) -> None:
     """Each session would be given more than it can take in."""
     author = open_home(desk.home).author()
     author.append(
@@ -154,7 +154,7 @@ def test_too_much_hot_is_found_and_the_weakest_are_named(desk: Desk) -> None:
     assert [item.sort for item in found(desk)] == ["HOT over budget"]
 
 
-def test_an_archived_pattern_contradicts_nobody(desk: Desk) -> None:
+def test_an_archived_pattern_contradicts_nobody(desk: Application) -> None:
     """Archiving one of two settles the matter."""
     corrected(desk, NPM, "one-way")
     corrected(desk, OTHER_WAY, "other-way")
@@ -164,7 +164,7 @@ def test_an_archived_pattern_contradicts_nobody(desk: Desk) -> None:
     assert found(desk) == []
 
 
-def test_a_home_that_others_can_read_is_found(desk: Desk) -> None:
+def test_a_home_that_others_can_read_is_found(desk: Application) -> None:
     """The folder and the keys in it are for their owner only."""
     assert list(examine_files(desk.home)) == []
     os.chmod(os.path.join(desk.home, "node.key"), 0o644)
@@ -181,7 +181,7 @@ def test_a_home_that_others_can_read_is_found(desk: Desk) -> None:
         ({"rejected": 1}, ["rejected writes"]),
     ],
 )
-def test_a_spool_that_needs_a_person_is_found(desk: Desk, fields: dict[str, int], expected: list[str]) -> None:
+def test_a_spool_that_needs_a_person_is_found(desk: Application, fields: dict[str, int], expected: list[str]) -> None:
     """What was dropped, what waits, what could not be understood."""
     spool = Spool(desk.home, {"MESH_SPOOL": os.path.join(desk.home, "queue"), "TMPDIR": desk.home})
     for name, value in fields.items():

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from clan_learnings.records import spool
-from mesh.app.asking import AskingDesk
-from mesh.app.desk import Desk
+from mesh.app.application import Application, AskingDesk
 from mesh.core.draft import Request
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.ids import parse_id
@@ -31,8 +30,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 @pytest.fixture
-def desk(home: Home, tmp_path: Path) -> Desk:
-    return Desk(home.path, {}, str(tmp_path))
+def desk(home: Home, tmp_path: Path) -> Application:
+    return Application(home.path, {}, str(tmp_path))
 
 
 def records(home: Home, *, private: bool = False) -> list[dict[str, Any]]:
@@ -43,7 +42,7 @@ def records(home: Home, *, private: bool = False) -> list[dict[str, Any]]:
         store.close()
 
 
-def logged(desk: Desk, slug: str) -> int:
+def logged(desk: Application, slug: str) -> int:
     from mesh.app.pattern import whole_pattern
 
     count: int = desk.ask(lambda memory: whole_pattern(memory, slug))["logged"]
@@ -51,7 +50,7 @@ def logged(desk: Desk, slug: str) -> int:
 
 
 @pytest.mark.parametrize("anyway", [False, True])
-def test_a_discovery_told_again_is_recorded_and_not_known(desk: Desk, home: Home, *, anyway: bool) -> None:
+def test_a_discovery_told_again_is_recorded_and_not_known(desk: Application, home: Home, *, anyway: bool) -> None:
     """What covers it is what it wrote itself."""
     first = desk.discover(DISCOVERY, anyway=anyway, request_id="request-1")
     again = desk.discover(DISCOVERY, anyway=anyway, request_id="request-1")
@@ -61,7 +60,7 @@ def test_a_discovery_told_again_is_recorded_and_not_known(desk: Desk, home: Home
     assert desk.discover(DISCOVERY, request_id="request-2")["state"] == "known"
 
 
-def test_a_correction_told_again_is_counted_once(desk: Desk, home: Home) -> None:
+def test_a_correction_told_again_is_counted_once(desk: Application, home: Home) -> None:
     """The answer has its pattern and how that stands now, of which the second telling was no part."""
     told = [
         desk.correct(**CORRECTION, session=f"codex:{number}", request_id=f"request-{number}") for number in range(2)
@@ -75,7 +74,7 @@ def test_a_correction_told_again_is_counted_once(desk: Desk, home: Home) -> None
     assert logged(desk, again["pattern"]) == 2
 
 
-def test_a_correction_that_was_moved_or_retracted_since_is_answered_as_it_stands(desk: Desk, home: Home) -> None:
+def test_a_correction_that_was_moved_or_retracted_since_is_answered_as_it_stands(desk: Application, home: Home) -> None:
     """It is not written again, whatever became of it."""
     first = desk.correct(**CORRECTION, request_id="request-1")
     desk.move(first["id"], "pnpm-not-npm")
@@ -94,7 +93,7 @@ def test_a_correction_that_was_moved_or_retracted_since_is_answered_as_it_stands
 def test_a_node_that_is_no_member_yet_is_answered_too(home: Home, tmp_path: Path) -> None:
     """What counts nowhere yet is there all the same."""
     waiting = create_home(str(tmp_path / "waiting"), "beta", home.mesh)
-    desk = Desk(waiting.path, {}, str(tmp_path))
+    desk = Application(waiting.path, {}, str(tmp_path))
     first = desk.correct(**CORRECTION, request_id="request-1")
     again = desk.correct(**CORRECTION, request_id="request-1")
     assert (again["id"], again["pattern"], again["counts"]) == (first["id"], first["pattern"], False)
@@ -110,7 +109,7 @@ def test_a_node_that_is_no_member_yet_is_answered_too(home: Home, tmp_path: Path
         {"confidence": 0.1},
     ],
 )
-def test_an_id_that_was_used_for_other_words_is_refused(desk: Desk, home: Home, other: dict[str, Any]) -> None:
+def test_an_id_that_was_used_for_other_words_is_refused(desk: Application, home: Home, other: dict[str, Any]) -> None:
     """Nothing is written, and the error says what to do."""
     desk.discover(DISCOVERY, request_id="request-1")
     with pytest.raises(UsageError, match="used before, for something else") as refused:
@@ -119,23 +118,23 @@ def test_an_id_that_was_used_for_other_words_is_refused(desk: Desk, home: Home, 
     assert len(records(home)) == 1
 
 
-def test_a_correction_under_the_id_of_a_discovery_is_refused(desk: Desk) -> None:
+def test_a_correction_under_the_id_of_a_discovery_is_refused(desk: Application) -> None:
     """They are not the same, whatever they say."""
     desk.discover(DISCOVERY, request_id="request-1")
     with pytest.raises(UsageError, match="for something else"):
         desk.correct(**CORRECTION, request_id="request-1")
 
 
-def test_where_and_by_whom_it_is_told_is_not_what_it_says(desk: Desk, home: Home, tmp_path: Path) -> None:
+def test_where_and_by_whom_it_is_told_is_not_what_it_says(desk: Application, home: Home, tmp_path: Path) -> None:
     """The sidecar finds that out in another way than the command."""
     first = desk.discover(DISCOVERY, request_id="request-1")
-    elsewhere = Desk(home.path, {"MESH_SESSION": "codex:7"}, "/", agent="codex")
+    elsewhere = Application(home.path, {"MESH_SESSION": "codex:7"}, "/", agent="codex")
     again = elsewhere.discover(DISCOVERY, is_global=True, request_id="request-1")
     assert (again["id"], again["repeated"]) == (first["id"], True)
     assert len(records(home)) == 1
 
 
-def test_a_text_is_the_same_with_its_secret_and_without(desk: Desk, home: Home) -> None:
+def test_a_text_is_the_same_with_its_secret_and_without(desk: Application, home: Home) -> None:
     """One way takes it out before it is sent, another one after."""
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     first = desk.discover(f"deploys fail with {secret}", topic="deploys", request_id="request-1")
@@ -149,21 +148,21 @@ def test_a_text_is_the_same_with_its_secret_and_without(desk: Desk, home: Home) 
 
 
 @pytest.mark.parametrize("given", ["", None])
-def test_without_an_id_every_telling_is_a_new_one(desk: Desk, home: Home, given: Any) -> None:
+def test_without_an_id_every_telling_is_a_new_one(desk: Application, home: Home, given: Any) -> None:
     """Who wants it twice gets it twice."""
     for _ in range(2):
         desk.discover(DISCOVERY, anyway=True, request_id=given)
     assert len(records(home)) == 2
 
 
-def test_an_id_that_cannot_be_one_is_refused(desk: Desk, home: Home) -> None:
+def test_an_id_that_cannot_be_one_is_refused(desk: Application, home: Home) -> None:
     """Before anything is written."""
     with pytest.raises(UsageError, match="cannot be a request id"):
         desk.discover(DISCOVERY, request_id="two words")
     assert records(home) == []
 
 
-def test_private_records_are_written_once_too(desk: Desk, home: Home) -> None:
+def test_private_records_are_written_once_too(desk: Application, home: Home) -> None:
     """In their own database."""
     first = desk.discover(DISCOVERY, private=True, request_id="request-1")
     assert desk.discover(DISCOVERY, private=True, request_id="request-1")["id"] == first["id"]
@@ -174,10 +173,10 @@ def test_private_records_are_written_once_too(desk: Desk, home: Home) -> None:
 
 
 def test_two_who_pass_the_first_look_together_write_once(
-    desk: Desk, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Application, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between looking and writing another process may write: in the transaction it is looked up again."""
-    other = Desk(home.path, {}, str(tmp_path))
+    other = Application(home.path, {}, str(tmp_path))
     real = Author.append
 
     def append(author: Author, *given: Any) -> Any:
@@ -194,10 +193,10 @@ def test_two_who_pass_the_first_look_together_write_once(
 
 
 def test_who_is_overtaken_between_looking_and_drafting_says_recorded_too(
-    desk: Desk, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Application, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What covers the discovery is the same request, written by another process a moment ago."""
-    other = Desk(home.path, {}, str(tmp_path))
+    other = Application(home.path, {}, str(tmp_path))
     real = Author.earlier
 
     def earlier(author: Author, request: Request) -> Receipt | None:
@@ -214,7 +213,7 @@ def test_who_is_overtaken_between_looking_and_drafting_says_recorded_too(
 # The queue
 
 
-def queued(desk: Desk, monkeypatch: pytest.MonkeyPatch, **told: Any) -> dict[str, Any]:
+def queued(desk: Application, monkeypatch: pytest.MonkeyPatch, **told: Any) -> dict[str, Any]:
     """Tell something that can only be queued; returns what the file says."""
 
     def refused(**_: object) -> None:
@@ -229,7 +228,7 @@ def queued(desk: Desk, monkeypatch: pytest.MonkeyPatch, **told: Any) -> dict[str
 
 
 def test_a_queued_write_that_is_taken_in_twice_is_there_once(
-    desk: Desk, home: Home, monkeypatch: pytest.MonkeyPatch
+    desk: Application, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever took it in first was killed before the file was gone."""
     assert len(queued(desk, monkeypatch, text=DISCOVERY, anyway=True)["request_id"]) == 32
@@ -243,7 +242,7 @@ def test_a_queued_write_that_is_taken_in_twice_is_there_once(
 
 
 def test_a_write_that_is_queued_though_it_went_through_is_there_once(
-    desk: Desk, home: Home, monkeypatch: pytest.MonkeyPatch
+    desk: Application, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sidecar had it, with its secret; the queue has it without."""
     text = "deploys fail with ghp_" + "a1B2c3D4e5F6" * 3

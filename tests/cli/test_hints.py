@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.cli.hints import ELSEWHERE, with_home
+from mesh.cli.home_option import ELSEWHERE, with_home
 from mesh.cli.main import run
 
 HOME = "/tmp/tour/laptop"

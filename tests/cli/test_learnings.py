@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clan_learnings.context.injected_mark import is_ours
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from mesh.mcp import tool_answers
 from tests.cli.test_commands import Shell, alpha, beta, carry
 from tests.cli.test_page_commands import editor
@@ -207,7 +207,7 @@ def test_a_learning_turns_up_where_records_do(alpha: Shell) -> None:
 def test_an_agent_finds_and_opens_a_learning(alpha: Shell) -> None:
     """As the tools `search` and `fetch` of the MCP server answer: found by its words, opened whole, marked as ours."""
     name = alpha.json(*ADD, "--example", "step one\n" + "step more\n" * 400)["id"]
-    desk = Desk(str(alpha.home))
+    desk = Application(str(alpha.home))
     found = tool_answers.searched(desk.search("403 Forbidden"))
     assert [(hit.id, hit.log) for hit in found.records] == [(name, "learnings")]
     opened = tool_answers.opened(desk.show(name))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.cli.options import Given, Option, Shape, Wrong, parse, run
+from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, parse, run
 
 OPTIONS = (
     Option("-n", "COUNT", "how many"),
@@ -13,7 +13,7 @@ OPTIONS = (
     Option("--min-confidence", "C", "how sure"),
     Option("--global", "", "everywhere"),
 )
-SHAPE = Shape("tail", "TEXT", OPTIONS, "mesh tail x", words=(1, 2), more="More of it.")
+SHAPE = CommandSyntax("tail", "TEXT", OPTIONS, "mesh tail x", words=(1, 2), more="More of it.")
 
 
 def given(*argv: str) -> Given:
@@ -54,21 +54,21 @@ def test_what_was_not_given_is_none_or_the_default() -> None:
 @pytest.mark.parametrize("argv", [["--nope"], ["-x"], ["--topic"], ["--global=yes"], ["--home"]])
 def test_what_cannot_be_is_refused(argv: list[str]) -> None:
     """An option that is not there, one without its value, a switch with one."""
-    with pytest.raises(Wrong):
+    with pytest.raises(WrongUsage):
         given(*argv)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "x", "", "99999999999", "٣", "1_0"])
 def test_numbers_are_whole_and_within_bounds(text: str) -> None:
     """The message has the option as it is typed."""
-    with pytest.raises(Wrong, match=r"^-n takes a number from 1 to 1000000"):
+    with pytest.raises(WrongUsage, match=r"^-n takes a number from 1 to 1000000"):
         given("-n", text).number("n")
 
 
 @pytest.mark.parametrize("text", ["1.1", "-0.1", "x", "nan", "inf", ""])
 def test_fractions_are_between_nothing_and_one(text: str) -> None:
     """Both included."""
-    with pytest.raises(Wrong, match=r"^--min-confidence takes a number from 0 to 1"):
+    with pytest.raises(WrongUsage, match=r"^--min-confidence takes a number from 0 to 1"):
         given("--min-confidence", text).fraction("min_confidence")
     assert [given("--min-confidence", end).fraction("min_confidence") for end in ("0", "1")] == [0, 1]
 
@@ -119,7 +119,7 @@ def test_what_is_like_no_option_may_be_meant_as_text(capsys: pytest.CaptureFixtu
         "mesh tail: there is no option --no-verify\n"
         "  next: mesh tail --help; if it is meant as text: mesh tail -- '--no-verify=x y'\n"
     )
-    assert run(["--no-verify"], Shape("hot", "", OPTIONS, "mesh hot"), lambda _: 0) == 2
+    assert run(["--no-verify"], CommandSyntax("hot", "", OPTIONS, "mesh hot"), lambda _: 0) == 2
     assert capsys.readouterr().err.endswith("  next: mesh hot --help\n")
 
 

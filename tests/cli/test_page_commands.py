@@ -11,7 +11,7 @@ import pytest
 
 from mesh.cli.main import run
 from mesh.cli.page import MEMBERS
-from mesh.cli.page_past import Deed, sittings
+from mesh.cli.page_history import EditEntry, sittings
 from mesh.cli.page_reading import stamp
 from mesh.core.clock import milliseconds, pack
 from mesh.core.errors import UsageError
@@ -489,8 +489,8 @@ def test_edits_of_one_author_within_ten_minutes_are_one_line() -> None:
     """Two authors at once are two lines, and a pause begins another."""
     ann, bob = b"a" * 32, b"b" * 32
 
-    def deed(minute: int, node: bytes, inserted: int = 1, field: str = "") -> Deed:
-        return Deed(pack(minute * 60_000), node, inserted, 2 if inserted else 0, field)
+    def deed(minute: int, node: bytes, inserted: int = 1, field: str = "") -> EditEntry:
+        return EditEntry(pack(minute * 60_000), node, inserted, 2 if inserted else 0, field)
 
     found = sittings([deed(0, ann), deed(1, bob), deed(2, ann, 5), deed(9, ann, 0, "owner"), deed(11, ann)])
     assert [(item.node, item.edits, item.inserted, item.removed, item.fields) for item in found] == [

@@ -10,7 +10,7 @@ import pytest
 
 from clan_learnings.agents.skill_text import CALLS
 from clan_learnings.records import spool
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from mesh.cli import invite
 from mesh.cli.quota import parse_size
 from mesh.core.display import shown_size
@@ -386,7 +386,7 @@ def test_agents_hear_it_as_people_do(job: Shell, reader: Shell) -> None:
     """The tools of MCP and the local API speak through the same desk."""
     fill(home_of(job))
     for shell, words in ((job, "as much as it may"), (reader, "invited as a reader")):
-        desk = Desk(os.fspath(shell.home), {}, "/")
+        desk = Application(os.fspath(shell.home), {}, "/")
         with pytest.raises(UsageError, match=words):
             desk.discover("mine")
         with pytest.raises(UsageError, match=words):

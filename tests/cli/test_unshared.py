@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from tests.end_to_end.claude_sessions import clone_of
 from tests.end_to_end.commands import MESH, done, quickly, sidecar
 
@@ -76,9 +76,12 @@ def test_elsewhere_the_same_is_shared(place: tuple[Path, Path], tmp_path: Path) 
 def test_an_agent_that_asks_by_its_tools_is_told_too(place: tuple[Path, Path]) -> None:
     """The desk is what the MCP server has."""
     home, clone = place
-    answer = Desk(str(home), {}, str(clone)).discover("the zanzibar service needs a token")
+    answer = Application(str(home), {}, str(clone)).discover("the zanzibar service needs a token")
     assert answer["kept_here"]
-    assert Desk(str(home), {}, str(clone)).discover("and a cookie for zanzibar", private=True).get("kept_here") is None
+    assert (
+        Application(str(home), {}, str(clone)).discover("and a cookie for zanzibar", private=True).get("kept_here")
+        is None
+    )
 
 
 @pytest.mark.parametrize("words", [TELLING[0], TELLING[2]], ids=lambda words: words[0])

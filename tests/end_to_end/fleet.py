@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.core.ids import text_id
 from mesh.store.home import open_home
 from mesh.store.reader import Reader

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
-from mesh.app.node_api import ask_text
+from mesh.app.client import ask_text
 from mesh.core.ids import parse_id
-from mesh.node.certificates import Notary
+from mesh.node.certificates import Certificates
 from mesh.store.home import Home, open_home
 from mesh.store.join_table import Cards
 from mesh.store.store import wall_clock
@@ -90,7 +90,7 @@ def credentials_of(home: Home) -> Credentials:
     store = home.store()
     try:
         cards = [Card(*card) for card in Cards(store.database).all()]
-        found = Notary(home, cards, store.trust, wall_clock).credentials()
+        found = Certificates(home, cards, store.trust, wall_clock).credentials()
     finally:
         store.close()
     assert found is not None

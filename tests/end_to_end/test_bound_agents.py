@@ -16,9 +16,9 @@ from mcp.types import TextContent, TextResourceContents
 
 from clan_learnings.agents.session_notes import bind, bound_sessions
 from clan_learnings.records.spool import queue
-from mesh.app.client import is_older
-from mesh.app.desk import Desk
-from mesh.app.node_api import ask
+from mesh.app.application import Application
+from mesh.app.client import ask
+from mesh.app.quick_client import is_older_node
 from mesh.core.errors import UsageError
 from tests.end_to_end.claude_sessions import clone_of
 from tests.end_to_end.claude_sessions import corrected as refused_in
@@ -283,9 +283,9 @@ async def test_what_is_known_elsewhere_is_not_known_here(own: Known) -> None:
 
 def test_names_that_are_like_a_new_one_are_told_within_the_repository_only(own: Known) -> None:
     """What a command would offer in the place of a new name."""
-    bound = Desk(str(own.home), {}, "/", bound=OURS, session="codex:w")
+    bound = Application(str(own.home), {}, "/", bound=OURS, session="codex:w")
     assert bound.correct("deploy by hand", "deploy by button", pattern="z9emu")["similar"] == []
-    free = Desk(str(own.home), {}, "/", session="codex:w")
+    free = Application(str(own.home), {}, "/", session="codex:w")
     assert free.correct("deploy by foot", "deploy by button", pattern="z9em", repo=OURS)["similar"] == [
         "z9emu",
         "z9emu-rule",
@@ -294,11 +294,11 @@ def test_names_that_are_like_a_new_one_are_told_within_the_repository_only(own: 
 
 def test_a_bound_desk_counts_and_shows_patterns_of_its_own_records_alone(known: Known) -> None:
     """A pattern that others share has here the words, the names and the counts of this repository."""
-    desk = Desk(str(known.home), {}, "/", bound=OURS)
+    desk = Application(str(known.home), {}, "/", bound=OURS)
 
     def patterns(memory: Any) -> dict[str, Any]:
         from clan_learnings.records.recent_records import recent_patterns
-        from mesh.app.answers import pattern
+        from mesh.app.record_json import pattern
 
         return {"all": [pattern(memory, standing) for standing in recent_patterns(memory, None, 50)]}
 
@@ -310,7 +310,7 @@ def test_a_bound_desk_counts_and_shows_patterns_of_its_own_records_alone(known: 
         [OURS],
     )
     assert (only["rule"], only["topic"], only["logged"], only["tier"]) == ("deploy with the pipeline", "", 1, "WARM")
-    assert MARK in json.dumps(Desk(str(known.home), {}, "/").ask(patterns))
+    assert MARK in json.dumps(Application(str(known.home), {}, "/").ask(patterns))
     with pytest.raises(UsageError, match="no pattern 'z9emu'"):
         desk.ask(lambda memory: {"found": memory.patterns.find("z9emu")})
 
@@ -356,7 +356,7 @@ def test_a_write_that_the_sidecar_does_for_who_is_bound_tells_nothing_of_others(
                 ask(str(own.home), "POST", "/discover", said | other)
         bare = ask(str(own.home), "POST", "/discover", {"text": "the lamp is green", "bound": OURS})
         assert ask(str(own.home), "GET", "/show", {"id": bare["id"]})["repo"] == OURS
-    assert is_older("there is no field 'bound' here")
+    assert is_older_node("there is no field 'bound' here")
 
 
 def test_what_this_repository_made_hot_itself_is_hot_for_who_is_bound(own: Known, tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def test_what_this_repository_made_hot_itself_is_hot_for_who_is_bound(own: Known
         corrected(own.home, OURS, f"h{number}", "push to main", "open a pull request", "--pattern", "pr-rule")
     for number in range(5):
         corrected(own.home, RED, f"x{number}", "push z9force", "open a z9change", "--pattern", "pr-rule")
-    (rule,) = Desk(str(own.home), {}, "/", bound=OURS).hot()["hot"]
+    (rule,) = Application(str(own.home), {}, "/", bound=OURS).hot()["hot"]
     assert (rule["rule"], rule["wrong"], rule["sessions"], rule["repos"]) == (
         "open a pull request",
         "push to main",

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.core.errors import UsageError
-from mesh.node.openapi import CALLS, STREAMS
+from mesh.node.openapi import ENDPOINTS, STREAMS
 from mesh.store.wake_signal import socket_file
 from tests.end_to_end.commands import PATIENCE_SECONDS, complaint, done, mesh, quickly, sidecar
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step
@@ -133,8 +133,8 @@ def test_the_description_has_every_route_and_nothing_else(asked: Sidecar) -> Non
     described = ask(asked.home, "GET", "/openapi.json")
     assert described["openapi"].startswith("3.")
     routes = {f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods}
-    assert routes == {*CALLS, *STREAMS, "GET /openapi.json"}
-    for route in CALLS:
+    assert routes == {*ENDPOINTS, *STREAMS, "GET /openapi.json"}
+    for route in ENDPOINTS:
         method, path = route.split(" ")
         if method == "GET":
             try:

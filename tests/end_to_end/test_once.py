@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from clan_learnings.records.spool import is_waiting, queue
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.core.errors import UsageError
 from mesh.store.wake_signal import socket_file
 from tests.end_to_end.commands import PATIENCE_SECONDS, asked, done, killed_at, quickly, texts

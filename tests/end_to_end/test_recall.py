@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mesh.app.desk import Desk
-from mesh.app.node_api import ask
+from mesh.app.application import Application
+from mesh.app.client import ask
 from mesh.core.draft import NewRecord
 from mesh.store.home import open_home
 from tests.end_to_end.commands import anywhere, asked, done, wait_until
@@ -81,7 +81,7 @@ def test_nodes_in_step_answer_alike_however_their_indexes_came_about(tmp_path: P
         assert found == answers(second.home)
         assert found[1][0][0] == "redis listens on port 6399 everywhere"
         assert not any("pnpm" in text for text, *_ in found[4])
-        by_command = Desk(first.home, {}, "/").search(QUESTIONS[0], everywhere=True)["results"]
+        by_command = Application(first.home, {}, "/").search(QUESTIONS[0], everywhere=True)["results"]
         assert [(item["text"], item["score"]) for item in by_command] == [item[:2] for item in found[0]]
 
 

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from tests.end_to_end.commands import PATIENCE_SECONDS, asked, complaint, done, mesh, quickly, sidecar, wait_until
 from tests.end_to_end.fleet import Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked
 
@@ -19,13 +19,13 @@ REPO = "github.com/acme/api"
 
 def discover(home: str, text: str) -> None:
     """A discovery, on disk."""
-    Desk(home, {}, session="codex:1").discover(text, repo=REPO, anyway=True)
+    Application(home, {}, session="codex:1").discover(text, repo=REPO, anyway=True)
 
 
 def correct(home: str, index: int) -> str:
     """One wording, by a session of its own, without a pattern; returns the pattern it was counted under."""
     wrong, right = WORDINGS[index]
-    slug: str = Desk(home, {}, session=f"codex:{index}").correct(wrong, right, repo=REPO)["pattern"]
+    slug: str = Application(home, {}, session=f"codex:{index}").correct(wrong, right, repo=REPO)["pattern"]
     return slug
 
 
@@ -44,7 +44,7 @@ def says(home: str, name: str, words: str) -> bool:
 
 def hot(home: str) -> list[tuple[int, int]]:
     """Sessions and nodes of every HOT pattern."""
-    return [(item["sessions"], item["nodes"]) for item in Desk(home, {}).hot(everywhere=True)["hot"]]
+    return [(item["sessions"], item["nodes"]) for item in Application(home, {}).hot(everywhere=True)["hot"]]
 
 
 def test_the_command_renders_into_a_folder_and_says_whether_it_is_up_to_date(tmp_path: Path) -> None:

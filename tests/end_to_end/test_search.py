@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mesh.app.node_api import ask
+from mesh.app.client import ask
 from mesh.core.errors import UsageError
 from tests.end_to_end.commands import asked, done, mesh
 from tests.end_to_end.fleet import Sidecar, sidecars

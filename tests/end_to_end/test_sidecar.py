@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mesh.app.node_api import ask_text
+from mesh.app.client import ask_text
 from mesh.store.wake_signal import socket_file
 from tests.end_to_end.commands import PATIENCE_SECONDS, asked, complaint, done, mesh, quickly, texts, wait_until
 from tests.end_to_end.fleet import LOOPBACK, Sidecar, mesh_of, sidecars, wait_until_in_step, wait_until_linked

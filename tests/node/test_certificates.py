@@ -8,7 +8,7 @@ import pytest
 from mesh.core.errors import RemoteError
 from mesh.core.identity import Identity
 from mesh.core.statement import ADMIN, MEMBER, Member, Recover, Revoke, sign
-from mesh.node.certificates import Notary, card_of, founding_cards, recovery_cards
+from mesh.node.certificates import Certificates, card_of, founding_cards, recovery_cards
 from mesh.store import keyfile
 from mesh.store.home import Home, create_home
 from mesh.store.store import Store
@@ -28,7 +28,7 @@ class Office:
         self.home: Home = create_home(str(folder / "home"), "first", now_ms=NOW_MS)
         self.store: Store = self.home.store()
         self.now_ms = NOW_MS
-        self.notary = Notary(self.home, (), self.store.trust, lambda: self.now_ms)
+        self.notary = Certificates(self.home, (), self.store.trust, lambda: self.now_ms)
 
     def admit(self, node: Identity, name: str, role: str = MEMBER) -> None:
         root = self.home.root_identity()
@@ -140,7 +140,7 @@ def test_a_node_that_may_not_issue_makes_nothing(office: Office, tmp_path: Path)
     store = plain.store()
     store.learn_founders(*(office.store.founders() or ()))
     store.merge_statements([item.encode() for item in office.store.trust().statements()])
-    assert list(Notary(plain, (), store.trust, lambda: NOW_MS).due()) == []
+    assert list(Certificates(plain, (), store.trust, lambda: NOW_MS).due()) == []
 
 
 def test_certificates_from_elsewhere_are_believed_by_their_chain_only(office: Office) -> None:
@@ -271,7 +271,7 @@ def test_certificates_are_kept_though_they_seem_ahead_where_they_cannot_be_made(
     store.learn_founders(*(office.store.founders() or ()))
     store.merge_statements([item.encode() for item in office.store.trust().statements()])
     cards = [card_of(read(data)) for data in office.notary.certificates.values()]
-    notary = Notary(plain, cards, store.trust, lambda: NOW_MS - 900 * DAY_MS)
+    notary = Certificates(plain, cards, store.trust, lambda: NOW_MS - 900 * DAY_MS)
     assert notary.forget_ahead() == set()
     assert notary.credentials() is not None
 
@@ -327,7 +327,7 @@ def test_a_node_shows_what_it_had_until_it_has_a_chain_again(office: Office, tmp
     store.learn_founders(*(office.store.founders() or ()))
     store.merge_statements([item.encode() for item in office.store.trust().statements()])
     cards = [card_of(read(data)) for data in office.notary.certificates.values()]
-    notary = Notary(plain, cards, store.trust, lambda: NOW_MS)
+    notary = Certificates(plain, cards, store.trust, lambda: NOW_MS)
     before = notary.credentials()
     root = office.home.root_identity()
     above = notary.certificates[root.public]

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from mesh.node import event_stream
-from mesh.node.event_stream import Stream
+from mesh.node.event_stream import EventStream
 from mesh.store.home import create_home
 from mesh.store.reader import Reader
 
@@ -32,7 +32,7 @@ def test_who_stops_listening_while_a_thread_looks_leaves_nothing_open_and_raises
         return []
 
     async def listen() -> None:
-        async for _ in Stream(home)._events(""):
+        async for _ in EventStream(home)._events(""):
             pass
 
     async def cancelled() -> None:

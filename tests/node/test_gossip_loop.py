@@ -6,7 +6,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from mesh.node.gossip_loop import Gossip
+from mesh.node.gossip_loop import GossipLoop
 from peers.proto.engine_events import LinkDown, LinkUp, Send
 from peers.transport.link import LinkClosed
 from tests.peers.links import soon, until
@@ -56,7 +56,7 @@ class FailingLink:
 async def test_a_link_that_fails_in_any_way_is_closed_and_the_engine_is_told(failing: str) -> None:
     """Else the node would show a dead link as alive, and wait for it when it stops."""
     engine, stand_in, link = StandInEngine(), MagicMock(), FailingLink(failing)
-    gossip = Gossip(cast("Any", engine), stand_in, stand_in, stand_in)
+    gossip = GossipLoop(cast("Any", engine), stand_in, stand_in, stand_in)
     gossip.start(None)
     gossip.accept(link)
     if failing == "close":

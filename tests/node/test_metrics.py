@@ -1,6 +1,6 @@
 """The sidecar's counters as text: what a collector reads is exactly what was counted."""
 
-from mesh.node.metrics import Tally, render
+from mesh.node.metrics import Counters, render
 from peers.proto.membership import PeerView
 from peers.proto.replica import MergeVerdict
 from tests.end_to_end.prometheus import Family, parse
@@ -29,13 +29,13 @@ def peer(name: str, number: int = 1, **known: float | None) -> PeerView:
     return view._replace(**known)  # type: ignore[arg-type]
 
 
-def rendered(tally: Tally, *peers: PeerView) -> dict[str, Family]:
+def rendered(tally: Counters, *peers: PeerView) -> dict[str, Family]:
     return parse(render(tally, peers, 0, 0, 0))
 
 
 def test_large_counters_lose_no_digit() -> None:
     """A rate is the difference of two readings: six digits would make it jump."""
-    tally = Tally()
+    tally = Counters()
     tally.sent("push", bytes(32), 123_456_789_012)
     tally.sent("push", bytes(32), 1)
     assert rendered(tally)["mesh_bytes_out_total"].by("kind") == {"push": 123_456_789_013}
@@ -44,7 +44,7 @@ def test_large_counters_lose_no_digit() -> None:
 
 def test_every_verdict_is_counted_by_its_name() -> None:
     """Merged, refused, held: all of them, each as often as it was given."""
-    tally = Tally()
+    tally = Counters()
     for times, verdict in enumerate(MergeVerdict, 1):
         for _ in range(times):
             tally.merged(verdict)
@@ -55,12 +55,12 @@ def test_every_verdict_is_counted_by_its_name() -> None:
 def test_a_name_with_odd_characters_breaks_no_line() -> None:
     """Names come from other nodes."""
     views = [peer('quo"te', 1), peer("back\\slash", 2), peer("new\nline", 3), peer("# HELP fake", 4)]
-    assert len(rendered(Tally(), *views)["mesh_queue_link_bytes"].samples) == 4
+    assert len(rendered(Counters(), *views)["mesh_queue_link_bytes"].samples) == 4
 
 
 def test_what_is_not_known_of_a_peer_is_left_out() -> None:
     """No sample rather than a made-up one; a peer in step has no lag."""
-    families = rendered(Tally(), peer("far", 1), peer("near", 2, round_trip=0.25, they_lack=3, we_lack=4))
+    families = rendered(Counters(), peer("far", 1), peer("near", 2, round_trip=0.25, they_lack=3, we_lack=4))
     assert [name[:4] for name in families["mesh_round_trip_seconds"].by("peer")] == ["near"]
     assert list(families["mesh_peer_lacks_operations"].by("peer").values()) == [3]
     assert list(families["mesh_we_lack_operations"].by("peer").values()) == [4]
@@ -70,7 +70,7 @@ def test_what_is_not_known_of_a_peer_is_left_out() -> None:
 def test_members_without_a_link_are_counted_by_state() -> None:
     """They have no samples of their own."""
     away = peer("away", 1)._replace(linked=False, state="dead")
-    families = rendered(Tally(), away, peer("here", 2))
+    families = rendered(Counters(), away, peer("here", 2))
     assert families["mesh_members"].by("state") == {"alive": 1, "dead": 1}
     assert families["mesh_links"].samples == {frozenset(): 1}
     assert len(families["mesh_lag_seconds"].samples) == 1

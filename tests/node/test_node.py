@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mesh.node.node import Node
+from mesh.node.node import RunningNode
 
 
 class Slow:
@@ -25,7 +25,7 @@ class Slow:
 
 def test_cards_that_are_read_when_the_node_has_stopped_are_nobodys(caplog: pytest.LogCaptureFixture) -> None:
     """A busy machine: who belongs has changed, the node is stopped, and its librarian answers after the loop was closed."""
-    node = Node.__new__(Node)
+    node = RunningNode.__new__(RunningNode)
     slow: Any = Slow()
     node._librarian = node._shelf = slow
     node._loop = asyncio.new_event_loop()

@@ -9,7 +9,7 @@ from mesh.core.feed import decode_range
 from mesh.core.ids import first_prev
 from mesh.core.operation import Add
 from mesh.core.version_vector import Head
-from mesh.node.store_replica import Library
+from mesh.node.store_replica import StoreReplica
 from mesh.store.author import Author
 from mesh.store.home import create_home
 from peers.proto.replica import MergeVerdict
@@ -22,9 +22,9 @@ def clan() -> Clan:
     return Clan(5)
 
 
-def library_of(author: Author, clan: Clan) -> Library:
+def library_of(author: Author, clan: Clan) -> StoreReplica:
     author.merge_statements([clan.member(clan.node(0)).encode(), clan.member(clan.node(1)).encode()])
-    library = Library(author)
+    library = StoreReplica(author)
     library.everything()
     return library
 
@@ -33,7 +33,7 @@ def test_a_write_of_a_command_is_told_once_with_what_to_push(tmp_path: Path) -> 
     """Another process writes; the sidecar's library says so, and says it once."""
     home = create_home(str(tmp_path / "home"), "laptop")
     ours, theirs = home.author(is_sidecar=True), home.author()
-    library = Library(ours)
+    library = StoreReplica(ours)
     library.everything()
     receipt = theirs.append([NewRecord("discoveries", {"text": "found"})])
     changes = library.refresh()
@@ -49,7 +49,7 @@ def test_a_large_write_is_told_without_its_bytes(tmp_path: Path) -> None:
     """What is too large to push is announced: others pull it."""
     home = create_home(str(tmp_path / "home"), "laptop")
     author = home.author()
-    library = Library(author)
+    library = StoreReplica(author)
     library.everything()
     author.append([NewRecord("discoveries", {"text": "x" * 5000})])
     changes = library.refresh()

@@ -13,12 +13,12 @@ import pytest
 from clan_learnings.render.files import RenderedFiles
 from clan_learnings.render.memory_file import NOTICE, is_rendered
 from clan_learnings.render.owned_files import RenderState
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from mesh.app.render import is_current, render
 from mesh.cli.render import main
 from mesh.core.errors import UsageError
 from mesh.core.statement import READER
-from mesh.node.render_thread import Renderer
+from mesh.node.render_thread import RenderThread
 from mesh.pages import file_replacement
 from mesh.pages.book import Book
 from mesh.pages.editor import Editor
@@ -61,7 +61,7 @@ class Room:
         return render(self.home.path, self.files, lambda: None).written
 
     def discover(self, text: str) -> None:
-        Desk(self.home.path, {}, session="codex:1").discover(text, repo="", anyway=True)
+        Application(self.home.path, {}, session="codex:1").discover(text, repo="", anyway=True)
 
     def text(self) -> str:
         return self.path.read_text()
@@ -405,7 +405,7 @@ def test_edits_here_and_elsewhere_meet_while_threads_keep_the_file(room: Room) -
             yield _Desk(room, pages)
 
     info, _ = room.editor.new("memory", "first\n")
-    with Renderer(room.home), FoldersThread(opened):
+    with RenderThread(room.home), FoldersThread(opened):
         wait_until(lambda: room.top() == "first")
         words = ["first"]
         for number in range(4):

@@ -14,7 +14,7 @@ from mesh.core.identity import Identity
 from mesh.core.ids import Feed, first_prev
 from mesh.core.statement import MEMBER, Revoke, sign
 from mesh.core.version_vector import Head
-from mesh.node.store_replica import Library
+from mesh.node.store_replica import StoreReplica
 from mesh.store.reader import Reader
 from peers.proto.cards import Card, Contact, write_contact
 from peers.proto.engine import Engine
@@ -63,7 +63,7 @@ class StoreNode:
         self.author = stack.enter_context(open_author(folder, CLAN, self.identity))
         self.store = self.author.store
         self.store.clock = network.clock
-        self.library = Library(self.author)
+        self.library = StoreReplica(self.author)
         self.observed: list[Observe] = []
         self.ends: dict[int, Party] = {}  # by link, who is at the other end
         self.engine: Engine | None = None

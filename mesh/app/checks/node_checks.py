@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from mesh.app.answers import iso
+from mesh.app.record_json import iso
 from mesh.core.display import number_of, shown_size
 from mesh.core.limits import PROTOCOL_VERSION
 from mesh.core.statement import ADMIN
@@ -14,7 +14,7 @@ _LAG_SECONDS = 60  # a neighbour that differs for longer than this is worth a wo
 _OFFSET_MS = 60_000
 
 
-class Finding(NamedTuple):
+class Problem(NamedTuple):
     """One thing to look at. `sort` is its name in the operations guide."""
 
     sort: str
@@ -63,52 +63,52 @@ def examine(
     recovery_key: str | None,
     readers: Sequence[WalReader] = (),
     shares: Sequence[dict[str, Any]] = (),
-) -> Iterator[Finding]:
+) -> Iterator[Problem]:
     """Findings, the gravest first. `peers`: what the sidecar says, if one runs. `recovery_key`: its file, if it lies here.
 
-    `readers`: who is in the way of an erase, if one is not finished. `shares`: of all members, see `mesh.app.member_shares`.
+    `readers`: who is in the way of an erase, if one is not finished. `shares`: of all members, see `mesh.app.status`.
     """
     yield from _home(status, recovery_key, readers)
     yield from _clock(status)
     yield from _waiting(status)
     yield from _shares(status, shares)
     if peers is None:
-        yield Finding("no sidecar", "no sidecar is running: nothing comes in or goes out", "mesh up --detach")
+        yield Problem("no sidecar", "no sidecar is running: nothing comes in or goes out", "mesh up --detach")
     else:
         yield from _peers(peers)
 
 
-def _home(status: dict[str, Any], recovery_key: str | None, readers: Sequence[WalReader]) -> Iterator[Finding]:
+def _home(status: dict[str, Any], recovery_key: str | None, readers: Sequence[WalReader]) -> Iterator[Problem]:
     if status["damaged_copies"]:
         names = ", ".join(status["damaged_copies"])
-        yield Finding(
+        yield Problem(
             "damaged copy", f"{names} kept by a repair may hold erased text", "delete it once you no longer need it"
         )
     if status["unfinished_erases"]:
         step = unfinished_step(has_sidecar=status["sidecar"] is not None)
-        yield Finding("unfinished erase", unfinished_sentence(status["unfinished_erases"], readers), step)
+        yield Problem("unfinished erase", unfinished_sentence(status["unfinished_erases"], readers), step)
     for record in status["erased_edits"]:
-        yield Finding(
+        yield Problem(
             "edit of what is erased",
             f"{record[:8]} was erased, and an edit that was made at the same time may still have its text",
             f"erase it once more: mesh erase {record[:16]} --reason REASON",
         )
     for request in status["erase_requests"]:
-        yield Finding("erase asked", request_sentence(request), request_step(request))
+        yield Problem("erase asked", request_sentence(request), request_step(request))
     if not status["certified"]:
-        yield Finding(
+        yield Problem(
             "not admitted",
             "this node is not a member: what it writes counts nowhere yet",
             f"mesh join TOKEN, or where the root key is: mesh admit {status['node']}",
         )
     elif not status["can_link"]:
-        yield Finding(
+        yield Problem(
             "no certificate",
             "this node is a member but has no certificate, so it can have no links",
             "ask an admin for a token (`mesh invite`), then here: mesh join TOKEN",
         )
     if recovery_key is not None:
-        yield Finding(
+        yield Problem(
             "recovery key here",
             f"the recovery key still lies in the home: {recovery_key}",
             "move it to a place no agent can read",
@@ -146,14 +146,14 @@ def held_back_sentence(peer: dict[str, Any]) -> str:
     )
 
 
-def _clock(status: dict[str, Any]) -> Iterator[Finding]:
+def _clock(status: dict[str, Any]) -> Iterator[Problem]:
     for name, what in (("clock", ""), ("private_clock", "private records: ")):
         if status[name] is not None:
             sentence, step = clock_sentence(status[name])
-            yield Finding("clock in doubt", what + sentence, step)
+            yield Problem("clock in doubt", what + sentence, step)
 
 
-def _waiting(status: dict[str, Any]) -> Iterator[Finding]:
+def _waiting(status: dict[str, Any]) -> Iterator[Problem]:
     steps = {
         "no certificate": ("unknown author", "if that node belongs here: mesh admit NODE"),
         "ahead of the clock": ("clock ahead", "check the clock of that machine; it counts once its time has come"),
@@ -185,33 +185,33 @@ def _waiting(status: dict[str, Any]) -> Iterator[Finding]:
         sort, step = steps.get(item["why"], ("waiting", "mesh status"))
         is_one = item["operations"] == 1
         verb = ("does" if is_one else "do") + " not count" if item["clipped"] else "waits" if is_one else "wait"
-        yield Finding(
+        yield Problem(
             sort, f"{number_of(item['operations'], 'operation')} of {item['feed']} {verb}: {item['why']}", step
         )
     if left_out:
         yield _left_out(left_out)
     counts = status["counts"]
     if counts["strays"]:
-        yield Finding(
+        yield Problem(
             "gap",
             f"{counts['strays']} pieces wait for what comes before them",
             "they are completed from peers: mesh peers",
         )
     if counts["held_statements"]:
-        yield Finding(
+        yield Problem(
             "held statements",
             f"{counts['held_statements']} statements wait for their signer's right to make them",
             "if an admin was named lately, mesh peers; else they are someone's mistake and harmless",
         )
     if counts["ignored"]:
-        yield Finding(
+        yield Problem(
             "ignored",
             f"{counts['ignored']} operations have content that breaks a rule; they change nothing",
             "a newer clan-mesh may understand them; else leave them",
         )
 
 
-def _left_out(items: Sequence[dict[str, Any]]) -> Finding:
+def _left_out(items: Sequence[dict[str, Any]]) -> Problem:
     count = sum(item["operations"] for item in items)
     lost = (
         "1 operation of this node counts nowhere, and is"
@@ -219,7 +219,7 @@ def _left_out(items: Sequence[dict[str, Any]]) -> Finding:
         else f"{count:,} operations of this node count nowhere, and are"
     )
     which = "is one feed" if len(items) == 1 else f"and {number_of(len(items) - 1, 'other')} are {len(items)} feeds"
-    return Finding(
+    return Problem(
         "feeds left out",
         f"{lost} only here: {items[0]['feed']} {which} too many, because copies of this home have opened others",
         "keep a copy of them (mesh export FILE), join anew with a home of its own (mesh join TOKEN --home DIR), and record there"
@@ -227,7 +227,7 @@ def _left_out(items: Sequence[dict[str, Any]]) -> Finding:
     )
 
 
-def _shares(status: dict[str, Any], shares: Sequence[dict[str, Any]]) -> Iterator[Finding]:
+def _shares(status: dict[str, Any], shares: Sequence[dict[str, Any]]) -> Iterator[Problem]:
     """Who comes near what a member may write. Of others only admins are told: nobody else can do anything about it."""
     for share in shares:
         if share["revoked"]:
@@ -238,9 +238,9 @@ def _shares(status: dict[str, Any], shares: Sequence[dict[str, Any]]) -> Iterato
             yield from _other_share(share)
 
 
-def _own_share(share: dict[str, Any]) -> Iterator[Finding]:
+def _own_share(share: dict[str, Any]) -> Iterator[Problem]:
     if share["feeds"] * 4 >= share["feed_limit"] * 3:
-        yield Finding(
+        yield Problem(
             "many feeds",
             f"this node has opened {share['feeds']} of the {share['feed_limit']} feeds that may count by now; a home that is copied"
             " for every CI job, or put back from a backup again and again, opens one each time",
@@ -248,7 +248,7 @@ def _own_share(share: dict[str, Any]) -> Iterator[Finding]:
         )
     left = share["allowance"] - share["written"]
     if share["quota"] and left * 4 <= share["quota"]:
-        yield Finding(
+        yield Problem(
             "quota",
             f"this node may write {shown_size(max(0, left))} more until its quota of {shown_size(share['quota'])} is added again,"
             f" at {iso(share['grows_ms'])}",
@@ -258,17 +258,17 @@ def _own_share(share: dict[str, Any]) -> Iterator[Finding]:
         yield _forked(share, "this node")
 
 
-def _other_share(share: dict[str, Any]) -> Iterator[Finding]:
+def _other_share(share: dict[str, Any]) -> Iterator[Problem]:
     node = share["node"][:16]
     if share["waiting"]:
-        yield Finding(
+        yield Problem(
             "member over quota",
             f"{share['name']} has written {shown_size(share['written'])}, more than the {shown_size(share['allowance'])} it may by now:"
             " the rest waits",
             f"if it is to write so much: mesh quota {node} SIZE; if it was taken over: mesh revoke {node}",
         )
     if share["feeds"] >= share["feed_limit"]:
-        yield Finding(
+        yield Problem(
             "feeds of a member",
             f"{share['name']} has opened all {share['feeds']} feeds that may count of it by now: what it writes in more of them is"
             " left out",
@@ -278,43 +278,43 @@ def _other_share(share: dict[str, Any]) -> Iterator[Finding]:
         yield _forked(share, share["name"])
 
 
-def _forked(share: dict[str, Any], name: str) -> Finding:
-    return Finding(
+def _forked(share: dict[str, Any], name: str) -> Problem:
+    return Problem(
         "forked too often",
         f"{name} has forked more feeds than may count of it, so nothing it wrote does",
         f"on an admin's node: mesh revoke {share['node'][:16]}; then let it join anew, each copy with a home of its own",
     )
 
 
-def _peers(report: dict[str, Any]) -> Iterator[Finding]:
+def _peers(report: dict[str, Any]) -> Iterator[Problem]:
     members = [peer for peer in report["peers"] if peer["state"] not in ("left", "revoked")]
     is_met = any(peer.get("speaks_protocol") is not None for peer in members)  # the network is not what is wrong
     if members and not report["links"] and not is_met:
-        yield Finding(
+        yield Problem(
             "alone",
             f"none of {len(members)} other members can be reached",
             "check the network and that one of them runs with --listen: mesh peers",
         )
     for peer in members:
         if (peer["lag_seconds"] or 0) > _LAG_SECONDS:
-            yield Finding(
+            yield Problem(
                 "behind",
                 f"{peer['name']} has differed for {peer['lag_seconds']:.0f} s: it lacks {peer['they_lack']} operations, we lack {peer['we_lack']}",
                 "if clocks are wrong it waits for time to pass; else see the log of both nodes",
             )
         if peer.get("holds_back"):
-            yield Finding(
+            yield Problem(
                 "held back",
                 held_back_sentence(peer),
                 "compare the clocks of both machines; on the other machine, see what waits: mesh status",
             )
         if peer["state"] == "dead" and peer.get("speaks_protocol") is None:  # else the cure is an upgrade
-            yield Finding(
+            yield Problem(
                 "dead", f"{peer['name']} has not been heard of", f"start it there, or: mesh revoke {peer['node'][:8]}"
             )
         if abs(peer["clock_offset_ms"] or 0) > _OFFSET_MS:
             seconds = peer["clock_offset_ms"] / 1000
-            yield Finding(
+            yield Problem(
                 "clock",
                 f"the clock of {peer['name']} differs from ours by {seconds:+.0f} s",
                 "set the one that is wrong",
@@ -322,13 +322,13 @@ def _peers(report: dict[str, Any]) -> Iterator[Finding]:
         if peer.get("speaks_protocol") is not None:
             yield _other_protocol(peer, report)
         elif peer.get("version") and report.get("version") and peer["version"] != report["version"]:
-            yield Finding(
+            yield Problem(
                 "versions",
                 f"{peer['name']} runs clan-mesh {peer['version']}, this node {report['version']}",
                 "upgrade the older one when it suits: both speak one protocol, so they work together",
             )
 
 
-def _other_protocol(peer: dict[str, Any], report: dict[str, Any]) -> Finding:
+def _other_protocol(peer: dict[str, Any], report: dict[str, Any]) -> Problem:
     step = f"{other_protocol_step(peer)}, and start the sidecar anew; a minute later they are linked: mesh peers"
-    return Finding("other protocol", other_protocol_sentence(peer, report.get("version")), step)
+    return Problem("other protocol", other_protocol_sentence(peer, report.get("version")), step)

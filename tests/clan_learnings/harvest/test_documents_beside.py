@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.records.record import BESIDE
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from tests.clan_learnings.documents.test_assembly import DIGEST, FIX, REASON, RULE
 from tests.clan_learnings.harvest.homes import API, Farm
 from tests.end_to_end.commands import asked, done, mesh
@@ -62,5 +62,5 @@ def test_retracting_the_record_names_its_document(farm: Farm) -> None:
     said = mesh(Path(farm.home), "retract", ids[session], "--reason", "wrong").stderr
     assert f"mesh retract {document['id']} --reason" in said
     assert f"mesh erase {document['id']} --reason" in said
-    live = Desk(farm.home, {}, "/", session="codex:9").correct("tabs", "spaces", repo=API)
+    live = Application(farm.home, {}, "/", session="codex:9").correct("tabs", "spaces", repo=API)
     assert asked(farm.home, "retract", live["id"], "--reason", "wrong")["documents"] == []

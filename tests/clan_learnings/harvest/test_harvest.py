@@ -13,7 +13,7 @@ from clan_learnings.harvest.record_writer import WriteCounts
 from clan_learnings.harvest.withdrawals import WithdrawalMarks
 from clan_learnings.records.record import CORRECTIONS, HARVESTED
 from clan_learnings.sessions.catalogue_table import Catalogue
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from mesh.app.snapshot import memory_of
 from mesh.store.erase_requests import erase
 from mesh.store.home import open_home
@@ -118,7 +118,7 @@ def test_two_nodes_that_harvest_one_transcript_count_it_once(tmp_path: Path) -> 
 def test_what_the_agent_logged_live_is_not_counted_again(farm: Farm, right: str) -> None:
     """Also if the harvester found other words for it: the same session, about the same thing."""
     farm.share(API)
-    told = Desk(farm.home, {}, "/", session="codex:1").correct("npm install", right, repo=API)
+    told = Application(farm.home, {}, "/", session="codex:1").correct("npm install", right, repo=API)
     farm.session("codex:1", correction())
     summary = farm.harvest()
     assert summary.written.known == 1
@@ -293,7 +293,7 @@ def test_at_most_so_many_patterns_become_hot_in_one_run(farm: Farm) -> None:
 def test_a_pattern_that_is_logged_live_is_no_matter_of_that_limit(farm: Farm) -> None:
     """Sessions of any age count beside one that was written at once."""
     farm.share(API)
-    Desk(farm.home, {}, "/", session="codex:live").correct("npm install", "pnpm install", repo=API)
+    Application(farm.home, {}, "/", session="codex:live").correct("npm install", "pnpm install", repo=API)
     for number in range(2):
         farm.session(f"codex:{number}", correction(), days_ago=300)
     assert farm.harvest().waiting["hot"] == 0
@@ -398,7 +398,9 @@ def test_a_record_that_is_erased_while_others_are_harvested_is_only_not_there(
 
     def harvested(number: int, due: str) -> list[str]:
         for session in range(3):  # so that it is HOT
-            Desk(farm.home, {}, "/").correct("npm install", "pnpm install", repo=API, session=f"{number}:{session}")
+            Application(farm.home, {}, "/").correct(
+                "npm install", "pnpm install", repo=API, session=f"{number}:{session}"
+            )
         farm.session(f"codex:{number}", correction())
         with open_harvest(farm.home) as harvest:
             asked = interrupted_author(harvest._author, due, erased)

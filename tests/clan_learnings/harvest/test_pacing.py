@@ -9,7 +9,7 @@ from clan_learnings.harvest.candidates import APPROVED, RECORDED
 from clan_learnings.harvest.harvest import harvest_new, open_harvest
 from clan_learnings.harvest.review import CandidateReview
 from clan_learnings.sessions.capture_thread import CaptureThread
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from mesh.cli.main import run
 from mesh.core.errors import MayNotWrite, QuotaReached
 from mesh.core.statement import READER, Quota, sign
@@ -59,7 +59,7 @@ def test_a_harvest_stops_at_half_the_quota_and_goes_on_where_it_stopped(job: Hom
     assert summary.as_json()["stopped"]["again_ms"] == summary.written.stopped.again_ms > farm.now_ms
     assert summary.as_json()["stopped"]["candidates"] == len(RULES)
     assert [candidate.state for candidate in farm.candidates()] == [APPROVED] * len(RULES)
-    Desk(job.path, {}, "/").discover("written live")
+    Application(job.path, {}, "/").discover("written live")
     raise_quota(job)
     assert len(farm.harvest().written.records) == len(RULES)
     assert farm.harvest().written.records == []

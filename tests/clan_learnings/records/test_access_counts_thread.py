@@ -8,7 +8,7 @@ import pytest
 
 from clan_learnings.records.access_counts import FILE, HOUR_MS, count_openings, key, month_of, note_opening
 from clan_learnings.records.access_counts_thread import AccessCounting
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from mesh.core.draft import NewRecord
 from mesh.core.ids import parse_id, text_id
 from mesh.core.statement import READER
@@ -36,7 +36,7 @@ def record(home: Home) -> str:
 
 
 def _discover(home: Home, text: str, **about: bool) -> str:
-    desk = Desk(home.path, {}, "/")
+    desk = Application(home.path, {}, "/")
     short = desk.discover(text, **about)["id"]
     with_all: str = desk.show(short)["whole_id"]
     os.unlink(home.file(FILE))
@@ -118,7 +118,7 @@ def test_private_erased_and_unknown_records_are_counted_nowhere(home: Home) -> N
 
 def test_show_and_why_are_openings_and_a_search_is_none(home: Home, record: str) -> None:
     """Nor is a list, nor a context."""
-    desk = Desk(home.path, {}, "/")
+    desk = Application(home.path, {}, "/")
     desk.search("staging cluster", everywhere=True)
     desk.recent(everywhere=True)
     desk.context(repo="")
@@ -157,7 +157,7 @@ def test_an_hour_has_room_for_some_hundred_openings(home: Home, record: str) -> 
 def test_a_home_that_cannot_be_written_is_read_all_the_same(home: Home, record: str) -> None:
     """The file is a folder: as good as a disk without a byte left."""
     os.mkdir(home.file(FILE))
-    assert Desk(home.path, {}, "/").show(record)["whole_id"] == record
+    assert Application(home.path, {}, "/").show(record)["whole_id"] == record
 
 
 def test_a_node_that_is_not_admitted_keeps_its_openings(tmp_path: Path, home: Home) -> None:

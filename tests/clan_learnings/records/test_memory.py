@@ -13,7 +13,7 @@ from clan_learnings.records.tiers import WARM_DISCOVERIES, WARM_MOST, Census
 from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.likeness import covering
 from clan_learnings.search.record_search import search
-from mesh.app import answers
+from mesh.app import record_json
 from mesh.core.draft import Assignment, NewRecord
 from mesh.core.ids import text_id
 from mesh.store.reader import Reader
@@ -337,14 +337,14 @@ def read_everything(book: Notebook) -> None:
         memory.hot(repo)
         for note in (*memory.warm(repo), *memory.bank(repo, 50), *recent(memory, repo, 100)):
             assert memory.tier_of(note) in ("HOT", "WARM", "BANK", "ARCHIVE")
-            answers.whole(memory, note)
+            record_json.whole(memory, note)
             assert type(note.text) is str
             assert 0 <= note.confidence <= 1
         for standing in recent_patterns(memory, repo, 100):
-            answers.pattern(memory, standing)
+            record_json.pattern(memory, standing)
         Census(memory, repo)
     for item in memory.hot(None):
-        answers.hot_item(memory, item)
+        record_json.hot_item(memory, item)
     search(memory, "npm install thing x", SearchFilters(None), 50)
     covering(memory, "npm install thing", REPO)
     PatternConflicts(memory)

@@ -17,7 +17,7 @@ from clan_learnings.records.shown_to_session import ShownRecords
 from clan_learnings.records.witnesses import EACH
 from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.render import markdown_files
-from mesh.app import answers
+from mesh.app import record_json
 from mesh.app.pattern import whole_pattern
 from mesh.core import statement
 from mesh.core.draft import Assignment, NewRecord
@@ -319,7 +319,7 @@ def test_a_pattern_whose_words_nobody_else_says_is_not_hot(mesh: Mesh) -> None:
         assert {said["text"] for said in told["disputed"]} == {EVIL, "use pnpm install"}
         note = memory.note(own)
         assert note is not None
-        assert answers.shown(memory, note)["text"] == "use pnpm install (not: npm install)"
+        assert record_json.shown(memory, note)["text"] == "use pnpm install (not: npm install)"
     assert [item.rule for item in mesh.seen_here(hostile)] == [EVIL]
     mesh.nodes[0].correct("use-pnpm", "codex:third", "pnpm install")
     assert mesh.hot() == {"use-pnpm": ("use pnpm install", "npm install")}
@@ -718,13 +718,13 @@ def test_whatever_is_called_hot_is_shown_in_the_words_that_have_witnesses(mesh: 
         for tag in (own, tags[1], record):
             note = memory.note(tag)
             assert note is not None
-            told = answers.shown(memory, note)
+            told = record_json.shown(memory, note)
             assert told["tier"] == "HOT"
             assert told["text"].startswith("pnpm install")
             assert EVIL in told["own_words"]
         same = memory.note(tags[0])
         assert same is not None
-        assert answers.shown(memory, same)["own_words"] is None
+        assert record_json.shown(memory, same)["own_words"] is None
         whole = whole_pattern(memory, "use-pnpm")
         assert (whole["tier"], whole["rule"], whole["wrong"]) == ("HOT", *PNPM)
         evil = {said["text"]: said["by"] for said in whole["not_agreed"] if EVIL in said["text"]}
@@ -739,5 +739,5 @@ def test_what_is_not_hot_is_shown_as_it_is(mesh: Mesh) -> None:
     with mesh.memory() as memory:
         note = memory.note(tag)
         assert note is not None
-        assert answers.shown(memory, note)["text"] == f"{EVIL} (not: npm install)"
+        assert record_json.shown(memory, note)["text"] == f"{EVIL} (not: npm install)"
         assert whole_pattern(memory, "use-pnpm")["rule"] == EVIL

@@ -12,7 +12,7 @@ from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.finder import KeywordFinder
 from clan_learnings.search.keywords.word_index import WordIndex
 from clan_learnings.search.node_finder import NodeFinder
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 from tests.clan_learnings.search.kept_homes import (
     WORDS,
@@ -311,7 +311,7 @@ def test_a_broken_index_is_made_anew_while_the_database_answers(book: Notebook) 
         assert recall._words is not None
         assert recall._words.kept is not None
         recall.distrust(ValueError("it is broken"))
-        desk = Desk(book.home.path, {}, "/", recall=recall)
+        desk = Application(book.home.path, {}, "/", recall=recall)
         assert desk.search(WORDS[0], everywhere=True)["results"]
         settled(book, recall)
         assert answers(book, recall) == before
@@ -335,7 +335,7 @@ def test_no_transaction_is_left_open_between_questions(book: Notebook) -> None:
     fill(book, 10)
     with recalling(book) as recall:
         settled(book, recall)
-        desk = Desk(book.home.path, {}, "/", recall=recall)
+        desk = Application(book.home.path, {}, "/", recall=recall)
         before = desk.search(WORDS[0], everywhere=True)
         assert book.author.store.database.checkpoint()
         assert desk.search(WORDS[0], everywhere=True) == before

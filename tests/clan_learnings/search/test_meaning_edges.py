@@ -14,7 +14,7 @@ from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.node_finder import NodeFinder
 from clan_learnings.search.vectors import record_vectors
 from clan_learnings.search.vectors.vector_file import wipe_rows
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from mesh.cli.index import _sidecar
 from mesh.core.errors import MeshError
 from tests.clan_learnings.records.notebooks import REPO, Notebook
@@ -148,7 +148,7 @@ def test_an_answer_says_what_it_was_found_by(book: Notebook, server: Server) -> 
     book.add("discoveries", text="poison in the gateway", repo="")
     with recalling(book, choice(server)) as running:
         embedded(running, 1)
-        desk = Desk(book.home.path, {}, "/", recall=running)
+        desk = Application(book.home.path, {}, "/", recall=running)
         assert desk.search("gateway", everywhere=True)["by"] == "keywords and vectors"
         server.answers[:] = [picky]
         found = desk.search("gateway poison", everywhere=True)

@@ -10,7 +10,7 @@ import pytest
 from clan_learnings.search.embedders.cosine_scale import PAIRS
 from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.node_finder import NodeFinder
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from tests.clan_learnings.records.notebooks import Notebook
 from tests.clan_learnings.search.kept_homes import fill, recalling, snapshot, write
 from tests.clan_learnings.search.servers import Asked, Server, data, leaning, serving, status, vector, well
@@ -94,7 +94,7 @@ def test_an_embedder_of_no_use_is_not_used(book: Notebook) -> None:
         assert "of no use for searching" in trouble
         assert trouble.endswith("next: mesh index use auto")
         assert recall.meaning is None
-        desk = Desk(book.home.path, {}, "/", recall=recall)
+        desk = Application(book.home.path, {}, "/", recall=recall)
         assert desk.search("bana", everywhere=True)["by"] == "keywords"
         server.answers[:] = [well]
         Path(book.home.file("embedder")).write_text(f"{choice(server)}\n\n", encoding="utf-8")  # chosen once more

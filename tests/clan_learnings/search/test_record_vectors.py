@@ -8,7 +8,7 @@ import pytest
 from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.node_finder import NodeFinder
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from mesh.store.database import Database
 from mesh.store.reader import Entry
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
@@ -120,7 +120,7 @@ def test_nobody_who_erases_waits_for_a_server_that_thinks_about_a_question(book:
         embedded(recall, 10)
         settled(book, recall)
         server.answers[:] = [slowly]
-        found = Desk(book.home.path, recall=recall).search("a question that nobody has asked", everywhere=True)
+        found = Application(book.home.path, recall=recall).search("a question that nobody has asked", everywhere=True)
     assert emptied == [True]
     assert found["by"] == "keywords and vectors"
 
@@ -148,7 +148,7 @@ def test_a_server_that_is_away_costs_the_vectors_and_nothing_else(book: Notebook
     """Search goes on with keywords and says so; once the server is back the vectors are made."""
     fill(book, 5)
     with serving(status(500)) as server, recalling(book, choice(server)) as recall:
-        desk = Desk(book.home.path, {}, "/", recall=recall)
+        desk = Application(book.home.path, {}, "/", recall=recall)
         wait_until(lambda: bool(recall.status()["trouble"]))
         assert desk.search("bana", everywhere=True)["by"] == "keywords"
         assert "keywords only" in recall.status()["says"]

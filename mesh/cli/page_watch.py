@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, Wrong
+from mesh.cli.options import Given, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
@@ -25,7 +25,7 @@ def _watch(given: Given) -> int:
     home = open_home(given.home)
     if not given.words:
         if given.has("under"):
-            raise Wrong("--under says which pages a folder has: name the folder")
+            raise WrongUsage("--under says which pages a folder has: name the folder")
         store = home.store()
         try:
             folders = Folders(store.database).all()
@@ -37,7 +37,7 @@ def _watch(given: Given) -> int:
     folder = _folder(given.words[0], home.path)
     prefix = given.text("under").strip("/")
     if given.has("under") and not prefix:
-        raise Wrong("--under is empty: name the beginning of the pages' names, or leave it out for all pages")
+        raise WrongUsage("--under is empty: name the beginning of the pages' names, or leave it out for all pages")
     prefix = checked(prefix) if prefix else ""
     store = home.store()
     try:

@@ -5,7 +5,7 @@ from typing import Any
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.provenance_table import Provenance, provenance
 from clan_learnings.records.record import CORRECTIONS, HARVESTED, Note
-from mesh.app.answers import iso, pattern
+from mesh.app.record_json import iso, pattern
 from mesh.app.status import erase_requests
 from mesh.core.errors import UnknownId
 from mesh.core.ids import display_name, text_id

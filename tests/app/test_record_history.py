@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.records.record import LEARNINGS
-from mesh.app import why
-from mesh.app.desk import Desk
+from mesh.app import record_history
+from mesh.app.application import Application
 from mesh.cli.erase import _documents
 from mesh.core.draft import NewRecord
 from mesh.core.ids import parse_id, text_id
@@ -24,7 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 def corrected(home: Home) -> str:
     """The whole id of a correction."""
-    desk = Desk(home.path, {}, "/")
+    desk = Application(home.path, {}, "/")
     found: str = desk.show(desk.correct("push with http", "push with ssh", pattern="ssh")["id"])["whole_id"]
     return found
 
@@ -40,7 +40,7 @@ def test_a_record_that_is_erased_while_its_history_is_told_is_told_as_it_was(
 ) -> None:
     """Whatever a question to the database has found, another process may erase before the next one."""
     asked: list[str] = []
-    due, record, locate = "", "", why.locate
+    due, record, locate = "", "", record_history.locate
 
     def located(of: Home, text: str, bound: str | None = None) -> tuple[Store, bytes]:
         nonlocal asked
@@ -48,13 +48,13 @@ def test_a_record_that_is_erased_while_its_history_is_told_is_told_as_it_was(
         asked = interrupted(store.database.connection, due, lambda: erased(home, record))
         return store, tag
 
-    monkeypatch.setattr(why, "locate", located)
+    monkeypatch.setattr(record_history, "locate", located)
     record = corrected(home)
-    assert why.history(home.path, record)["state"] == "live"
+    assert record_history.history(home.path, record)["state"] == "live"
     questions = asked
     for due in questions:
         record = corrected(home)
-        told = why.history(home.path, record)
+        told = record_history.history(home.path, record)
         is_first = due == questions[0]
         assert told["state"] == ("erased" if is_first else "live")
         assert told["counts_for"] is None if is_first else told["counts_for"]["pattern"] == "ssh"

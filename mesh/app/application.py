@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 
 from clan_learnings.repository.remote_name import named_repo
-from mesh.app import answers
-from mesh.app.caller import HERE, Place
+from mesh.app import record_json
+from mesh.app.caller import HERE, Caller
+from mesh.app.quick_client import request_search
 from mesh.app.snapshot import has_private, memory_of, memory_with, private_of
 from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId, UsageError
 from mesh.core.stdlib_substitutes import block
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     Reading = Callable[[], AbstractContextManager[Memory]]
     Finding = Callable[[], AbstractContextManager[tuple[Memory, Note]]]
 
+
 _LISTED = 1000  # a sidecar answers from memory
 
 
-class Desk:
+class Application:
     """One home, seen from one place."""
 
     def __init__(
@@ -65,9 +67,9 @@ class Desk:
         self.bound = bound
         self._notes_openings = notes_openings
         self._is_bulk = is_bulk
-        self.place = Place(home, environ, folder, agent=agent, session=session)
+        self.place = Caller(home, environ, folder, agent=agent, session=session)
 
-    def bound_to(self, repo: str) -> Desk:
+    def bound_to(self, repo: str) -> Application:
         """The same desk for who may ask and tell about one repository only."""
         from copy import copy
 
@@ -83,7 +85,7 @@ class Desk:
         `request_id` among that: whoever says the same again under the same id is answered, and nothing is added.
         """
         from clan_learnings.records.notebook import draft_discovery
-        from mesh.app.answers import recorded
+        from mesh.app.record_json import recorded
 
         def write(author: Author, reading: Reading, about: About, pen: TextCleaner, request: Request) -> dict[str, Any]:
             with reading() as memory:
@@ -92,7 +94,7 @@ class Desk:
                     earlier = author.earlier(request)  # another process may have been quicker, and be what covers it
                     if earlier is not None:
                         return answer(author, earlier)
-                    known = answers.shown(memory, hit.note)
+                    known = record_json.shown(memory, hit.note)
                     return {"state": "known", "id": known["id"], "covered_by": known, "sureness": round(hit.score, 2)}
             return answer(author, author.append(drafts, request))
 
@@ -108,16 +110,16 @@ class Desk:
     ) -> dict[str, Any]:
         """Record a correction, and say what it was counted under and what that makes of it. `said`: as in `discover`."""
         from clan_learnings.records.notebook import draft_correction
-        from mesh.app.answers import counted_before, recorded
+        from mesh.app.record_json import counted_before, recorded
 
         def write(author: Author, reading: Reading, about: About, pen: TextCleaner, request: Request) -> dict[str, Any]:
             with reading() as memory:
                 drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
-                before = answers.count(memory, found.slug)
+                before = record_json.count(memory, found.slug)
             receipt = author.append(drafts, request)
             if receipt.repeated:
                 return repeated(author, receipt)
-            return counted(author, receipt, lambda memory: answers.counted(memory, found, before))
+            return counted(author, receipt, lambda memory: record_json.counted(memory, found, before))
 
         def repeated(author: Author, receipt: Receipt) -> dict[str, Any]:
             return counted(author, receipt, lambda memory: counted_before(author, memory, receipt.tags[0]))
@@ -125,7 +127,7 @@ class Desk:
         def counted(author: Author, receipt: Receipt, count: Callable[[Memory], dict[str, Any]]) -> dict[str, Any]:
             with self._reading(author) as memory:
                 answer = recorded(author, receipt) | count(memory) | {"repeated": receipt.repeated}
-            return answer | answers.PRIVATE if private or kept else answer
+            return answer | record_json.PRIVATE if private or kept else answer
 
         kept = self._kept_here(private=private)
         told = {"wrong": wrong, "right": right, "pattern": pattern, "source": source} | said
@@ -137,10 +139,10 @@ class Desk:
 
         def write(author: Author, finding: Finding, _pen: TextCleaner) -> dict[str, Any]:
             with finding() as (memory, note):
-                before, found = answers.count(memory, slug), named_pattern(memory, slug, "moved by hand")
+                before, found = record_json.count(memory, slug), named_pattern(memory, slug, "moved by hand")
             answer = _append(author, draft_move(note, slug))
             with self._reading(author) as memory:
-                told = answers.counted(memory, found, before)
+                told = record_json.counted(memory, found, before)
                 return answer | {"id": memory.reader.short_id(note.tag), "from": note.pattern} | told
 
         return self._change(text, write)
@@ -154,7 +156,7 @@ class Desk:
                 drafts = draft_edit(memory, note, changes, pen)
             told = _waits(_append(author, drafts))
             with self._reading(author) as memory:
-                return answers.whole(memory, memory.note(note.tag) or note) | told
+                return record_json.whole(memory, memory.note(note.tag) or note) | told
 
         return self._change(text, write)
 
@@ -164,11 +166,11 @@ class Desk:
 
         def write(author: Author, finding: Finding, pen: TextCleaner) -> dict[str, Any]:
             with finding() as (memory, note):
-                shown, before = answers.shown(memory, note), answers.count(memory, note.pattern)
+                shown, before = record_json.shown(memory, note), record_json.count(memory, note.pattern)
                 documents = _documents_beside(memory, note)
             told = _waits(_append(author, draft_retraction(note, reason, pen)))
             with self._reading(author) as memory:
-                sessions, hot = answers.count(memory, note.pattern)
+                sessions, hot = record_json.count(memory, note.pattern)
             counts = {"sessions": sessions, "was_hot": before[1], "is_hot": hot, "documents": documents}
             return shown | counts | told
 
@@ -206,7 +208,7 @@ class Desk:
             state = "changed" if drafts else "unchanged"
             told = _waits(_append(author, drafts, is_bulk=self._is_bulk)) if drafts else {}
             with self._reading(author) as memory:
-                return answers.whole(memory, memory.note(note.tag) or note) | {"state": state} | answer | told
+                return record_json.whole(memory, memory.note(note.tag) or note) | {"state": state} | answer | told
 
         return self._change(text, write)
 
@@ -215,7 +217,7 @@ class Desk:
     def show(self, text: str) -> dict[str, Any]:
         """A record with all its fields."""
         with memory_with(self.home, text, self.bound) as (memory, tag):
-            found = answers.whole(memory, _live(memory, tag, text))
+            found = record_json.whole(memory, _live(memory, tag, text))
         self._note_opening(found["whole_id"])
         return found
 
@@ -251,7 +253,9 @@ class Desk:
             scope = self._scope(repo, everywhere=everywhere)
             return {
                 "repo": scope,
-                "records": [answers.shown(memory, note) for note in recent(memory, scope, min(count, _LISTED), topic)],
+                "records": [
+                    record_json.shown(memory, note) for note in recent(memory, scope, min(count, _LISTED), topic)
+                ],
             }
 
     def hot(self, *, repo: str | None = None, everywhere: bool = False) -> dict[str, Any]:
@@ -259,7 +263,7 @@ class Desk:
         with memory_of(self.home, recall=self._recall, bound=self.bound) as memory:
             scope = self._scope(repo, everywhere=everywhere)
             hot, here = (
-                [answers.hot_item(memory, item) for item in items]
+                [record_json.hot_item(memory, item) for item in items]
                 for items in (memory.hot(scope), memory.seen_here(scope))
             )
             needed = memory.witnesses.needed
@@ -300,7 +304,7 @@ class Desk:
 
     def why(self, text: str) -> dict[str, Any]:
         """Where a record comes from, and what became of it."""
-        from mesh.app.why import history
+        from mesh.app.record_history import history
 
         story = history(self.home, text, self.bound)
         self._note_opening(story["id"])
@@ -396,7 +400,7 @@ class Desk:
 
         Looked up before anything is drafted, too: what this very request has written covers it.
         """
-        from mesh.app.write_request import identified, request_of, words_of
+        from mesh.app.store_writer import identified, request_of, words_of
 
         told = identified(told, self._retry_seconds)
 
@@ -418,8 +422,8 @@ class Desk:
 
     def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError) -> dict[str, Any]:
         from clan_learnings.redaction.text_cleaner import TextCleaner
-        from mesh.app.write_queue import hand_over
-        from mesh.app.write_request import fields_of, request_of, words_of
+        from mesh.app.client import hand_over
+        from mesh.app.store_writer import fields_of, request_of, words_of
 
         pen = TextCleaner()
         about = self._about(_node_of(self.home), told)
@@ -479,7 +483,7 @@ def _node_of(home: str) -> bytes:
 
 
 def _append(author: Author, drafts: Sequence[Draft], *, is_bulk: bool = False) -> dict[str, Any]:
-    from mesh.app.answers import recorded
+    from mesh.app.record_json import recorded
 
     receipt = author.append(drafts, is_bulk=is_bulk)
     answer = recorded(author, receipt)
@@ -523,3 +527,13 @@ def _documents_beside(memory: Memory, note: Note) -> list[str]:
     from clan_learnings.documents.drafts import documents_beside
 
     return [memory.reader.short_id(found.tag) for found in documents_beside(memory, note.tag, note.record)]
+
+
+class AskingDesk(Application):
+    """Not for the sidecar itself: it would ask itself."""
+
+    def search(self, query: str, **asked: Any) -> dict[str, Any]:
+        """Records that fit a question, best first."""
+        if self.bound is not None:
+            self._refuse_others(asked.get("repo"))
+        return request_search(self.home, self.place, query, bound=self.bound, **asked) or super().search(query, **asked)

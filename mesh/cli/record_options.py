@@ -9,7 +9,7 @@ import os
 import sys
 
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.options import Given, Option, Wrong
+from mesh.cli.options import Given, Option, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from mesh.app.desk import Desk
+    from mesh.app.application import Application
 
 ABOUT = (
     Option("--topic", "WORD", "what it is about, like: docker"),
@@ -38,10 +38,10 @@ PRIVATE = Option("--private", "", "keep it on this machine; it counts for nothin
 REQUEST_ID = Option("--request-id", "ID", "for scripts that retry: what was recorded under it is not recorded again")
 
 
-def said(given: Given) -> dict[str, Any]:
+def record_facts(given: Given) -> dict[str, Any]:
     """What was said about a record, by the names that the desk knows."""
     if given.has("repo") and given.has("global"):
-        raise Wrong("--repo and --global exclude each other")
+        raise WrongUsage("--repo and --global exclude each other")
     words = {name: given.text(name) for name in ("topic", "category", "severity", "agent", "session", "evidence")}
     return words | {
         "tags": given.words_of("tags"),
@@ -67,22 +67,22 @@ def by_sidecar(given: Given, kind: str, words: dict[str, Any], about: dict[str, 
         os.environ.get("MESH_SOCKET") or socket_file(given.home, "sidecar.sock")
     ):
         return None
-    from mesh.app.client import run_errand
+    from mesh.app.quick_client import request_write
 
-    return run_errand(given.home, kind, words, about)
+    return request_write(given.home, kind, words, about)
 
 
-def desk_of(given: Given) -> Desk:
+def desk_of(given: Given) -> Application:
     """The desk of the home that a command works on."""
-    from mesh.app.desk import Desk
+    from mesh.app.application import Application
 
-    return Desk(given.home)
+    return Application(given.home)
 
 
 def from_stdin(*texts: str) -> list[str]:
     """The texts, with stdin in the place of the one that is a hyphen."""
     if texts.count("-") > 1:
-        raise Wrong("stdin can be read once: only one text can be -")
+        raise WrongUsage("stdin can be read once: only one text can be -")
     return [_read_stdin() if text == "-" else text for text in texts]
 
 
@@ -96,7 +96,7 @@ def _read_stdin() -> str:
     return text.strip("\n")
 
 
-def answered(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any]], None]) -> int:
+def print_answer(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any]], None]) -> int:
     """Print the answer of a desk. What is only queued is never called done."""
     if given.as_json:
         print_json(answer)
@@ -130,17 +130,17 @@ def _taken_in() -> str:
     return "mend that; the next session of an agent takes it in, or now: echo '{}' | mesh hook SessionStart"
 
 
-def place_name(repo: str) -> str:
+def repo_name(repo: str) -> str:
     """A repository as people read it."""
     return plain(repo, 120) or "every repo"
 
 
-def missing(answer: dict[str, Any]) -> str:
+def missing_witnesses(answer: dict[str, Any]) -> str:
     """What a pattern lacks that one machine alone has needed often enough; empty if nothing."""
     if answer.get("witnesses") is None:
         return ""
     if answer["disputed"]:
-        from mesh.app.answers import dispute
+        from mesh.app.record_json import dispute
 
         approve = f"an admin can approve the words told: mesh pattern approve {plain(answer['pattern'], 100)}"
         return f"{plain(dispute(answer['disputed']), 2000)}; {approve}"
@@ -151,6 +151,6 @@ def missing(answer: dict[str, Any]) -> str:
 
 def occurrences(answer: dict[str, Any]) -> str:
     """How often, on how many machines and where a pattern was seen."""
-    names = ", ".join(place_name(repo) for repo in answer["repos"][:3])
+    names = ", ".join(repo_name(repo) for repo in answer["repos"][:3])
     more = f" and {len(answer['repos']) - 3} more" if len(answer["repos"]) > 3 else ""
     return f"{number_of(answer['sessions'], 'session')}, {number_of(answer['nodes'], 'node')}, in {names}{more}"

@@ -6,9 +6,9 @@ import os
 import sys
 
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.options import Given, Option, Wrong
+from mesh.cli.options import Given, Option, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
-from mesh.cli.telling import answered, desk_of, said
+from mesh.cli.record_options import desk_of, print_answer, record_facts
 from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.documents.document_markdown import Parsed
     from clan_learnings.documents.learning import Learning
-    from mesh.app.desk import Desk
+    from mesh.app.application import Application
 
 SECTIONS = (
     Option("--title", "TEXT", "one line (default: the first of the problem)"),
@@ -39,7 +39,7 @@ def add(given: Given) -> int:
     from clan_learnings.documents.learning import Learning
     from mesh.app import learnings
 
-    about = said(given)
+    about = record_facts(given)
     learning, has_repo = (_from_file(given.words[0])) if given.words else (Learning(), False)
     texts: dict[str, Any] = {name: given.text(name) for name in _TEXTS if given.has(name)}
     if given.has("related"):
@@ -55,7 +55,7 @@ def add(given: Given) -> int:
     if has_repo and not given.has("repo") and not given.has("global"):
         about |= {"repo": learning.repo or None, "is_global": not learning.repo}
     answer = learnings.add(desk_of(given), learning, private=given.has("private"), **about)
-    code = answered(given, answer, _print_added)
+    code = print_answer(given, answer, _print_added)
     if not given.as_json:
         for remark in answer["remarks"]:
             tell(f"  it could be better: {plain(remark)}")
@@ -74,11 +74,11 @@ def _print_added(answer: dict[str, Any]) -> None:
 def edit(given: Given) -> int:
     """Change one."""
     from mesh.app import learnings
-    from mesh.app.desk import Desk
+    from mesh.app.application import Application
     from mesh.cli.home_option import home_path
 
     # `--repo` says what the document is to say, not which of several teams' homes it is in.
-    desk = Desk(given.text("home") or home_path())
+    desk = Application(given.text("home") or home_path())
     changes = _changes(given, desk)
     if given.has("file"):
         changes = _by_file(given.text("file")) | changes
@@ -97,7 +97,7 @@ def edit(given: Given) -> int:
     return EXIT_WAITING if tell_proposed(answer) else EXIT_OK
 
 
-def _changes(given: Given, desk: Desk) -> dict[str, Any]:
+def _changes(given: Given, desk: Application) -> dict[str, Any]:
     changes: dict[str, Any] = {name: given.text(name) for name in (*_TEXTS, *_FACTS) if given.has(name)}
     for name in ("tags", "related"):
         if given.has(name):
@@ -108,7 +108,7 @@ def _changes(given: Given, desk: Desk) -> dict[str, Any]:
     if given.has("minutes_lost"):
         changes["minutes_lost"] = given.number("minutes_lost", None, 0, 100_000)
     if given.has("global") and given.has("repo"):
-        raise Wrong("--repo and --global exclude each other")
+        raise WrongUsage("--repo and --global exclude each other")
     if given.has("global"):
         changes["repo"] = ""
     elif given.has("repo"):
@@ -121,14 +121,14 @@ def _by_file(path: str) -> dict[str, Any]:
     return {name: getattr(parsed.learning, name) for name in parsed.changed()}
 
 
-def _in_editor(desk: Desk, text: str) -> dict[str, Any]:
+def _in_editor(desk: Application, text: str) -> dict[str, Any]:
     """In VISUAL or EDITOR. Whatever happens, what was typed is in the record or in a file that is named."""
     from clan_learnings.documents.document_markdown import rendered
     from clan_learnings.documents.learning import learning_of, slug_of
     from clan_learnings.records.record import LEARNINGS
     from mesh.app import learnings
     from mesh.app.snapshot import memory_with
-    from mesh.cli.page_editing import Draft
+    from mesh.cli.page_edit import EditorFile
     from mesh.core.ids import text_id
 
     with memory_with(desk.home, text) as (memory, tag):
@@ -136,7 +136,7 @@ def _in_editor(desk: Desk, text: str) -> dict[str, Any]:
         if note is None or note.log != LEARNINGS:
             raise UsageError(f"{text} is no live learning", "list them: mesh learnings list --all")
         learning, whole = learning_of(note), text_id(tag)
-    draft = Draft(desk.home, slug_of(learning.title), rendered(learning, whole))
+    draft = EditorFile(desk.home, slug_of(learning.title), rendered(learning, whole))
     try:
         draft.let_edit(_editor(text))
         parsed = _parsed(draft.text(), "the text")

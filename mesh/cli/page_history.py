@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given
 from mesh.cli.output import plain, print_json, put, tell, when
-from mesh.cli.page_answers import in_shell, name_in, shown
+from mesh.cli.page import in_shell, name_in, shown
 from mesh.cli.page_reading import names_of
 from mesh.core.clock import milliseconds
 from mesh.core.errors import Malformed
@@ -26,7 +26,7 @@ _SITTING_MS = 600_000
 _MOST = 1_000_000
 
 
-class Deed(NamedTuple):
+class EditEntry(NamedTuple):
     """One edit, counted in characters; of front matter, the name of the field."""
 
     at: int
@@ -36,7 +36,7 @@ class Deed(NamedTuple):
     field: str
 
 
-class Sitting(NamedTuple):
+class EditSpan(NamedTuple):
     """What one node did within ten minutes."""
 
     node: bytes
@@ -48,16 +48,16 @@ class Sitting(NamedTuple):
     fields: tuple[str, ...]
 
 
-def sittings(deeds: Iterable[Deed]) -> list[Sitting]:
+def sittings(deeds: Iterable[EditEntry]) -> list[EditSpan]:
     """Edits by author and time, in the order they began."""
-    found: list[Sitting] = []
+    found: list[EditSpan] = []
     current: dict[bytes, int] = {}  # node -> its last one in the list
     for deed in sorted(deeds):
         at = current.get(deed.node)
         fields = (deed.field,) if deed.field else ()
         if at is not None and milliseconds(deed.at) - milliseconds(found[at].first) <= _SITTING_MS:
             old = found[at]
-            found[at] = Sitting(
+            found[at] = EditSpan(
                 old.node,
                 old.first,
                 deed.at,
@@ -68,16 +68,16 @@ def sittings(deeds: Iterable[Deed]) -> list[Sitting]:
             )
         else:
             current[deed.node] = len(found)
-            found.append(Sitting(deed.node, deed.at, deed.at, 1, deed.inserted, deed.removed, fields))
+            found.append(EditSpan(deed.node, deed.at, deed.at, 1, deed.inserted, deed.removed, fields))
     return found
 
 
-def _deeds(book: Book, info: PageInfo) -> list[Deed]:
-    deeds = [Deed(op.at, op.node, *summary(op), "") for op in book.history(info)]
+def _deeds(book: Book, info: PageInfo) -> list[EditEntry]:
+    deeds = [EditEntry(op.at, op.node, *summary(op), "") for op in book.history(info)]
     for name in book.shelf.fields(info.id):
         if is_front(name) and name != FRONT:
             key = name.removeprefix(FRONT + ".")
-            deeds += [Deed(field.at, node, 0, 0, key) for _, node, field in book.shelf.sets(info.id, name)]
+            deeds += [EditEntry(field.at, node, 0, 0, key) for _, node, field in book.shelf.sets(info.id, name)]
     return deeds
 
 
@@ -108,7 +108,7 @@ def _history(given: Given) -> int:
     return EXIT_OK
 
 
-def _row(sitting: Sitting, name_of: Callable[[bytes], str]) -> dict[str, Any]:
+def _row(sitting: EditSpan, name_of: Callable[[bytes], str]) -> dict[str, Any]:
     return {
         "from": when(milliseconds(sitting.first)),
         "to": when(milliseconds(sitting.last)),

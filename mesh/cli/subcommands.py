@@ -7,7 +7,7 @@ from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 def chosen(
@@ -29,9 +29,28 @@ def chosen(
         return EXIT_OK
     if argv[0] in members:
         return argv[0], argv[1:]
-    from mesh.cli.nearest import nearest
 
     near = nearest(argv[0], members)
     step = f"mesh {command} {near} --help" if near else f"mesh {command} --help"
     complain(UsageError(f"the first word is one of {', '.join(members)}, not {argv[0]!r}", step), f"mesh {command}")
     return EXIT_USAGE
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is most like it; empty if none is."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, list(known), 1)
+    return found[0] if found else ""
+
+
+def nearest_option(name: str, known: Iterable[str]) -> str:
+    """The same among options; that all begin with hyphens makes none of them more like it."""
+    bare = {option.lstrip("-"): option for option in known}
+    return bare.get(nearest(name.lstrip("-"), bare), "")
+
+
+def no_option(name: str, known: Iterable[str]) -> str:
+    """What is said of an option that is not there."""
+    near = nearest_option(name, known)
+    return f"there is no option {name}" + (f"; did you mean {near}?" if near else "")

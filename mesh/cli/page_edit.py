@@ -10,7 +10,7 @@ from mesh.app.checks.page_checks import EDITING
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given
 from mesh.cli.output import tell
-from mesh.cli.page_answers import in_shell, name_in, shown, typed, written
+from mesh.cli.page import in_shell, name_in, shown, typed, written
 from mesh.core.errors import HomePermissions, UsageError
 from mesh.pages.file_text import Content, read, same
 from mesh.pages.open_pages import open_pages
@@ -36,7 +36,7 @@ def _edit(given: Given) -> int:
         editor = _editor(name)
         pages.editor.require_member()
         base = pages.book.read(info).text
-    draft = Draft(given.home, info.shown, base)
+    draft = EditorFile(given.home, info.shown, base)
     try:
         draft.let_edit(editor)
         mine = draft.text()
@@ -95,7 +95,7 @@ def _editor(name: str) -> list[str]:
         raise UsageError(f"the editor {command!r} cannot be read: {error}", "set VISUAL or EDITOR anew") from error
 
 
-class Draft:
+class EditorFile:
     """A page in a file of its own, for its owner's eyes only. In a folder of its own: editors leave copies beside a file."""
 
     def __init__(self, home: str, name: str, text: str) -> None:

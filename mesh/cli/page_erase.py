@@ -7,9 +7,9 @@ import time
 from clan_learnings.redaction import describe, redact
 from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.options import Given, Wrong
+from mesh.cli.options import Given, WrongUsage
 from mesh.cli.output import print_json, put, tell
-from mesh.cli.page_answers import in_shell, name_in, shown, typed
+from mesh.cli.page import in_shell, name_in, shown, typed
 from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
 from mesh.core.limits import TEXT_CHARS
@@ -35,7 +35,7 @@ def _erase(given: Given) -> int:
     text = typed(text).removesuffix("\n")
     reason = redact(given.text("reason"))
     if not reason.text:
-        raise Wrong("--reason is missing: say why, without repeating the secret: the reason stays")
+        raise WrongUsage("--reason is missing: say why, without repeating the secret: the reason stays")
     if reason.findings:
         tell(f"mesh: taken out of the reason: {describe(reason.findings)}")
     home = open_home(given.home)

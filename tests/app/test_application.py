@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mesh.app.desk import Desk
+from mesh.app.application import Application
 from mesh.core.errors import HomePermissions, UsageError
 from mesh.core.ids import parse_id
 from mesh.store.author import Author
@@ -26,7 +26,7 @@ def sandboxed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise HomePermissions("it cannot be written", "mend it")
 
-    monkeypatch.setattr(Desk, "_author", refused)
+    monkeypatch.setattr(Application, "_author", refused)
 
 
 def queued_session(answer: dict[str, str]) -> str:
@@ -39,7 +39,7 @@ def test_a_queued_write_counts_as_the_session_it_would_have_been(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A shell without a session of its own is one session a day, whether its writes got through or had to wait."""
-    desk = Desk(home.path, {}, str(tmp_path))
+    desk = Application(home.path, {}, str(tmp_path))
     session = desk.show(desk.discover("written directly")["id"])["record"]["session"]
     sandboxed(monkeypatch)
     assert queued_session(desk.discover("had to wait")) == session
@@ -51,19 +51,19 @@ def test_a_home_that_cannot_even_be_read_gets_a_session_all_the_same(
     """Whose node it is cannot be told then; the machine stands for it."""
     sandboxed(monkeypatch)
     Path(home.path, "home.json").rename(tmp_path / "away")
-    assert queued_session(Desk(home.path, {}, str(tmp_path)).discover("had to wait")).startswith("shell:day-")
+    assert queued_session(Application(home.path, {}, str(tmp_path)).discover("had to wait")).startswith("shell:day-")
 
 
 def test_a_private_correction_is_never_said_to_be_hot(home: Home, tmp_path: Path) -> None:
     """Nobody else sees it, so "HOT on every node" would frighten whoever wanted to keep it."""
-    desk = Desk(home.path, {}, str(tmp_path))
+    desk = Application(home.path, {}, str(tmp_path))
     told = [desk.correct("used npm", "use pnpm", session=f"s{number}", private=True) for number in range(4)]
     assert {answer["tier"] for answer in told} == {"PRIVATE"}
     assert not [answer["says"] for answer in told if "every node" in answer["says"]]
     assert desk.hot()["hot"] == []
 
 
-TELLS: dict[str, Callable[[Desk, str], dict[str, Any]]] = {
+TELLS: dict[str, Callable[[Application, str], dict[str, Any]]] = {
     "discover": lambda desk, _: desk.discover("the gateway answers 405 on push"),
     "correct": lambda desk, _: desk.correct("push over http", "push over ssh"),
     "move": lambda desk, record: desk.move(record, "ssh-not-http"),
@@ -79,7 +79,7 @@ def test_what_is_erased_while_somebody_writes_is_only_not_there(
 ) -> None:
     """Whatever a question to the database has found, another process may erase before the next one."""
     monkeypatch.setattr("mesh.store.store.scrub", lambda _: False)  # takes long, and is owed anyway
-    desk, real = Desk(home.path, {}, str(tmp_path)), Desk._author
+    desk, real = Application(home.path, {}, str(tmp_path)), Application._author
     asked: list[str] = []
     due, record = "", ""
 
@@ -88,7 +88,7 @@ def test_what_is_erased_while_somebody_writes_is_only_not_there(
         erase(home, author, {parse_id(record): home.node}, "test")
         author.store.close()
 
-    def opened(desk: Desk, *, private: bool) -> Author:
+    def opened(desk: Application, *, private: bool) -> Author:
         nonlocal asked
         author = real(desk, private=private)
         asked = interrupted_author(author, due, erase_record)
@@ -102,7 +102,7 @@ def test_what_is_erased_while_somebody_writes_is_only_not_there(
             found = desk.correct("push with http", "push with ssh", pattern="ssh")
         record = desk.show(found["id"])["whole_id"]
         with monkeypatch.context() as now:
-            now.setattr(Desk, "_author", opened)
+            now.setattr(Application, "_author", opened)
             TELLS[tell](desk, found["id"])
 
     told()
