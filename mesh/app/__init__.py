@@ -1,1 +1,1 @@
-"""What every door calls: the command line, hooks, MCP and the local API. One use case a module; nothing here prints."""
+"""The use cases: what command line, hooks, MCP server and local API call. One subject a module; nothing here prints."""

@@ -1,4 +1,4 @@
-"""Where a caller is and who it is, for a home: repository, agent, session. What a record says of its surroundings."""
+"""Who calls, and from where: repository, agent, session. What a record says about its surroundings."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.agents.surroundings import Surroundings
     from clan_learnings.records.record import About
+    from clan_learnings.repository.detection import Repository
 
 HERE = "."  # the repository we are in, where one may be named
 NOTES = "sessions"  # in the home: what session starts leave for later calls
@@ -19,17 +20,27 @@ SHARED = ("topic", "tags", "category", "severity", "confidence", "evidence", "mi
 
 
 class Caller:
-    """One caller."""
+    """One caller. Which repository it is in is found once, so not to be kept longer than a command or a request."""
 
-    def __init__(self, home: str, environ: Mapping[str, str], folder: str, *, agent: str, session: str) -> None:
-        self._home = home
+    def __init__(
+        self,
+        home: str,
+        environ: Mapping[str, str] = os.environ,
+        folder: str = "",
+        *,
+        agent: str = "",
+        session: str = "",
+    ) -> None:
+        """`folder`: where the caller is, if not in the current folder. `agent`, `session`: who it is, if that was given."""
+        self.home = home
         self._environ = environ
         self._folder = folder
         self.agent = agent
         self._session = session
+        self._found: Repository | None = None
 
     def about(self, node: bytes, said: Mapping[str, Any]) -> About:
-        """What a record says beside its words: what was given, and for the rest what is found here."""
+        """The facts of a record: those that were given, and for the rest what is found here."""
         from clan_learnings.records.record import About
         from clan_learnings.repository.detection import claim
         from clan_learnings.repository.remote_name import named_repo
@@ -41,11 +52,12 @@ class Caller:
             repo = named_repo(said["repo"])
         else:
             repo = claim(around.repository, self._environ, os.urandom(16)).identity
+            self._found = None  # it may have got its name only now
         facts = {name: said[name] for name in SHARED if said.get(name) is not None}
         return About(repo=repo, agent=said.get("agent") or self.agent or around.agent, session=around.session, **facts)
 
     def look(self, node: bytes, session: str = "", agent: str = "") -> Surroundings:
-        """Agent, session and repository, as the environment, the folder and the processes above tell. An id alone is of the agent that was named."""
+        """Agent, session and repository, from the environment, the folder and the parent processes. A bare session id is of the agent that was named."""
         from clan_learnings.agents.session_notes import ancestors
         from clan_learnings.agents.surroundings import is_session, look_around
 
@@ -58,7 +70,7 @@ class Caller:
             node=node,
             day=time.strftime("%Y-%m-%d", time.gmtime()),
             session=session,
-            left=os.path.join(self._home, NOTES),
+            left=os.path.join(self.home, NOTES),
             tree=ancestors(),
         )
 
@@ -68,9 +80,7 @@ class Caller:
             from clan_learnings.repository.remote_name import named_repo
 
             return named_repo(repo) if repo else ""
-        from clan_learnings.repository.detection import find
-
-        return find(self._folder or _current(), self._environ).identity
+        return self._repository.identity
 
     @property
     def is_unshared(self) -> bool:
@@ -80,16 +90,20 @@ class Caller:
     @property
     def why_unshared(self) -> str:
         """Why nothing that is written here may leave the machine, in words; empty if it may."""
-        from clan_learnings.repository.detection import find
-
-        return find(self._folder or _current(), self._environ).file.why_unshared
+        return self._repository.file.why_unshared
 
     @property
     def categories(self) -> tuple[str, ...]:
         """Categories that the repository adds to those of the mesh."""
-        from clan_learnings.repository.detection import find
+        return self._repository.file.categories
 
-        return find(self._folder or _current(), self._environ).file.categories
+    @property
+    def _repository(self) -> Repository:
+        if self._found is None:
+            from clan_learnings.repository.detection import find
+
+            self._found = find(self._folder or _current(), self._environ)
+        return self._found
 
 
 def _current() -> str:

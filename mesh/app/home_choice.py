@@ -1,4 +1,4 @@
-"""Which home a repository's records go to: the user's own list of globs. Knows nothing of git, and opens no home.
+"""The home a repository's records go to: the user's own list of globs. Knows nothing of git, and opens no home.
 
 Every command and hook comes through here, so nothing is imported, and without a list nothing is read. What the list says of a
 repository holds even if that home is missing or cannot be used: records of one team never go to another's home instead.

@@ -1,4 +1,4 @@
-"""Learning documents at a desk: written, changed, listed, counted. What a document is, and what passes, is not decided here; folders of them are in `learnings_files`."""
+"""Learning documents: adding, changing, listing and counting them. What makes a good document is decided in `clan_learnings.documents`."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ AGES = ((7, "a week"), (30, "a month"), (365, "a year"))
 
 
 def add(
-    desk: Application, learning: Learning, *, private: bool = False, is_new: bool = False, **said: Any
+    application: Application, learning: Learning, *, private: bool = False, is_new: bool = False, **said: Any
 ) -> dict[str, Any]:
     """Record a document that passes the gate. State `known`: one with the same sections is there already."""
     at_ms = learning.at_ms or 0
-    return desk.write(
+    return application.write(
         lambda memory, about, pen: draft_learning(memory, learning, about, pen, at_ms=at_ms, is_new=is_new),
         private=private,
         **said,
     )
 
 
-def change(desk: Application, text: str, changes: dict[str, Any]) -> dict[str, Any]:
+def change(application: Application, text: str, changes: dict[str, Any]) -> dict[str, Any]:
     """Give fields of a document other values; the answer is the whole record."""
 
     def make(memory: Memory, note: Note, pen: Any) -> Any:
         drafts, after = draft_revision(memory, note, changes, pen)
         return drafts, {"fields": sorted({draft.field for draft in drafts}), "quality": after.quality}  # type: ignore[union-attr]
 
-    return desk.change(text, make)
+    return application.change(text, make)
 
 
 def listed(

@@ -1,4 +1,4 @@
-"""Learning documents exchanged with a folder: exported, imported, and what became of each file. What a file says is read in `clan_learnings.documents`."""
+"""Learning documents and a folder of files: export, import, and what became of each file. `clan_learnings.documents` reads the files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GONE = "its file was removed from the folder"
 
 
 def export_to(
-    desk: Application, folder: str, repo: str | None, *, prune: bool = False, **filters: Any
+    application: Application, folder: str, repo: str | None, *, prune: bool = False, **filters: Any
 ) -> dict[str, Any]:
     """Write the documents of a scope into a folder."""
 
@@ -47,11 +47,11 @@ def export_to(
             "kept": [{"file": name, "why": why} for name, why in done.kept],
         }
 
-    return desk.ask(ask)
+    return application.ask(ask)
 
 
 def import_from(
-    desk: Application,
+    application: Application,
     folder: str,
     *,
     dry_run: bool = False,
@@ -63,21 +63,21 @@ def import_from(
 
     Where this node may write no more, the rest stays as it is (`stopped`): the same import, later, goes on with it.
     """
-    looked = _look(desk, folder)
+    looked = _look(application, folder)
     rows: list[dict[str, Any]] = []
     retracted: list[str] = []
     stopped = None
     try:
         for told in looked.told:
             try:
-                rows.append(_taken(desk, folder, told, looked.known, dry_run=dry_run, link=link))
+                rows.append(_taken(application, folder, told, looked.known, dry_run=dry_run, link=link))
             except WriteRefused:
                 raise
             except MeshError as error:
                 rows.append(_row(told, SKIPPED, why=f"{error}; {error.next_step}".removesuffix("; ")))
             progress(1)
         for record in looked.gone if retract_missing and not dry_run else ():
-            _retract(desk, record)
+            _retract(application, record)
             retracted.append(record)
     except WriteRefused as error:
         stopped = error.facts() | {"files": len(looked.told) - len(rows)}
@@ -86,7 +86,7 @@ def import_from(
     counts = {state: sum(one["state"] == state for one in rows) for state in (NEW, CHANGED, UNCHANGED, SKIPPED)}
     missing = [record for record in looked.gone if record not in retracted]
     # Of new ones only: what is there already is changed where it is.
-    kept = {"kept_here": why} if counts[NEW] and (why := desk.place.why_unshared) else {}
+    kept = {"kept_here": why} if counts[NEW] and (why := application.caller.why_unshared) else {}
     answer = {"folder": folder, "files": rows, "missing": missing, "retracted": retracted, "dry_run": dry_run}
     answer["stopped"] = stopped
     return counts | answer | kept
@@ -100,9 +100,9 @@ class _Looked(NamedTuple):
     known: dict[tuple[str, ...], str]  # the record of each text that there is
 
 
-def _look(desk: Application, folder: str) -> _Looked:
+def _look(application: Application, folder: str) -> _Looked:
     """Beside all records, shared and private: what was taken in as private once is not taken in again."""
-    with memory_of(desk.home) as memory, private_of(desk.home) as private:
+    with memory_of(application.home) as memory, private_of(application.home) as private:
         memories = [one for one in (memory, private) if one is not None]
         known: dict[tuple[str, ...], str] = {}
         for note in (note for one in memories for note in learnings(one, None)):
@@ -115,25 +115,37 @@ def _look(desk: Application, folder: str) -> _Looked:
             return any(_was_there(one, record) for one in memories)
 
         read = list(folders.files(folder))
-        categories = (*memory.settings.categories, *desk.place.categories)
+        categories = (*memory.settings.categories, *application.caller.categories)
         told = [told_by(one, find, was_there, categories) for one in read]
         return _Looked(told, [record for record in folders.missing(folder, read) if find(record) is not None], known)
 
 
 def _taken(
-    desk: Application, folder: str, told: FileEdit, known: dict[tuple[str, ...], str], *, dry_run: bool, link: bool
+    application: Application,
+    folder: str,
+    told: FileEdit,
+    known: dict[tuple[str, ...], str],
+    *,
+    dry_run: bool,
+    link: bool,
 ) -> dict[str, Any]:
     match told.state:
         case "new":
-            return _added(desk, folder, told, known, dry_run=dry_run, link=link)
+            return _added(application, folder, told, known, dry_run=dry_run, link=link)
         case "changed":
-            return _changed(desk, folder, told, dry_run=dry_run, link=link)
+            return _changed(application, folder, told, dry_run=dry_run, link=link)
         case _:
             return _row(told, told.state, record=told.record, why=told.why)
 
 
 def _added(
-    desk: Application, folder: str, told: FileEdit, known: dict[tuple[str, ...], str], *, dry_run: bool, link: bool
+    application: Application,
+    folder: str,
+    told: FileEdit,
+    known: dict[tuple[str, ...], str],
+    *,
+    dry_run: bool,
+    link: bool,
 ) -> dict[str, Any]:
     assert told.learning is not None
     same = known.get(_content(told.learning))
@@ -142,8 +154,8 @@ def _added(
             _link(folder, told, same)
         return _row(told, UNCHANGED if same else NEW, record=same or "")
     place: dict[str, Any] = {"is_global": not told.learning.repo, "repo": told.learning.repo} if told.has_repo else {}
-    answer = add(desk, told.learning, is_new=True, **place)
-    with memory_of(desk.home, private="kept_here" in answer) as memory:
+    answer = add(application, told.learning, is_new=True, **place)
+    with memory_of(application.home, private="kept_here" in answer) as memory:
         whole = text_id(memory.reader.resolve(answer["id"]))
     known[_content(told.learning)] = whole
     if link:
@@ -151,14 +163,14 @@ def _added(
     return _row(told, NEW, record=whole, remarks=[*answer["remarks"], *_taken_out(answer)])
 
 
-def _changed(desk: Application, folder: str, told: FileEdit, *, dry_run: bool, link: bool) -> dict[str, Any]:
+def _changed(application: Application, folder: str, told: FileEdit, *, dry_run: bool, link: bool) -> dict[str, Any]:
     assert told.changes is not None
     if dry_run:
         return _row(told, CHANGED, record=told.record, fields=sorted(told.changes))
     changes = dict(told.changes)
     if changes.get("repo"):
-        changes["repo"] = desk.place.scope(changes["repo"])
-    answer = change(desk, told.record, changes)
+        changes["repo"] = application.caller.scope(changes["repo"])
+    answer = change(application, told.record, changes)
     if link:
         _link(folder, told, told.record)
     state = CHANGED if answer["fields"] else UNCHANGED
@@ -203,8 +215,8 @@ def _link(folder: str, told: FileEdit, record: str) -> None:
                 folders.rewrite(folder, told.file, text)
 
 
-def _retract(desk: Application, record: str) -> None:
-    desk.change(record, lambda _memory, note, pen: (draft_retraction(note, _GONE, pen), {}))
+def _retract(application: Application, record: str) -> None:
+    application.change(record, lambda _memory, note, pen: (draft_retraction(note, _GONE, pen), {}))
 
 
 def _find(memory: Memory, record: str) -> Note | None:

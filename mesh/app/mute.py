@@ -1,4 +1,4 @@
-"""What this node hides, and what a person means who wants something hidden: a record, a node or a pattern. Changes nothing."""
+"""What this node hides: the record, node or pattern that a person means. Changes nothing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Everything that is told about one pattern: how it stands, what is counted under it, what ended it, what contradicts it. Pure."""
+"""One pattern in full: its state, the corrections counted under it, what ended it, what contradicts it. Pure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Proposals: what was said about others' records and patterns and does not count, because nobody else says so; requests to erase.
+"""Proposals: changes to the records and patterns of others that wait for somebody to agree; requests to erase.
 
 In a guarded mesh a node alone changes only what it wrote itself. Its word stands beside: whoever says the same makes it count,
 and whoever may decide alone can say no. Reads only; what granting and dismissing write is drafted here.

@@ -1,4 +1,4 @@
-"""The history of a record: who wrote it, where in which chain, what befell it, and what it counts for. Reads only."""
+"""The history of a record: its author, its place in the chain, every change, and what it counts for. Reads only."""
 
 from typing import Any
 

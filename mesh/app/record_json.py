@@ -1,4 +1,4 @@
-"""What is told about records and patterns: plain dicts, the same for commands, the MCP server and the local API. Pure."""
+"""Records and patterns as plain dicts, the same for commands, the MCP server and the local API. Pure."""
 
 from __future__ import annotations
 

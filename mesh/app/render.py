@@ -1,4 +1,4 @@
-"""Rendered files brought up to date with a home, in one snapshot: the records, and the page that `MEMORY.md` shows above them."""
+"""Rendered files: bringing them up to date with a home, in one snapshot of records and of the page shown in `MEMORY.md`."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A search, from what was asked for to the answer: records, and pages beside them. The same for commands, agents and the local API."""
+"""Search, from question and filters to the answer: records, and the pages beside them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from clan_learnings.search.filters import filters
 from clan_learnings.search.record_search import search
 from mesh.app.record_json import found
+from mesh.app.snapshot import memory_of
 from mesh.core.errors import UsageError
 from mesh.pages.page_search import pages_about
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from clan_learnings.records.memory import Memory
     from clan_learnings.search.record_search import SearchHit
+    from mesh.app.application import Application
 
 _MOST = 100
 _PAGES = 3
@@ -24,7 +26,28 @@ _LOOKED_AT = 30  # records, for tags that were perhaps meant
 _WORDLESS = "nothing can be looked for: the question has no letter and no digit"
 
 
-def searched(
+def search_records(
+    application: Application,
+    query: str,
+    *,
+    repo: str | None = None,
+    everywhere: bool = False,
+    limit: int = 10,
+    min_relevance: float = 0.0,
+    **asked: Any,
+) -> dict[str, Any]:
+    """Records that fit a question, best first, and pages that have its words. `asked`: filters, as `filters` takes them."""
+    if not query.strip():
+        raise UsageError("nothing to search for", 'like this: mesh search "405 on push"')
+    own = lambda: application.caller.categories  # noqa: E731 (only looked up if it is needed)
+    if application.recall is not None:
+        application.recall.prepare(query)
+    with memory_of(application.home, recall=application.recall, bound=application.bound) as memory:
+        scope = application.scope(repo, everywhere=everywhere)
+        return search_answer(memory, query, scope, own, limit=limit, min_relevance=min_relevance, **asked)
+
+
+def search_answer(
     memory: Memory,
     query: str,
     scope: str | None,
@@ -34,7 +57,7 @@ def searched(
     min_relevance: float,
     **asked: Any,
 ) -> dict[str, Any]:
-    """The answer. `asked`: filters, as `filters` takes them."""
+    """The answer, from what is known."""
     if not 1 <= limit <= _MOST:
         raise UsageError(f"{limit} is no limit", f"from 1 to {_MOST}, like: --limit 20")
     if not 0 <= min_relevance <= 1:

@@ -1,4 +1,4 @@
-"""One snapshot of what a home knows, for a `with` block: nothing that is written or erased meanwhile changes it. Reads only."""
+"""Snapshots of what a home knows, for a `with` block: nothing written or erased meanwhile changes them. Reads only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.mute_list import read_muted
-from mesh.core.errors import UnknownId
+from mesh.core.errors import UnknownId, UsageError
 from mesh.core.stdlib_substitutes import block
 from mesh.store.reader import open_reading, read_errors
 
@@ -14,6 +14,7 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from clan_learnings.records.record import Note
     from clan_learnings.search.indexes import SearchIndexes
 
 
@@ -69,3 +70,11 @@ def memory_with(home: str, text: str, bound: str | None = None) -> Iterator[tupl
 def has_private(home: str) -> bool:
     """Whether a private record was ever written here."""
     return os.path.exists(os.path.join(home, "private.db"))
+
+
+def live_note(memory: Memory, tag: bytes, text: str) -> Note:
+    """The record of a tag, as it is now. An error if it is retracted or erased."""
+    note = memory.note(tag)
+    if note is None:
+        raise UsageError(f"{text} is not live any more", f"see what became of it: mesh why {text}")
+    return note

@@ -1,4 +1,4 @@
-"""The subjects whose tables live in the store: importing this module registers them. They are loaded when a store is opened to write."""
+"""The subjects whose tables live in the store. Importing this module registers them; they are loaded when a store is opened to write."""
 
 from __future__ import annotations
 

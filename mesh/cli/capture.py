@@ -1,4 +1,4 @@
-"""`mesh capture`: take finished sessions of coding agents in, to harvest from. Local: nothing of it leaves this machine."""
+"""`mesh capture`: take finished sessions of coding agents in, to harvest from. They stay on this machine."""
 
 import argparse
 import os

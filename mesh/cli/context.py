@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
 from mesh.cli.options import REPO, CommandSyntax, Given, Option, run
 from mesh.cli.output import print_json, put_ours, tell
-from mesh.cli.record_options import desk_of
+from mesh.cli.record_options import application_of
 
 SYNTAX = CommandSyntax(
     "context",
@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
 
 
 def _context(given: Given) -> int:
-    answer = desk_of(given).context(
+    answer = application_of(given).context(
         repo=given.maybe("repo"),
         task=given.text("task"),
         agent=given.text("agent"),

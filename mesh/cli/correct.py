@@ -11,8 +11,7 @@ from mesh.cli.record_options import (
     ABOUT,
     PRIVATE,
     REQUEST_ID,
-    by_sidecar,
-    desk_of,
+    application_of,
     from_stdin,
     missing_witnesses,
     occurrences,
@@ -62,9 +61,7 @@ def _correct(given: Given) -> int:
         "source": given.text("source") or "agent",
         "request_id": request_id(given),
     }
-    answer = by_sidecar(given, "correct", {"wrong": wrong, "right": right} | how, about)
-    if answer is None:
-        answer = desk_of(given).correct(wrong, right, private=given.has("private"), **how, **about)
+    answer = application_of(given).correct(wrong, right, private=given.has("private"), **how, **about)
     return print_answer(given, answer, _show)
 
 
@@ -75,7 +72,7 @@ def _move(given: Given) -> int:
         raise WrongUsage("--move takes a correction that is there: leave --wrong and --right out")
     if given.has("request_id"):
         raise WrongUsage("--request-id is for new corrections: to move one twice is to move it once")
-    return print_answer(given, desk_of(given).move(given.text("move"), given.text("pattern")), _show) or EXIT_OK
+    return print_answer(given, application_of(given).move(given.text("move"), given.text("pattern")), _show) or EXIT_OK
 
 
 def _show(answer: dict[str, Any]) -> None:

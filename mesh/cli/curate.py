@@ -1,4 +1,4 @@
-"""`mesh curate`: a person decides about what was harvested, one screen an item, or by options for scripts."""
+"""`mesh curate`: decide about harvested items, on one screen each or by options for scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mesh demo`: the whole thing on one machine, in a temporary folder, with the commands and processes a user has.
+"""`mesh demo`: the whole product on one machine, in a temporary folder, with the commands and processes of a real installation.
 
 Says what it does as it does it, checks each step, and leaves neither a process nor a folder behind, also when it is interrupted.
 """

@@ -1,4 +1,4 @@
-"""`mesh detect`: what several sessions came upon, ranked. Writes no record."""
+"""`mesh detect`: what several sessions found, ranked. Writes no record."""
 
 from __future__ import annotations
 

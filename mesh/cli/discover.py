@@ -1,4 +1,4 @@
-"""`mesh discover`: record something that was found out."""
+"""`mesh discover`: record a discovery."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from mesh.cli.record_options import (
     ABOUT,
     PRIVATE,
     REQUEST_ID,
-    by_sidecar,
-    desk_of,
+    application_of,
     from_stdin,
     print_answer,
     record_facts,
@@ -41,9 +40,7 @@ def _discover(given: Given) -> int:
     about = record_facts(given)
     (text,) = from_stdin(given.words[0])
     words: dict[str, Any] = {"anyway": given.has("anyway"), "request_id": request_id(given)}
-    answer = by_sidecar(given, "discover", {"text": text} | words, about)
-    if answer is None:
-        answer = desk_of(given).discover(text, private=given.has("private"), **words, **about)
+    answer = application_of(given).discover(text, private=given.has("private"), **words, **about)
     return print_answer(given, answer, _show)
 
 

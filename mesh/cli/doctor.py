@@ -1,4 +1,4 @@
-"""`mesh doctor`: what is not as it should be, and what to do about it."""
+"""`mesh doctor`: problems, and what to do about each."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""`mesh edit`: change what a record says. What it said stays in its history."""
+"""`mesh edit`: change fields of a record. Earlier versions stay in its history."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _edit(given: Given) -> int:
     from mesh.app.application import Application
 
     # `--repo` says what the record is to say, not which of several teams' homes it is in.
-    desk = Application(given.text("home") or home_path())
+    application = Application(given.text("home") or home_path())
     changes: dict[str, Any] = {name: given.text(name) for name in _TEXTS if given.has(name)}
     if given.has("tags"):
         changes["tags"] = given.words_of("tags")
@@ -59,8 +59,8 @@ def _edit(given: Given) -> int:
             raise WrongUsage("--repo and --global exclude each other")
         changes["repo"] = ""
     elif given.has("repo"):
-        changes["repo"] = desk.place.scope(given.text("repo"))
-    answer = desk.edit(given.words[0], changes)
+        changes["repo"] = application.caller.scope(given.text("repo"))
+    answer = application.edit(given.words[0], changes)
     print_json(answer) if given.as_json else print_record(answer)
     tell_taken_out(answer["redacted"])
     return EXIT_WAITING if tell_proposed(answer) else EXIT_OK

@@ -1,4 +1,4 @@
-"""`mesh erase`: take a record's text out of every node."""
+"""`mesh erase`: remove a record's text from every node."""
 
 from __future__ import annotations
 

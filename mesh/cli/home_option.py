@@ -1,11 +1,10 @@
-"""The home that a command or a hook works on, found from where it runs. Opens nothing, and imports nothing without a need."""
+"""`--home`: the home that a command or a hook works on, and commands in messages that name it. Opens nothing, and loads nothing without need."""
 
 from __future__ import annotations
 
 import os
 
 from mesh.app import home_choice
-from mesh.cli.main import COMMANDS
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -78,6 +77,8 @@ def with_home(text: str, home: str) -> str:
 
 
 def _line(line: str, command: str) -> str:
+    from mesh.cli.main import COMMANDS
+
     done, *parts = line.split("mesh ")
     for part in parts:
         word = part.split(" ", 1)[0].rstrip(_BEHIND)

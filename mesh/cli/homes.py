@@ -1,4 +1,4 @@
-"""`mesh homes`: which home a repository's records go to, for who works in several teams. Edits keep whatever a person wrote."""
+"""`mesh homes`: which home the records of a repository go to, for people in several teams. Edits of the list keep what a person wrote in it."""
 
 import fcntl
 import os

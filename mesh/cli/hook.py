@@ -1,4 +1,4 @@
-"""`mesh hook`: what coding agents call at their events. Whatever happens, it ends well and answers in valid JSON.
+"""`mesh hook`: what coding agents call at their events. Whatever happens, it exits with success and prints valid JSON.
 
 An agent waits for this, so it imports next to nothing. A hook that fails may keep a session from starting, and exit code 2
 forbids what the person was about to do: so nothing here ends with anything but 0, and what went wrong stands in a log.
@@ -202,7 +202,7 @@ class _HookRun:
         from mesh.app.application import Application
         from mesh.core.errors import MayNotWrite, UsageError, WriteRefused
 
-        desk = Application(self._home, folder=folder)
+        application = Application(self._home, folder=folder)
         for write in spool.take(self._home, _TAKEN):
             arguments = write.arguments
             if self._given.bound not in (None, arguments.get("repo")):
@@ -211,7 +211,7 @@ class _HookRun:
             if not arguments.get("repo"):  # whoever queued it was in none; that this hook runs in one says nothing
                 arguments["is_global"] = True
             try:
-                desk.discover(**arguments) if write.kind == "discover" else desk.correct(**arguments)
+                application.discover(**arguments) if write.kind == "discover" else application.correct(**arguments)
             except UsageError as error:
                 if isinstance(error, WriteRefused) and not isinstance(error, MayNotWrite):
                     later = f"queued writes wait: {error}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put, tell
-from mesh.cli.record_options import desk_of, repo_name
+from mesh.cli.record_options import application_of, repo_name
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -21,7 +21,7 @@ def main(argv: list[str]) -> int:
 
 
 def _hot(given: Given) -> int:
-    answer = desk_of(given).hot(repo=given.maybe("repo"), everywhere=given.has("all"))
+    answer = application_of(given).hot(repo=given.maybe("repo"), everywhere=given.has("all"))
     if given.as_json:
         print_json(answer)
         return EXIT_OK

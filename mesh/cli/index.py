@@ -1,4 +1,4 @@
-"""`mesh index`: what search runs on, made anew, or by another embedder."""
+"""`mesh index`: the state of the search indexes, rebuilding them, and choosing an embedder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mesh install`: our hooks, tools and skill in the settings of coding agents. Also what `mesh uninstall` shares with it."""
+"""`mesh install`: our hooks, tools and skill in the settings of coding agents. Shares code with `mesh uninstall`."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""`mesh learnings`: documents with a problem and its solution: written, changed, listed, and exchanged with a folder of Markdown."""
+"""`mesh learnings`: documents of a problem and its solution: adding, changing, listing, and exchanging them with a folder of Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mesh.cli.learnings_edit import SECTIONS, add, edit
 from mesh.cli.main import EXIT_OK, EXIT_REFUSED, EXIT_WAITING
 from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import Progress, plain, print_json, put, put_ours, tell, tell_inexact
-from mesh.cli.record_options import ABOUT, PRIVATE, desk_of, repo_name
+from mesh.cli.record_options import ABOUT, PRIVATE, application_of, repo_name
 from mesh.cli.subcommands import chosen
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _TOLD = 50  # lines of unchanged or missing ones that are shown
 
 
-def export_(given: Given, desk: Application, scope: str | None, filters: dict[str, Any]) -> int:
+def export_(given: Given, application: Application, scope: str | None, filters: dict[str, Any]) -> int:
     """Write them, and say which."""
     from mesh.app.learnings_exchange import export_to
 
     folder = given.words[0]
-    answer = export_to(desk, folder, scope, prune=given.has("prune"), **filters)
+    answer = export_to(application, folder, scope, prune=given.has("prune"), **filters)
     if given.as_json:
         print_json(answer)
     else:
@@ -224,8 +224,8 @@ def _list(given: Given) -> int:
 
     from mesh.app.learnings import listed, row
 
-    desk = desk_of(given)
-    scope = _scope(given, desk)
+    application = application_of(given)
+    scope = _scope(given, application)
     count = given.number("n", 20, 1, _MOST) or 20
     filters = filters_of(given)
 
@@ -233,7 +233,7 @@ def _list(given: Given) -> int:
         found = islice(listed(memory, scope, **filters), count)
         return {"repo": scope, "learnings": [row(memory, note, learning) for note, learning in found]}
 
-    answer = desk.ask(ask)
+    answer = application.ask(ask)
     if given.as_json:
         print_json(answer)
         return EXIT_OK
@@ -255,7 +255,7 @@ def _show(given: Given) -> int:
     from clan_learnings.documents.learning import learning_from_record
     from mesh.core.display import harmless_value
 
-    answer = desk_of(given).show(given.words[0])
+    answer = application_of(given).show(given.words[0])
     if answer["log"] != "learnings":
         raise WrongUsage(f"{given.words[0]} is a {answer['kind']}, no learning: mesh show {given.words[0]}")
     if given.as_json:
@@ -272,9 +272,9 @@ def _show(given: Given) -> int:
 def _stats(given: Given) -> int:
     from mesh.app.learnings import stats
 
-    desk = desk_of(given)
-    scope = _scope(given, desk)
-    answer = desk.ask(lambda memory: stats(memory, scope))
+    application = application_of(given)
+    scope = _scope(given, application)
+    answer = application.ask(lambda memory: stats(memory, scope))
     if given.as_json:
         print_json(answer)
         return EXIT_OK
@@ -319,14 +319,14 @@ def _opened(one: dict[str, Any]) -> str:
     return f"opened {number_of(one['opened'], 'time')}"
 
 
-def _scope(given: Given, desk: Any) -> str | None:
-    scope: str | None = None if given.has("all") else desk.place.scope(given.maybe("repo"))
+def _scope(given: Given, application: Any) -> str | None:
+    scope: str | None = None if given.has("all") else application.caller.scope(given.maybe("repo"))
     return scope
 
 
 def _export(given: Given) -> int:
-    desk = desk_of(given)
-    return export_(given, desk, _scope(given, desk), filters_of(given))
+    application = application_of(given)
+    return export_(given, application, _scope(given, application), filters_of(given))
 
 
 _RUN: dict[str, Callable[[Given], int]] = {

@@ -1,4 +1,4 @@
-"""`mesh learnings add` and `edit`: a document from options, from a file, from stdin, or from somebody's editor."""
+"""`mesh learnings add` and `edit`: a document from options, a file, stdin, or an editor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
-from mesh.cli.record_options import desk_of, print_answer, record_facts
+from mesh.cli.record_options import application_of, print_answer, record_facts
 from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -54,7 +54,7 @@ def add(given: Given) -> int:
     learning = replace(learning, **options)
     if has_repo and not given.has("repo") and not given.has("global"):
         about |= {"repo": learning.repo or None, "is_global": not learning.repo}
-    answer = learnings.add(desk_of(given), learning, private=given.has("private"), **about)
+    answer = learnings.add(application_of(given), learning, private=given.has("private"), **about)
     code = print_answer(given, answer, _print_added)
     if not given.as_json:
         for remark in answer["remarks"]:
@@ -78,15 +78,15 @@ def edit(given: Given) -> int:
     from mesh.cli.home_option import home_path
 
     # `--repo` says what the document is to say, not which of several teams' homes it is in.
-    desk = Application(given.text("home") or home_path())
-    changes = _changes(given, desk)
+    application = Application(given.text("home") or home_path())
+    changes = _changes(given, application)
     if given.has("file"):
         changes = _by_file(given.text("file")) | changes
-        answer = learnings.change(desk, given.words[0], changes)
+        answer = learnings.change(application, given.words[0], changes)
     elif changes:
-        answer = learnings.change(desk, given.words[0], changes)
+        answer = learnings.change(application, given.words[0], changes)
     else:
-        answer = _in_editor(desk, given.words[0])
+        answer = _in_editor(application, given.words[0])
     if given.as_json:
         print_json(answer)
     elif answer["fields"]:
@@ -97,7 +97,7 @@ def edit(given: Given) -> int:
     return EXIT_WAITING if tell_proposed(answer) else EXIT_OK
 
 
-def _changes(given: Given, desk: Application) -> dict[str, Any]:
+def _changes(given: Given, application: Application) -> dict[str, Any]:
     changes: dict[str, Any] = {name: given.text(name) for name in (*_TEXTS, *_FACTS) if given.has(name)}
     for name in ("tags", "related"):
         if given.has(name):
@@ -112,7 +112,7 @@ def _changes(given: Given, desk: Application) -> dict[str, Any]:
     if given.has("global"):
         changes["repo"] = ""
     elif given.has("repo"):
-        changes["repo"] = desk.place.scope(given.text("repo"))
+        changes["repo"] = application.caller.scope(given.text("repo"))
     return changes
 
 
@@ -121,7 +121,7 @@ def _by_file(path: str) -> dict[str, Any]:
     return {name: getattr(parsed.learning, name) for name in parsed.changed()}
 
 
-def _in_editor(desk: Application, text: str) -> dict[str, Any]:
+def _in_editor(application: Application, text: str) -> dict[str, Any]:
     """In VISUAL or EDITOR. Whatever happens, what was typed is in the record or in a file that is named."""
     from clan_learnings.documents.document_markdown import rendered
     from clan_learnings.documents.learning import learning_of, slug_of
@@ -131,19 +131,19 @@ def _in_editor(desk: Application, text: str) -> dict[str, Any]:
     from mesh.cli.page_edit import EditorFile
     from mesh.core.ids import text_id
 
-    with memory_with(desk.home, text) as (memory, tag):
+    with memory_with(application.home, text) as (memory, tag):
         note = memory.note(tag)
         if note is None or note.log != LEARNINGS:
             raise UsageError(f"{text} is no live learning", "list them: mesh learnings list --all")
         learning, whole = learning_of(note), text_id(tag)
-    draft = EditorFile(desk.home, slug_of(learning.title), rendered(learning, whole))
+    draft = EditorFile(application.home, slug_of(learning.title), rendered(learning, whole))
     try:
         draft.let_edit(_editor(text))
         parsed = _parsed(draft.text(), "the text")
         changes = {name: getattr(parsed.learning, name) for name in parsed.changed()}
         if changes.get("repo"):
-            changes["repo"] = desk.place.scope(changes["repo"])
-        return learnings.change(desk, whole, changes)
+            changes["repo"] = application.caller.scope(changes["repo"])
+        return learnings.change(application, whole, changes)
     except BaseException:
         draft.rescue()
         raise

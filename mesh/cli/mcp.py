@@ -1,4 +1,4 @@
-"""`mesh mcp`: the MCP server on stdin and stdout, for coding agents. It ends when its client closes the pipe, or is gone."""
+"""`mesh mcp`: the MCP server on stdin and stdout, for coding agents. It ends with its client."""
 
 import logging
 import os
@@ -73,25 +73,26 @@ def _serve(home: str | None, agent: str, session: str, bound: str | None, *, rea
     import anyio
 
     from mesh import __version__
-    from mesh.app.application import AskingDesk
+    from mesh.app.application import Application
     from mesh.mcp.server import Server
     from mesh.mcp.tools import Tools
 
-    def desk(repo: str | None = None) -> AskingDesk:
-        return AskingDesk(
+    def application(repo: str | None = None) -> Application:
+        return Application(
             _home(home, repo if bound is None else bound),  # what is bound has one home, whatever a call names
             agent=agent,
             session=session,
             retry_seconds=_RETRY_SECONDS,
             bound=bound,
             notes_openings=not read_only,
+            asks_node=True,
         )
 
-    tools = Tools(desk)
+    tools = Tools(application)
     server = Server(
         tools,
         version=__version__,
-        categories=lambda: _categories(desk),
+        categories=lambda: _categories(application),
         read_only=read_only,
         is_bound=bound is not None,
     )
@@ -141,14 +142,14 @@ def _home(given: str | None, repo: str | None) -> str:
     return home_path(repo=named_repo(repo))
 
 
-def _categories(desk: "Callable[[], Application]") -> Sequence[str]:
+def _categories(application: "Callable[[], Application]") -> Sequence[str]:
     """Those of this mesh and this repository; those of every mesh if its home cannot be read."""
     from clan_learnings.records.record import CATEGORIES
 
     try:
-        here = desk()
+        here = application()
         known = here.ask(lambda memory: {"categories": memory.settings.categories})["categories"]
-        return [*known, *(name for name in here.place.categories if name not in known)]
+        return [*known, *(name for name in here.caller.categories if name not in known)]
     except MeshError:
         return CATEGORIES
 

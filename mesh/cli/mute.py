@@ -1,4 +1,4 @@
-"""`mesh mute`: hide a record, a node or a pattern on this node. Nothing that is shared changes by it."""
+"""`mesh mute`: hide a record, a node or a pattern on this node. Other nodes see no change."""
 
 from __future__ import annotations
 

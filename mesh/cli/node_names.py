@@ -1,4 +1,4 @@
-"""Finding a node by what a person types: its id, the beginning of it, or its name."""
+"""Nodes by what a person types: an id, its beginning, or a name."""
 
 from mesh.core.errors import AmbiguousId, UnknownId
 from mesh.core.ids import ID_CHARS, display_name, fitting, parse_id, text_id

@@ -1,4 +1,4 @@
-"""`mesh op`: every replicated type, by hand."""
+"""`mesh op`: the replicated types, operated by hand."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Options of everyday commands, read without argparse, which takes longer to load than such a command has in all.
+"""Options of everyday commands, read without argparse, which takes longer to load than such a command to run.
 
 A command states its options in a table, from which its help is made too. Everything else uses `arguments`.
 """

@@ -6,14 +6,9 @@ is has a function of its own, `put_ours`, whose few callers a test names.
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import sys
 import time
-from collections.abc import Callable
-from contextlib import redirect_stdout
-from typing import Any
 
 from mesh.cli.main import WORKED_ON
 from mesh.cli.streams import flush, silence
@@ -22,6 +17,7 @@ from mesh.core.ids import text_id
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -197,6 +193,10 @@ class ProgressBar:
 
 def json_answer(command: Callable[[list[str]], int], words: list[str]) -> Any:
     """What a command answers with `--json`. Its errors are raised, its words for people go to stderr as always."""
+    import io
+    import json
+    from contextlib import redirect_stdout
+
     kept = io.StringIO()
     with redirect_stdout(kept):
         command([*words, "--json"])

@@ -1,4 +1,4 @@
-"""`mesh page`: Markdown that people and agents edit at once. Finds the member; what each does is in the modules beside it."""
+"""`mesh page`: Markdown that people and agents edit at once. Finds the subcommand, whose module is beside this one; and what all of them share."""
 
 from __future__ import annotations
 

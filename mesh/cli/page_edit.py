@@ -1,4 +1,4 @@
-"""`mesh page edit`: a page in somebody's editor. Whatever happens, what was typed is in the page or in a file that is named."""
+"""`mesh page edit`: a page in an editor. Whatever happens, what was typed is in the page or in a file that is named."""
 
 from __future__ import annotations
 

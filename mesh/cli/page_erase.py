@@ -1,4 +1,4 @@
-"""`mesh page erase`: take a text out of a page and out of everything the page ever said, on every node."""
+"""`mesh page erase`: remove a text from a page and its whole history, on every node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The past of a page: `mesh page history`. Who edited it when, in lines of ten minutes, and what never came into it."""
+"""`mesh page history`: who edited a page and when, in spans of ten minutes, and edits that never reached the page."""
 
 from __future__ import annotations
 

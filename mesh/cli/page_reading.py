@@ -1,4 +1,4 @@
-"""Reading pages: `mesh page list`, `show` and `links`. A text that is worked out already is shown without the text worker."""
+"""`mesh page list`, `show` and `links`. A text that is cached is shown without the text worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folders that are kept in step with pages: `mesh page watch` and `unwatch`. The sidecar does the keeping."""
+"""`mesh page watch` and `unwatch`: the folders that a node keeps in step with pages."""
 
 from __future__ import annotations
 

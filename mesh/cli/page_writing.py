@@ -1,4 +1,4 @@
-"""Writing pages by one command each: `mesh page new`, `append`, `rename`, `remove`, `restore`, `merge`, `settle` and `retry`."""
+"""`mesh page new`, `append`, `rename`, `remove`, `restore`, `merge`, `settle` and `retry`."""
 
 from __future__ import annotations
 

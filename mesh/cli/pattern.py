@@ -1,4 +1,4 @@
-"""`mesh pattern`: what works, by name: a rule, the corrections counted under it, and what became of it."""
+"""`mesh pattern`: patterns: a rule, the corrections counted under it, and what became of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, WrongUsage
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.cli.record_options import (
     ABOUT,
-    desk_of,
+    application_of,
     from_stdin,
     missing_witnesses,
     occurrences,
@@ -143,13 +143,13 @@ def _add(given: Given) -> int:
         )
         return drafts, {"pattern": slug}
 
-    answer = desk_of(given).write(make, **about)
+    answer = application_of(given).write(make, **about)
     return print_answer(given, answer, lambda told: put(f"{told['id']}  {plain(told['pattern'], 100)}"))
 
 
 def _list(given: Given) -> int:
-    desk = desk_of(given)
-    scope = None if given.has("all") else desk.place.scope(given.maybe("repo"))
+    application = application_of(given)
+    scope = None if given.has("all") else application.caller.scope(given.maybe("repo"))
     count = given.number("n", 20, 1, _MOST) or 20
 
     def ask(memory: Memory) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _list(given: Given) -> int:
         found = recent_patterns(memory, scope, count)
         return {"repo": scope, "patterns": [record_json.pattern(memory, standing) for standing in found]}
 
-    answer = desk.ask(ask)
+    answer = application.ask(ask)
     if given.as_json:
         print_json(answer)
         return EXIT_OK
@@ -175,7 +175,7 @@ def _list(given: Given) -> int:
 def _show(given: Given) -> int:
     from mesh.app.pattern import whole_pattern
 
-    answer = desk_of(given).ask(lambda memory: whole_pattern(memory, given.words[0]))
+    answer = application_of(given).ask(lambda memory: whole_pattern(memory, given.words[0]))
     if given.as_json:
         print_json(answer)
         return EXIT_OK
@@ -276,7 +276,7 @@ def _approve(given: Given) -> int:
     def make(memory: Memory, *_: object) -> Made:
         return draft_approval(memory, given.words[0], undo=undo)
 
-    answer = desk_of(given).write(make, is_change=True)
+    answer = application_of(given).write(make, is_change=True)
 
     def show(told: dict[str, Any]) -> None:
         put(f"{told['id']}  {'not approved any more' if undo else 'approved'}: {plain(told['pattern'], 100)}")
@@ -292,10 +292,10 @@ def _write(given: Given, done: str, draft: Callable[[Memory, About, TextCleaner]
     """Write what concerns the pattern of the first word, and say how it stands then."""
     from mesh.app.record_json import pattern
 
-    desk = desk_of(given)
-    answer = desk.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}), is_change=True)
+    application = application_of(given)
+    answer = application.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}), is_change=True)
     if answer["counts"]:
-        answer |= desk.ask(lambda memory: pattern(memory, memory.find(given.words[0])))
+        answer |= application.ask(lambda memory: pattern(memory, memory.find(given.words[0])))
     return print_answer(given, answer, _print_written)
 
 

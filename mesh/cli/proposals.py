@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, say, tell
-from mesh.cli.record_options import desk_of, print_answer
+from mesh.cli.record_options import application_of, print_answer
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -49,7 +49,7 @@ def _list(given: Given) -> int:
     from mesh.store.home import open_home
 
     home = open_home(given.home)
-    answer = desk_of(given).ask(
+    answer = application_of(given).ask(
         lambda memory: {
             "moderation": "guarded" if memory.settings.is_guarded else "open",
             "proposals": [told(memory, home.node, item) for item in proposals(memory, home.node)],
@@ -104,7 +104,7 @@ def _grant(given: Given, text: str) -> int:
         drafts, found = draft_grant(memory, node, text)
         return drafts, {"granted": [item.about for item in found], "change": found[0].change}
 
-    return print_answer(given, desk_of(given).write(write, is_change=True), _print_granted)
+    return print_answer(given, application_of(given).write(write, is_change=True), _print_granted)
 
 
 def _print_granted(answer: dict[str, Any]) -> None:
@@ -134,7 +134,7 @@ def _dismiss(given: Given, text: str) -> int:
         for_all = home.node in found[0].sure
         return draft_dismissal(tag), {"dismissed": text_id(tag), "for_all": for_all, "count": len(found)}
 
-    return print_answer(given, desk_of(given).write(write, is_change=True), _print_dismissed)
+    return print_answer(given, application_of(given).write(write, is_change=True), _print_dismissed)
 
 
 def _print_dismissed(answer: dict[str, Any]) -> None:

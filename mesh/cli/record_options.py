@@ -1,4 +1,4 @@
-"""What the commands that write records share: the options that say what a record is about, and how they answer.
+"""Options and output of the commands that write records.
 
 Everyday commands come through here, so it imports next to nothing.
 """
@@ -39,7 +39,7 @@ REQUEST_ID = Option("--request-id", "ID", "for scripts that retry: what was reco
 
 
 def record_facts(given: Given) -> dict[str, Any]:
-    """What was said about a record, by the names that the desk knows."""
+    """What was said about a record, by the names that the use cases have."""
     if given.has("repo") and given.has("global"):
         raise WrongUsage("--repo and --global exclude each other")
     words = {name: given.text(name) for name in ("topic", "category", "severity", "agent", "session", "evidence")}
@@ -59,24 +59,11 @@ def request_id(given: Given) -> str:
     return checked_id(given.text("request_id")) if given.has("request_id") else os.urandom(ID_BYTES).hex()
 
 
-def by_sidecar(given: Given, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:
-    """What a running sidecar answers to a write that it makes for us; None if it can't, and we write by ourselves."""
-    from mesh.store.wake_signal import socket_file
-
-    if given.has("private") or not os.path.exists(
-        os.environ.get("MESH_SOCKET") or socket_file(given.home, "sidecar.sock")
-    ):
-        return None
-    from mesh.app.quick_client import request_write
-
-    return request_write(given.home, kind, words, about)
-
-
-def desk_of(given: Given) -> Application:
-    """The desk of the home that a command works on."""
+def application_of(given: Given) -> Application:
+    """The application of the home that a command works on."""
     from mesh.app.application import Application
 
-    return Application(given.home)
+    return Application(given.home, asks_node=True)
 
 
 def from_stdin(*texts: str) -> list[str]:
@@ -97,7 +84,7 @@ def _read_stdin() -> str:
 
 
 def print_answer(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any]], None]) -> int:
-    """Print the answer of a desk. What is only queued is never called done."""
+    """Print the answer of an application. What is only queued is never called done."""
     if given.as_json:
         print_json(answer)
     elif answer["state"] == "queued":

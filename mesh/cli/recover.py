@@ -1,4 +1,4 @@
-"""`mesh recover`: a new root key, by the word of the recovery key."""
+"""`mesh recover`: a new root key, signed by the recovery key."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""`mesh repair`: a new database out of what can still be read, or a feed that a wrong clock ran away with."""
+"""`mesh repair`: rebuild a damaged database from what can be read, or end a feed that a wrong clock has spoiled."""
 
 import os
 

@@ -1,11 +1,11 @@
-"""`mesh retract`: take a record back."""
+"""`mesh retract`: retract a record."""
 
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
-from mesh.cli.record_options import desk_of
+from mesh.cli.record_options import application_of
 from mesh.core.display import number_of
 
 SYNTAX = CommandSyntax(
@@ -25,7 +25,7 @@ def main(argv: list[str]) -> int:
 def _retract(given: Given) -> int:
     if not given.has("reason"):
         raise WrongUsage("--reason is missing: say why it is taken back")
-    answer = desk_of(given).retract(given.words[0], given.text("reason"))
+    answer = application_of(given).retract(given.words[0], given.text("reason"))
     if given.as_json:
         print_json(answer)
     else:

@@ -1,4 +1,4 @@
-"""`mesh sample`: which sessions to harvest first, where there are more than can be harvested at once."""
+"""`mesh sample`: which sessions to harvest first, if there are too many to harvest at once."""
 
 import argparse
 import gc

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, run
 from mesh.cli.output import plain, print_json, put, tell
-from mesh.cli.record_options import desk_of, repo_name
+from mesh.cli.record_options import application_of, repo_name
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -60,7 +58,7 @@ def _search(given: Given) -> int:
         "min_relevance": given.fraction("min_relevance") or 0.0,
     }
     query = " ".join(given.words)
-    answer = _by_sidecar(given, query, asked) or desk_of(given).search(query, **asked)
+    answer = application_of(given).search(query, **asked)
     if given.as_json:
         print_json(answer)
         return EXIT_OK
@@ -75,15 +73,6 @@ def _search(given: Given) -> int:
     elif given.has("explain"):
         tell(f"by {answer['by']}")
     return EXIT_OK
-
-
-def _by_sidecar(given: Given, query: str, asked: dict[str, Any]) -> dict[str, Any] | None:
-    """What a running sidecar answers, without a desk of our own: it loads more than the whole question takes there."""
-    from mesh.app.caller import Caller
-    from mesh.app.quick_client import request_search
-
-    place = Caller(given.home, os.environ, "", agent="", session="")
-    return request_search(given.home, place, query, **asked)
 
 
 def line(found: dict[str, Any]) -> str:

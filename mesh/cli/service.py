@@ -1,4 +1,4 @@
-"""`mesh service`: have the system keep the sidecar. Its text is `mesh.node.service_files`'s, the system's commands are `supervisor`'s."""
+"""`mesh service`: have the system keep the node running. Texts are in `mesh.node.service_files`, system commands in `mesh.node.service_manager`."""
 
 import os
 import time

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import print_json, put, tell
-from mesh.cli.record_options import desk_of, print_answer
+from mesh.cli.record_options import application_of, print_answer
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -81,7 +81,7 @@ def _settings(given: Given) -> int:
             "removed": given.has("remove"),
         }
 
-    return print_answer(given, desk_of(given).write(write, is_change=True), _print)
+    return print_answer(given, application_of(given).write(write, is_change=True), _print)
 
 
 def _print(answer: dict[str, Any]) -> None:
@@ -109,7 +109,7 @@ def _print(answer: dict[str, Any]) -> None:
 
 
 def _list(given: Given) -> int:
-    answer = desk_of(given).ask(_current)
+    answer = application_of(given).ask(_current)
     if given.as_json:
         print_json(answer)
         return EXIT_OK

@@ -1,4 +1,4 @@
-"""`mesh setup`: everything a person needs, in one command that may be repeated. Each step is another command's work."""
+"""`mesh setup`: everything a person needs, in one command that can be repeated. Each step is the work of another command."""
 
 import argparse
 import os

@@ -76,11 +76,9 @@ def _glob(text: str) -> str:
     if len(text) > GLOB_CHARS or not text.isprintable() or not text.strip():
         raise WrongUsage("a repository or glob is a short text of one line")
     if text == HERE:
-        import os
-
         from mesh.app.caller import Caller
 
-        found = Caller("", os.environ, "", agent="", session="").scope(None)
+        found = Caller("").scope(None)
         if not found:
             raise WrongUsage("we are in no repository; name one: mesh share github.com/acme/api")
         return found

@@ -1,11 +1,11 @@
-"""`mesh show`: a record with all it says."""
+"""`mesh show`: a record with all its fields."""
 
 from __future__ import annotations
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put
-from mesh.cli.record_options import desk_of
+from mesh.cli.record_options import application_of
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def main(argv: list[str]) -> int:
 
 
 def _show(given: Given) -> int:
-    answer = desk_of(given).show(given.words[0])
+    answer = application_of(given).show(given.words[0])
     print_json(answer) if given.as_json else print_record(answer)
     return EXIT_OK
 

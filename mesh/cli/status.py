@@ -1,4 +1,4 @@
-"""`mesh status`: who this node is and how it is."""
+"""`mesh status`: this node and its state."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""The three standard streams, whatever we were started with. Only the `mesh` script opens them: `mesh.cli.main`.
+"""The three standard streams. Only the `mesh` script opens them: `mesh.cli.main`.
 
 A failure of stdout cannot be taken for any other error: a full disk under `> FILE` is not a full disk under the home, and a reader that has gone is not a peer that has gone.
 """

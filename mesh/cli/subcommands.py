@@ -1,4 +1,4 @@
-"""Commands that have members, like `mesh page show`: which one was asked for. What each does is its command's business."""
+"""Subcommands, like `mesh page show`: which one was asked for; and suggestions for a misspelled word."""
 
 from __future__ import annotations
 

@@ -80,8 +80,7 @@ def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
     from clan_learnings.records.record import LOGS
     from mesh.app.caller import Caller
 
-    place = Caller(home, os.environ, "", agent="", session="")
-    scope = place.scope(given.text("repo")) if given.has("repo") else None
+    scope = Caller(home).scope(given.text("repo")) if given.has("repo") else None
     memory = Memory(reader, muted=read_muted(home))
     notes = recent(memory, scope, count, given.text("topic"), LOGS if log is None else (log,))
     return [entry for note in reversed(notes) if (entry := reader.entry(note.tag)) is not None]

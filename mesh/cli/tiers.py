@@ -1,4 +1,4 @@
-"""`mesh tiers`: how much is in each tier, and what is in the two that sessions are told of."""
+"""`mesh tiers`: how much is in each tier, and what is in the two that sessions are given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mesh.cli import hot, search
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put, say, tell
-from mesh.cli.record_options import desk_of, missing_witnesses, repo_name
+from mesh.cli.record_options import application_of, missing_witnesses, repo_name
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -25,9 +25,9 @@ def main(argv: list[str]) -> int:
 
 
 def _tiers(given: Given) -> int:
-    desk = desk_of(given)
-    scope = None if given.has("all") else desk.place.scope(given.maybe("repo"))
-    answer = desk.ask(lambda memory: _answer(memory, scope))
+    application = application_of(given)
+    scope = None if given.has("all") else application.caller.scope(given.maybe("repo"))
+    answer = application.ask(lambda memory: _answer(memory, scope))
     if given.as_json:
         print_json(answer)
         return EXIT_OK

@@ -1,4 +1,4 @@
-"""`mesh trust-repo`: a person's word that the checkout in a folder may name its repository itself. Not for agents: they are who it protects.
+"""`mesh trust-repo`: let the checkout in a folder name its repository itself. Not for agents: it protects people from them.
 
 What was said is kept in `clan_learnings.repository.consent`; who may name what without it is decided in `clan_learnings.repository.detection`.
 """

@@ -1,4 +1,4 @@
-"""`mesh uninstall`: coding agents as they were without us."""
+"""`mesh uninstall`: remove our hooks, tools and skill from coding agents."""
 
 from clan_learnings.agents.installer import uninstall
 from mesh.cli.arguments import parser

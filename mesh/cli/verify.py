@@ -1,4 +1,4 @@
-"""`mesh verify`: everything from nothing."""
+"""`mesh verify`: check every chain, signature and view from scratch."""
 
 from dataclasses import asdict
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put, say
-from mesh.cli.record_options import desk_of, missing_witnesses, occurrences
+from mesh.cli.record_options import application_of, missing_witnesses, occurrences
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -21,7 +21,7 @@ def main(argv: list[str]) -> int:
 
 
 def _why(given: Given) -> int:
-    story = desk_of(given).why(given.words[0])
+    story = application_of(given).why(given.words[0])
     print_json(story) if given.as_json else _print(story)
     return EXIT_OK
 

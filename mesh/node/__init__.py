@@ -1,1 +1,1 @@
-"""The process beside the agent: composes store, peers and learnings. Nothing below imports it."""
+"""The running node: composes store, peers and learnings into one process. Nothing below imports it."""

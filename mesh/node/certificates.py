@@ -1,4 +1,4 @@
-"""Certificates of this node and of others: which count, which are due, and the making of new ones where we may.
+"""Certificates of this node and of others: which are valid, which are due, and issuing new ones where we may.
 
 Certificates open links and nothing else. Who belongs is said by the statements.
 """

@@ -1,17 +1,24 @@
-"""The node's clock: the machine's, corrected by its peers', and what follows where it is behind what was written here."""
+"""The clock of a node: that of the machine, corrected by its peers, and repairs where it is behind what was written here."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 
 from mesh.core.clock import EARLIEST_MS, milliseconds
-from mesh.core.errors import ClockInDoubt
+from mesh.core.errors import ClockInDoubt, DiskFull, HomeBusy
 from mesh.core.limits import FUTURE_SECONDS
+from mesh.node.store_thread import StoreThread
 from mesh.store.author import Author
+from mesh.store.home import Home
 from mesh.store.republication import shown, stamp_ahead
 from mesh.store.store import BEHIND, RIGHT, wall_clock
 
+DUE_SECONDS = 30  # how often what waits for the clock, or for a certificate, is looked at
+_CLOCK_SECONDS = 1  # how often the clock is looked at while writes are refused because of it
 log = logging.getLogger("mesh.node")
 
 
@@ -69,6 +76,52 @@ class ClockCheck:
         if words != self._said:
             log.warning("%s", sentence)
         self._said = words
+
+
+class ClockWatch:
+    """Looks after the clock of a running node, for its shared database and its private one.
+
+    Whether clock or stamps are right can be told only once a peer is linked: while that is open, it looks every second.
+    """
+
+    def __init__(self, home: Home, clock: CorrectedClock, peers: Callable[[], Sequence[int]]) -> None:
+        """`peers`: what the clocks of linked peers say, in milliseconds."""
+        self._home = home
+        self._clock = clock
+        self._peers = peers
+        self._shared, self._private = ClockCheck(), ClockCheck()
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look now: a command was refused because of the clock, or anything may have changed."""
+        self._woken.set()
+
+    async def run(self, author: Author, store_thread: StoreThread) -> None:
+        """Until cancelled."""
+        while True:
+            peers = self._peers()
+            self._woken.clear()
+            waits = await asyncio.wrap_future(store_thread.call(partial(self._check, author, peers)))
+            await asyncio.sleep(_CLOCK_SECONDS)
+            if not waits:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(DUE_SECONDS):
+                        await self._woken.wait()
+
+    def _check(self, author: Author, peers: Sequence[int]) -> bool:
+        """True while something cannot be written because the clock is in doubt."""
+        try:
+            waits = self._shared.look(author, peers)
+            if self._home.has_private:
+                own = self._home.author(private=True, clock=self._clock.now_ms)
+                try:
+                    waits = self._private.look(own, peers) or waits
+                finally:
+                    own.store.close()
+        except (HomeBusy, DiskFull) as error:
+            log.warning("%s; trying again", error)
+            return True
+        return waits
 
 
 _WITHOUT_DIGITS = {ord(digit): None for digit in "0123456789"}

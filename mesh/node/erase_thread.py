@@ -1,4 +1,4 @@
-"""The thread that finishes erases while the sidecar runs: about every second, for as long as something is owed.
+"""The thread that finishes erases: about every second, as long as one is unfinished.
 
 Whoever reads an older state is in the way. Our own threads that read for long are asked to give it up; strangers are waited
 for, and `mesh doctor` names them.

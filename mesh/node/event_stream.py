@@ -1,4 +1,4 @@
-"""New records as server-sent events: what this node writes and what comes from others, in the order it came to count here.
+"""New records as server-sent events: those of this node and of others, in the order in which they came to count here.
 
 Looks only while somebody listens. An event's id is the place of its record in this home: who was cut off goes on from there.
 """

@@ -1,4 +1,4 @@
-"""The engine in a process: effects become frames, dials and work for the librarian; what comes of them become events.
+"""The gossip engine in a process: its effects become frames, dials and work for the store thread, their results become events.
 
 No decision is made here. One event loop; everything that belongs to a link ends with it.
 """
@@ -98,11 +98,11 @@ class Owner(Protocol):
 class GossipLoop:
     """Runs one engine until it is told to stop."""
 
-    def __init__(self, engine: Engine, librarian: StoreThread, tally: Counters, owner: Owner) -> None:
+    def __init__(self, engine: Engine, store_thread: StoreThread, counters: Counters, owner: Owner) -> None:
         self.engine = engine
-        self._librarian = librarian
-        librarian.answer = self.answered
-        self._tally = tally
+        self._store_thread = store_thread
+        store_thread.answer = self.answered
+        self._counters = counters
         self._owner = owner
         self._transport: links.Transport | None = None
         self._conversations: dict[int, _Conversation] = {}
@@ -133,7 +133,7 @@ class GossipLoop:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def answered(self, events: Sequence[Event]) -> None:
-        """Called by the librarian's thread."""
+        """Called in the store thread."""
         with suppress(RuntimeError):  # the loop is closed: nobody waits for answers any more
             self._loop.call_soon_threadsafe(self._take, events)
 
@@ -151,13 +151,13 @@ class GossipLoop:
                 case Send(link=number, frame=frame, kind=kind):
                     talk = self._conversations.get(number)
                     if talk is not None:
-                        self._tally.sent(kind, talk.link.peer, len(frame))
+                        self._counters.sent(kind, talk.link.peer, len(frame))
                         talk.outbox.append(frame)
                         talk.wake.set()
                 case MergeThis() | ReadThis() | ReadStatements() | FindCommon():
-                    self._librarian.submit(effect)
+                    self._store_thread.submit(effect)
                 case KeepCard():
-                    self._librarian.submit(effect)
+                    self._store_thread.submit(effect)
                     self._owner.card_kept(effect.card)
                 case Close(link=number, reason=reason):
                     talk = self._conversations.pop(number, None)
@@ -185,12 +185,12 @@ class GossipLoop:
 
     def _count(self, event: MergeDone) -> None:
         for verdict in (*event.result.ranges, *event.result.statements):
-            self._tally.merged(verdict)
+            self._counters.merged(verdict)
         for reason in event.result.reasons if MergeVerdict.REFUSED in event.result.ranges else ():
             log.warning("refused: %s", reason)
 
     def _observe(self, effect: Observe) -> None:
-        self._tally.observed(effect.what, effect.amount)
+        self._counters.observed(effect.what, effect.amount)
         level = _LOGGED.get(effect.what)
         if level is not None and log.isEnabledFor(level):
             name = self.engine.name_of(effect.node)
@@ -217,7 +217,7 @@ class GossipLoop:
             log.info("woke up after about %d s", slept)
             self.handle(Woke())
         elif late > _LATE_SECONDS:
-            self._tally.observed("lagged", 1)
+            self._counters.observed("lagged", 1)
             self.handle(Lagged(late))
         self.handle(Tick())
 
@@ -261,7 +261,7 @@ class GossipLoop:
         try:
             while True:
                 frame = await talk.link.receive()
-                self._tally.received(FRAME_KINDS.get(frame[2:3], "unknown"), talk.link.peer, len(frame))
+                self._counters.received(FRAME_KINDS.get(frame[2:3], "unknown"), talk.link.peer, len(frame))
                 self.handle(Received(talk.number, frame))
                 if self.engine.merging_bytes > _MERGING_BYTES:
                     self._room.clear()

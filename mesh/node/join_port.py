@@ -1,4 +1,4 @@
-"""The front door: invitations, and the join port that is open only while one is outstanding."""
+"""The join port: open only while an invitation is outstanding. Makes, lists and withdraws invitations."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ from peers.trust.join_listener import JoinListener
 from peers.trust.join_token import JoinToken
 from peers.trust.x509_certificates import read
 
-_LOOK_SECONDS = 5.0  # how soon an invitation that has expired closes the door
+_LOOK_SECONDS = 5.0  # how soon an invitation that has expired closes the port
 _GRACE_SECONDS = 60.0  # how long who has used an invitation may ask again for an answer that was lost
 T = TypeVar("T")
 log = logging.getLogger("mesh.node")
@@ -39,8 +39,8 @@ class JoinPort:
         self,
         home: Home,
         author: Author,
-        librarian: StoreThread,
-        notary: Certificates,
+        store_thread: StoreThread,
+        certificates: Certificates,
         settings: NodeSettings,
         contacts: Callable[[], Sequence[Card]],
         issued: Callable[[Card], None],
@@ -49,20 +49,20 @@ class JoinPort:
         self._home = home
         self._author = author
         self._book = InviteBook(author.store.database)
-        self._librarian = librarian
-        self._notary = notary
+        self._store_thread = store_thread
+        self._certificates = certificates
         self._settings = settings
         self._contacts = contacts
         self._issued = issued
         self._listeners: list[JoinListener] = []
-        self._context: ssl.SSLContext | None = None  # of the open door
+        self._context: ssl.SSLContext | None = None  # of the open port
         self._stack = AsyncExitStack()
         self._changed = asyncio.Event()
         self._adjusting = asyncio.Lock()
         self._used_at: float | None = None
 
     async def run(self) -> None:
-        """Open and close the door as invitations come and go, until cancelled."""
+        """Open and close the port as invitations come and go, until cancelled."""
         try:
             while True:
                 self._changed.clear()
@@ -79,7 +79,7 @@ class JoinPort:
             await self._stack.aclose()
 
     async def invite(self, uses: int, seconds: int, role: str) -> JoinToken:
-        """A new invitation, on disk, with the door open for it."""
+        """A new invitation, on disk, with the port open for it."""
         await self._require_right()
         now = self._author.store.clock()
         invite = Invite(os.urandom(16), os.urandom(32), now, now + seconds * 1000, uses, role)
@@ -100,7 +100,7 @@ class JoinPort:
 
     def renew(self) -> None:
         """Show whoever knocks the certificate that this node has now."""
-        credentials = self._notary.credentials()
+        credentials = self._certificates.credentials()
         if self._context is not None and credentials is not None:
             credentials.load(self._context, self._home.file("tls.pem"))
 
@@ -112,7 +112,7 @@ class JoinPort:
         if founders is None:
             raise HomeError("the founding keys of the mesh are not known here", "join the mesh again: mesh join TOKEN")
         contacts = [card.data for card in self._contacts() if card.kind == CONTACT]
-        return MeshStanding(Founders(*founders), trust, dict(self._notary.certificates), contacts)
+        return MeshStanding(Founders(*founders), trust, dict(self._certificates.certificates), contacts)
 
     async def invitation(self, invite: bytes) -> Invitation | None:
         """What an invitation says."""
@@ -134,10 +134,10 @@ class JoinPort:
         await self._on_shelf(lambda: self._author.merge_statements(statements))
         log.info("joined node=%s", text_id(admission.node)[:8])
 
-    # The door itself
+    # The port itself
 
     async def _adjust(self) -> None:
-        async with self._adjusting:  # an invitation made while the door closes must find it open
+        async with self._adjusting:  # an invitation made while the port closes must find it open
             await self._open_or_close()
 
     async def _open_or_close(self) -> None:
@@ -145,7 +145,7 @@ class JoinPort:
         asked_for = bool(await self.outstanding()) or recently or any(item.busy for item in self._listeners)
         wanted = asked_for and bool(self._settings.listen)
         if wanted and not self._listeners:
-            credentials = self._notary.credentials()
+            credentials = self._certificates.credentials()
             assert credentials is not None
             context = self._context = credentials.join_server_context(self._home.file("tls.pem"))
             for host, port in self._settings.listen:
@@ -202,4 +202,4 @@ class JoinPort:
             )
 
     async def _on_shelf(self, function: Callable[[], T]) -> T:
-        return await asyncio.wrap_future(self._librarian.call(function))
+        return await asyncio.wrap_future(self._store_thread.call(function))

@@ -158,27 +158,29 @@ _TEXT_CHARS = 16_000
 
 def record_routes(home: str, recall: SearchIndexes | None = None) -> dict[str, Answer]:
     """Method and path to the function that answers. Who asks, and where it is, must be said: our own surroundings mean nothing."""
-    desk = Application(home, {}, "/", recall=recall)
+    application = Application(home, {}, "/", recall=recall)
     asked: dict[str, Callable[[Application, dict[str, Any]], dict[str, Any]]] = {
-        "POST /discover": lambda desk, given: desk.discover(given.pop("text"), **given),
-        "POST /correct": lambda desk, given: desk.correct(given.pop("wrong"), given.pop("right"), **given),
-        "GET /search": lambda desk, given: desk.search(given.pop("query"), **_scoped(given)),
-        "GET /recent": lambda desk, given: desk.recent(**_scoped(given)),
-        "GET /hot": lambda desk, given: desk.hot(**_scoped(given)),
-        "GET /context": lambda desk, given: desk.context(**({"repo": ""} | given)),
-        "GET /index": lambda desk, _given: desk.index(),
-        "GET /show": lambda desk, given: desk.show(given["id"]),
-        "GET /why": lambda desk, given: desk.why(given["id"]),
+        "POST /discover": lambda application, given: application.discover(given.pop("text"), **given),
+        "POST /correct": lambda application, given: application.correct(
+            given.pop("wrong"), given.pop("right"), **given
+        ),
+        "GET /search": lambda application, given: application.search(given.pop("query"), **_scoped(given)),
+        "GET /recent": lambda application, given: application.recent(**_scoped(given)),
+        "GET /hot": lambda application, given: application.hot(**_scoped(given)),
+        "GET /context": lambda application, given: application.context(**({"repo": ""} | given)),
+        "GET /index": lambda application, _given: application.index(),
+        "GET /show": lambda application, given: application.show(given["id"]),
+        "GET /why": lambda application, given: application.why(given["id"]),
     }
-    return {route: _answer(desk, ENDPOINTS[route], function) for route, function in asked.items()}
+    return {route: _answer(application, ENDPOINTS[route], function) for route, function in asked.items()}
 
 
 def _answer(
-    desk: Application, call: Endpoint, function: Callable[[Application, dict[str, Any]], dict[str, Any]]
+    application: Application, call: Endpoint, function: Callable[[Application, dict[str, Any]], dict[str, Any]]
 ) -> Answer:
     def asked(given: dict[str, Any]) -> dict[str, Any]:
         bound = given.pop(BOUND, None)
-        return function(desk if bound is None else desk.bound_to(named_repo(bound)), given)
+        return function(application if bound is None else application.bound_to(named_repo(bound)), given)
 
     async def answer(given: dict[str, Any]) -> Any:
         return await asyncio.to_thread(asked, checked(call, given))
@@ -260,7 +262,7 @@ class ServedNode(Protocol):
         ...
 
 
-def routes(node: ServedNode, door: JoinPort) -> dict[str, Callable[[dict[str, Any]], Awaitable[Any]]]:
+def routes(node: ServedNode, join_port: JoinPort) -> dict[str, Callable[[dict[str, Any]], Awaitable[Any]]]:
     """Method and path to the function that answers."""
 
     async def peers(_given: dict[str, Any]) -> Any:
@@ -280,7 +282,7 @@ def routes(node: ServedNode, door: JoinPort) -> dict[str, Callable[[dict[str, An
         if type(named[0]) is not str or type(named[1]) is not bool or named not in INVITED:
             raise UsageError("an invitation is for a writer or a reader", "mesh invite --role reader --ephemeral")
         role = INVITED[named]
-        token = await door.invite(uses, seconds, role)
+        token = await join_port.invite(uses, seconds, role)
         return {
             "token": token.encode(),
             "id": token.invite_id.hex(),
@@ -299,7 +301,7 @@ def routes(node: ServedNode, door: JoinPort) -> dict[str, Callable[[dict[str, An
                 "uses_left": left,
                 "role": item.role,
             }
-            for item, left in await door.outstanding()
+            for item, left in await join_port.outstanding()
         ]
 
     async def withdraw(given: dict[str, Any]) -> Any:
@@ -307,7 +309,7 @@ def routes(node: ServedNode, door: JoinPort) -> dict[str, Callable[[dict[str, An
             invitation = bytes.fromhex(str(given.get("id", "")))
         except ValueError:
             invitation = b""
-        if not await door.withdraw(invitation):
+        if not await join_port.withdraw(invitation):
             raise UsageError("there is no such invitation", "see those that are outstanding: mesh invite --list")
         return {"withdrawn": True}
 

@@ -1,4 +1,4 @@
-"""Structured logs: one line an event, `time level logger message key=value ...`, to stderr or to a file that is rotated.
+"""Structured logs: one line per event, `time level logger message key=value ...`, to stderr or to a rotated file.
 
 Errors carry what others wrote and what the system says: no line leaves without its secrets taken out, and agents read logs
 too: nothing in a line is more than text.

@@ -1,4 +1,4 @@
-"""The sidecar's counters as Prometheus text. Format only: what is counted is `tally`.
+"""The node's counters, and their text for Prometheus.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/
 """
@@ -79,7 +79,7 @@ class Flow:
 _Sample = tuple[Mapping[str, str], float]
 
 
-def render(tally: Counters, peers: Iterable[PeerView], queued_jobs: int, fetching: int, merging_bytes: int) -> str:
+def render(counters: Counters, peers: Iterable[PeerView], queued_jobs: int, fetching: int, merging_bytes: int) -> str:
     """Everything, in one text."""
     peers = list(peers)
     linked = [peer for peer in peers if peer.linked]
@@ -91,17 +91,19 @@ def render(tally: Counters, peers: Iterable[PeerView], queued_jobs: int, fetchin
         _family(
             "mesh_members", "gauge", "Other members, by state.", [({"state": k}, v) for k, v in sorted(states.items())]
         ),
-        _family("mesh_bytes_in_total", "counter", "Bytes of messages received, by kind.", _by("kind", tally.bytes_in)),
-        _family("mesh_bytes_out_total", "counter", "Bytes of messages sent, by kind.", _by("kind", tally.bytes_out)),
-        _family("mesh_messages_in_total", "counter", "Messages received, by kind.", _by("kind", tally.frames_in)),
-        _family("mesh_messages_out_total", "counter", "Messages sent, by kind.", _by("kind", tally.frames_out)),
+        _family(
+            "mesh_bytes_in_total", "counter", "Bytes of messages received, by kind.", _by("kind", counters.bytes_in)
+        ),
+        _family("mesh_bytes_out_total", "counter", "Bytes of messages sent, by kind.", _by("kind", counters.bytes_out)),
+        _family("mesh_messages_in_total", "counter", "Messages received, by kind.", _by("kind", counters.frames_in)),
+        _family("mesh_messages_out_total", "counter", "Messages sent, by kind.", _by("kind", counters.frames_out)),
         _family(
             "mesh_merged_total",
             "counter",
             "Ranges and statements that peers sent, by what became of them (new, known, gap, waits, clipped, forked, full, refused).",
-            _by("verdict", tally.verdicts),
+            _by("verdict", counters.verdicts),
         ),
-        _family("mesh_events_total", "counter", "What gossip noticed, by name.", _by("event", tally.events)),
+        _family("mesh_events_total", "counter", "What gossip noticed, by name.", _by("event", counters.events)),
         _family("mesh_queue_jobs", "gauge", "Questions waiting for the store.", [({}, queued_jobs)]),
         _family("mesh_queue_feeds", "gauge", "Feeds being fetched.", [({}, fetching)]),
         _family("mesh_queue_merging_bytes", "gauge", "Bytes being merged.", [({}, merging_bytes)]),

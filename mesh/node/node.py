@@ -21,7 +21,7 @@ from mesh.app.status import peers_report
 from mesh.core.errors import DiskFull, HomeBusy, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.node.certificates import Certificates, is_sound
-from mesh.node.corrected_clock import ClockCheck, CorrectedClock
+from mesh.node.corrected_clock import DUE_SECONDS, ClockWatch, CorrectedClock
 from mesh.node.erase_thread import EraseThread
 from mesh.node.event_stream import EventStream
 from mesh.node.gossip_loop import GossipLoop
@@ -48,8 +48,6 @@ from peers.transport.link_listener import ConnectionPolicy
 from peers.transport.websocket import WebSocketTransport
 from peers.trust.tls import Credentials, peer_leaf, peer_node
 
-DUE_SECONDS = 30  # how often what waits for the clock, or for a certificate, is looked at
-_CLOCK_SECONDS = 1  # how often the clock is looked at while writes are refused because of it
 _PARTING_SECONDS = 0.8  # how long one that leaves waits for a neighbour to have everything
 _NEW_OBJECTS = 700  # between two looks for rings, as Python has it: unlike a command, we stay
 _LEAVING_SECONDS = 10.0  # how long `mesh leave` looks for someone to tell
@@ -88,9 +86,8 @@ class RunningNode:
         self._is_stuck = False
         self.told = False  # whether some neighbour had everything when we left
         self._clock = CorrectedClock()
-        self._checks = (ClockCheck(), ClockCheck())  # of the shared database, and of the private one
-        self._rung = asyncio.Event()  # a command says that anything may have changed
-        self._tally = Counters()
+        self._clock_watch = ClockWatch(home, self._clock, self._peer_clocks)
+        self._counters = Counters()
         self._transport: WebSocketTransport | None = None
         self._engine: Engine | None = None
         self._started = time.monotonic()
@@ -112,30 +109,30 @@ class RunningNode:
 
     async def _run(self, author: Author, ready: Callable[["RunningNode"], None]) -> None:
         store = author.store
-        self._library = library = StoreReplica(author)
-        shelf = self._shelf = Cards(store.database)
+        self._replica = replica = StoreReplica(author)
+        card_table = self._card_table = Cards(store.database)
         self._loop = asyncio.get_running_loop()
-        state = library.everything()
-        cards = [card for card in (Card(*kept) for kept in shelf.all()) if is_sound(card)]
-        self._notary = Certificates(self.home, cards, lambda: library.trust, self._clock.now_ms)
-        ahead = self._notary.forget_ahead()
+        state = replica.everything()
+        cards = [card for card in (Card(*kept) for kept in card_table.all()) if is_sound(card)]
+        self._certificates = Certificates(self.home, cards, lambda: replica.trust, self._clock.now_ms)
+        ahead = self._certificates.forget_ahead()
         for subject in ahead:
             log.warning("a certificate of a clock that was ahead is made anew of=%s", text_id(subject)[:8])
-            shelf.drop(CERTIFICATE, subject)
+            card_table.drop(CERTIFICATE, subject)
         cards = [card for card in cards if card.kind != CERTIFICATE or card.subject not in ahead]
-        for card in self._notary.due():
-            if shelf.keep(*card):  # else a newer one is known, though our clock says otherwise
-                self._notary.keep(card)
+        for card in self._certificates.due():
+            if card_table.keep(*card):  # else a newer one is known, though our clock says otherwise
+                self._certificates.keep(card)
                 cards.append(card)
-        self._librarian = StoreThread(library, shelf, lambda: _version(store))
+        self._store_thread = StoreThread(replica, card_table, lambda: _version(store))
         async with AsyncExitStack() as stack:
-            stack.enter_context(self._librarian)
+            stack.enter_context(self._store_thread)
             transport = await self._listen(stack)
             self._start(author, state, cards, transport)
             await stack.enter_async_context(
                 serving(
                     self.home.path,
-                    routes(self, self._door),
+                    routes(self, self._join_port),
                     {"GET /events": EventStream(self.home.path).handle},
                     self.metrics,
                     self._heard,
@@ -154,7 +151,7 @@ class RunningNode:
             gc.freeze()  # what is there by now stays: the collector need not go through it while somebody waits for an answer
             ready(self)
             await self._until_stopped(author)
-        self._is_stuck = self._librarian.is_working
+        self._is_stuck = self._store_thread.is_working
 
     def _start(self, author: Author, state: Changes, cards: list[Card], transport: WebSocketTransport | None) -> None:
         """Nothing awaits between listening and this: no link can come before there is an engine for it."""
@@ -170,14 +167,14 @@ class RunningNode:
             addresses=self.addresses,
             version=__version__,
             ephemeral=self._is_throw_away,
-            read_certificate=self._notary.read,
+            read_certificate=self._certificates.read,
         )
-        self._gossip = GossipLoop(self._engine, self._librarian, self._tally, self)
-        self._door = JoinPort(
+        self._gossip = GossipLoop(self._engine, self._store_thread, self._counters, self)
+        self._join_port = JoinPort(
             self.home,
             author,
-            self._librarian,
-            self._notary,
+            self._store_thread,
+            self._certificates,
             self._settings,
             lambda: self.engine.cards(CONTACT),
             self._issued,
@@ -193,17 +190,17 @@ class RunningNode:
     @property
     def _is_throw_away(self) -> bool:
         """Whether this node leaves when it stops: its member statement says so, or whoever made its home."""
-        return self.home.ephemeral or self._library.trust.is_throw_away(self.home.node)
+        return self.home.ephemeral or self._replica.trust.is_throw_away(self.home.node)
 
     async def _until_stopped(self, author: Author) -> None:
         broken: asyncio.Future[None] = self._loop.create_future()
-        self._librarian.broken = lambda error: self._loop.call_soon_threadsafe(broken.set_exception, error)
+        self._store_thread.broken = lambda error: self._loop.call_soon_threadsafe(broken.set_exception, error)
         tasks: list[asyncio.Future[Any]] = [
             broken,
             asyncio.create_task(self._stop.wait()),
             asyncio.create_task(self._look_after(author)),
-            asyncio.create_task(self._watch_clock(author)),
-            asyncio.create_task(self._door.run()),
+            asyncio.create_task(self._clock_watch.run(author, self._store_thread)),
+            asyncio.create_task(self._join_port.run()),
         ]
         if self._settings.leave:
             tasks.append(asyncio.create_task(self._tell_goodbye()))
@@ -223,28 +220,16 @@ class RunningNode:
     async def _look_after(self, author: Author) -> None:
         """What becomes due by itself."""
         while True:
-            await asyncio.wrap_future(self._librarian.call(lambda: self._pay(author.store)))
+            await asyncio.wrap_future(self._store_thread.call(lambda: self._pay(author.store)))
             self._issue_due()
             self._notice_move()
             await asyncio.sleep(DUE_SECONDS)
 
-    async def _watch_clock(self, author: Author) -> None:
-        """Which of clock and stamps is right can be told only once a peer is linked: while that is open, look every second."""
-        while True:
-            peers = self._peer_clocks()
-            self._rung.clear()
-            waits = await asyncio.wrap_future(self._librarian.call(partial(self._check_clock, author, peers)))
-            await asyncio.sleep(_CLOCK_SECONDS)
-            if not waits:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(DUE_SECONDS):
-                        await self._rung.wait()
-
     def _heard(self, everywhere: bool) -> None:  # noqa: FBT001 (what the doorbell says)
         """A command has written something, or was refused because of the clock."""
-        self._librarian.refresh(everywhere)
+        self._store_thread.refresh(everywhere)
         if everywhere:
-            self._rung.set()
+            self._clock_watch.wake()
 
     def _notice_move(self) -> None:
         """A laptop that listens everywhere has other addresses in another network."""
@@ -264,30 +249,14 @@ class RunningNode:
         now = wall_clock()
         return [now + peer.offset_ms for peer in self.engine.peers() if peer.linked and peer.offset_ms is not None]
 
-    def _check_clock(self, author: Author, peers: list[int]) -> bool:
-        """True while something cannot be written because the clock is in doubt."""
-        shared, private = self._checks
-        try:
-            waits = shared.look(author, peers)
-            if self.home.has_private:
-                own = self.home.author(private=True, clock=self._clock.now_ms)
-                try:
-                    waits = private.look(own, peers) or waits
-                finally:
-                    own.store.close()
-        except (HomeBusy, DiskFull) as error:
-            log.warning("%s; trying again", error)
-            return True
-        return waits
-
     async def _tell_goodbye(self) -> None:
         await self._parted(patience(_LEAVING_SECONDS))
 
     async def _parted(self, seconds: float) -> bool:
         """Wait until some neighbour has everything we have."""
         deadline = time.monotonic() + seconds
-        self._librarian.refresh()  # what a command wrote a moment ago may not have been looked at yet
-        await asyncio.wrap_future(self._librarian.call(lambda: None))
+        self._store_thread.refresh()  # what a command wrote a moment ago may not have been looked at yet
+        await asyncio.wrap_future(self._store_thread.call(lambda: None))
         while time.monotonic() < deadline:
             self.told = any(peer.in_step for peer in self.engine.peers())
             if self.told:
@@ -298,7 +267,7 @@ class RunningNode:
     # Links and certificates
 
     async def _listen(self, stack: AsyncExitStack) -> WebSocketTransport | None:
-        if self._notary.credentials() is None:
+        if self._certificates.credentials() is None:
             if self._settings.listen:
                 raise UsageError(
                     "this node has no certificate yet, so nobody could have a link with it",
@@ -312,7 +281,7 @@ class RunningNode:
             server_context=lambda: self._credentials().server_context(pem),
             client_context=lambda: self._credentials().client_context(pem),
             admission=ConnectionPolicy(
-                peer_node, self._allows, lambda proof: self._notary.has_expired(peer_leaf(proof))
+                peer_node, self._allows, lambda proof: self._certificates.has_expired(peer_leaf(proof))
             ),
             listen=self._settings.listen,
             config=LinkConfig(close_seconds=patience(LinkConfig().close_seconds)),
@@ -325,7 +294,7 @@ class RunningNode:
         self._gossip.accept(link)
 
     def _credentials(self) -> Credentials:
-        credentials = self._notary.credentials()
+        credentials = self._certificates.credentials()
         assert credentials is not None
         return credentials
 
@@ -340,17 +309,17 @@ class RunningNode:
 
     def card_kept(self, card: Card) -> None:
         """A newer card is known: of a certificate of ours, links to come are opened with it."""
-        if card.kind == CERTIFICATE and self._notary.keep(card) and self._transport is not None:
+        if card.kind == CERTIFICATE and self._certificates.keep(card) and self._transport is not None:
             log.info("this node has a new certificate")
             self._transport.renew()
-            self._door.renew()
+            self._join_port.renew()
 
     def roster_changed(self) -> None:
         """Who belongs has changed: a command may have made certificates too, and someone may need one."""
-        self._librarian.call(self._shelf.all).add_done_callback(self._pass_cards)
+        self._store_thread.call(self._card_table.all).add_done_callback(self._pass_cards)
 
     def _pass_cards(self, done: "Future[list[Any]]") -> None:
-        """Called by the librarian's thread."""
+        """Called in the store thread."""
         with suppress(RuntimeError):  # the loop is closed: nobody needs a certificate of ours any more
             self._loop.call_soon_threadsafe(self._take_cards, done)
 
@@ -364,9 +333,9 @@ class RunningNode:
 
     def welcomes(self, link: PeerLink) -> bool:
         """Whether a link may be used: one whose certificate has expired only where it can be renewed."""
-        if not link.expired or self._notary.has_good(link.peer):
+        if not link.expired or self._certificates.has_good(link.peer):
             return True
-        renewed = self._notary.renewal(link.peer)
+        renewed = self._certificates.renewal(link.peer)
         if renewed is None:
             log.warning("refused an expired certificate of=%s", text_id(link.peer)[:8])
             return False
@@ -374,7 +343,7 @@ class RunningNode:
         return True
 
     def _issue_due(self) -> None:
-        for card in self._notary.due():
+        for card in self._certificates.due():
             self._issued(card)
 
     def _issued(self, card: Card) -> None:
@@ -386,13 +355,18 @@ class RunningNode:
     def peers(self) -> dict[str, Any]:
         """Every member as this node sees it."""
         return peers_report(
-            self.home, self.engine, self._tally, self.addresses, time.monotonic() - self._started, self._library.trust
+            self.home,
+            self.engine,
+            self._counters,
+            self.addresses,
+            time.monotonic() - self._started,
+            self._replica.trust,
         )
 
     def metrics(self) -> str:
         """All counters, as Prometheus reads them."""
         engine = self.engine
-        return render(self._tally, engine.peers(), self._librarian.waiting, engine.fetching, engine.merging_bytes)
+        return render(self._counters, engine.peers(), self._store_thread.waiting, engine.fetching, engine.merging_bytes)
 
     async def leave(self) -> bool:
         """Say goodbye for good and stop. Says whether some neighbour had everything."""

@@ -1,4 +1,4 @@
-"""How a sidecar is to run: where it listens, how others reach it. Read from the command line in `mesh.cli.up`."""
+"""How a node runs: where it listens, how others reach it. Read from the command line in `mesh.cli.up`."""
 
 import socket
 from collections.abc import Sequence

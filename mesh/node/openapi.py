@@ -1,4 +1,4 @@
-"""The local API in OpenAPI's words, made from the same table that its routes are checked by. Pure; nothing is served here."""
+"""The local API as an OpenAPI document, made from the table that checks its requests. Pure; nothing is served here."""
 
 from typing import Any, NamedTuple
 

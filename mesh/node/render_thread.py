@@ -1,6 +1,6 @@
-"""The thread that keeps the rendered files of a home up to date, and looks twice at patterns that were founded apart.
+"""The thread that keeps rendered files up to date, and looks again at patterns that were founded apart.
 
-It has a connection of its own and never waits for the librarian, nor the librarian for it. Whatever fails here is logged
+It has a connection of its own and never waits for the store_thread, nor the store_thread for it. Whatever fails here is logged
 once and tried again later: files are disposable.
 """
 

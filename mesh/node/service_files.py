@@ -1,4 +1,4 @@
-"""A home's sidecar as a service of the system: the names and texts of systemd units and launchd jobs. Starts nothing itself.
+"""The node as a system service: names and texts of systemd units and launchd jobs. Starts nothing itself.
 
 Hooks ask here how a sidecar is started, so nothing slow is imported on the way to `start_words`.
 """

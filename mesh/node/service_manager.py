@@ -1,4 +1,4 @@
-"""The system's keeper of processes, asked with its own commands: `systemctl --user`, or `launchctl`. Knows nothing of texts.
+"""The system's service manager, called by its own commands: `systemctl --user`, or `launchctl`. Knows no texts.
 
 The part for launchd was written from its documentation and never ran on a Mac.
 """

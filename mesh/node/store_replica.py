@@ -1,4 +1,4 @@
-"""The store as gossip uses it: what changed, what follows a head, what a merge made of what peers sent.
+"""The store as gossip uses it: what changed, what follows a head, the result of merging what peers sent.
 
 Called from one thread at a time. It remembers what it last told, so that each change is told once.
 """

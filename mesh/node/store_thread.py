@@ -1,4 +1,4 @@
-"""The thread that works on the store: everything gossip asks of it, in order, several merges in one commit.
+"""The thread that works on the store: all requests of gossip, in order, several merges in one commit.
 
 The event loop never waits for SQLite. Questions go in as the engine's effects, answers come out as its events.
 """
@@ -62,16 +62,16 @@ _Item = Work | _Refresh | _Call
 class StoreThread:
     """Use as a context manager: leaving it finishes what is queued, then ends the thread."""
 
-    def __init__(self, library: StoreReplica, cards: Cards, version: Callable[[], int]) -> None:
+    def __init__(self, replica: StoreReplica, cards: Cards, version: Callable[[], int]) -> None:
         """`version`: changes when another process has written."""
         self.answer: Callable[[list[Event]], None] = lambda _events: None  # called in the thread; set by who asks
         self.broken: Callable[[Exception], object] = lambda _error: None  # called in the thread when it gives up
-        self._library = library
+        self._replica = replica
         self._cards = cards
         self._version = version
         # Unbounded, and bounded all the same: the engine asks for so many bytes of merging and so many answers a link.
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="mesh-librarian", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="mesh-store", daemon=True)
 
     def __enter__(self) -> Self:
         self._seen = self._version()
@@ -174,7 +174,7 @@ class StoreThread:
                 if not looked:
                     looked = True
                     self._seen = self._version()
-                    self._tell(self._library.refresh if everywhere else self._library.refresh_own)
+                    self._tell(self._replica.refresh if everywhere else self._replica.refresh_own)
             elif isinstance(item, _Call):
                 self._call(item.function, item.future)
             else:
@@ -188,7 +188,7 @@ class StoreThread:
                 future.set_result(function())
             except Exception as error:  # noqa: BLE001 (handed to who waits for it, never lost)
                 future.set_exception(error)
-            self._tell(self._library.refresh)
+            self._tell(self._replica.refresh)
 
     def _tell(self, look: Callable[[], Changes]) -> None:
         try:
@@ -209,7 +209,7 @@ class StoreThread:
                 ranges.append([b""])  # refused by name below
         statements = [data for job in jobs for data in job.statements]
         try:
-            result = self._library.merge(statements, [data for part in ranges for data in part])
+            result = self._replica.merge(statements, [data for part in ranges for data in part])
         except HomeError as error:
             log.warning("what peers sent could not be merged: %s", error)
             full = [MergeVerdict.FULL]
@@ -230,13 +230,13 @@ class StoreThread:
         try:
             match item:
                 case ReadThis(job=job, wants=wants, room=room):
-                    chunks = self._library.read(wants, room)
+                    chunks = self._replica.read(wants, room)
                     blob = pack_ranges([data for chunk in chunks for data in chunk.ranges])
                     self.answer([ReadDone(job, [chunk._replace(ranges=()) for chunk in chunks], blob)])
                 case ReadStatements(job=job, ids=ids, room=room):
-                    self.answer([StatementsRead(job, self._library.read_statements(ids, room))])
+                    self.answer([StatementsRead(job, self._replica.read_statements(ids, room))])
                 case FindCommon(job=job, feed=feed, points=points):
-                    self.answer([CommonFound(job, self._library.common(feed, points))])
+                    self.answer([CommonFound(job, self._replica.common(feed, points))])
                 case KeepCard(card=card):
                     self._cards.keep(*card)
         except HomeError as error:

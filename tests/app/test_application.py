@@ -26,7 +26,7 @@ def sandboxed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise HomePermissions("it cannot be written", "mend it")
 
-    monkeypatch.setattr(Application, "_author", refused)
+    monkeypatch.setattr(Application, "author", refused)
 
 
 def queued_session(answer: dict[str, str]) -> str:
@@ -39,10 +39,10 @@ def test_a_queued_write_counts_as_the_session_it_would_have_been(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A shell without a session of its own is one session a day, whether its writes got through or had to wait."""
-    desk = Application(home.path, {}, str(tmp_path))
-    session = desk.show(desk.discover("written directly")["id"])["record"]["session"]
+    application = Application(home.path, {}, str(tmp_path))
+    session = application.show(application.discover("written directly")["id"])["record"]["session"]
     sandboxed(monkeypatch)
-    assert queued_session(desk.discover("had to wait")) == session
+    assert queued_session(application.discover("had to wait")) == session
 
 
 def test_a_home_that_cannot_even_be_read_gets_a_session_all_the_same(
@@ -56,20 +56,22 @@ def test_a_home_that_cannot_even_be_read_gets_a_session_all_the_same(
 
 def test_a_private_correction_is_never_said_to_be_hot(home: Home, tmp_path: Path) -> None:
     """Nobody else sees it, so "HOT on every node" would frighten whoever wanted to keep it."""
-    desk = Application(home.path, {}, str(tmp_path))
-    told = [desk.correct("used npm", "use pnpm", session=f"s{number}", private=True) for number in range(4)]
+    application = Application(home.path, {}, str(tmp_path))
+    told = [application.correct("used npm", "use pnpm", session=f"s{number}", private=True) for number in range(4)]
     assert {answer["tier"] for answer in told} == {"PRIVATE"}
     assert not [answer["says"] for answer in told if "every node" in answer["says"]]
-    assert desk.hot()["hot"] == []
+    assert application.hot()["hot"] == []
 
 
 TELLS: dict[str, Callable[[Application, str], dict[str, Any]]] = {
-    "discover": lambda desk, _: desk.discover("the gateway answers 405 on push"),
-    "correct": lambda desk, _: desk.correct("push over http", "push over ssh"),
-    "move": lambda desk, record: desk.move(record, "ssh-not-http"),
-    "edit": lambda desk, record: desk.edit(record, {"severity": "high"}),
-    "retract": lambda desk, record: desk.retract(record, "test"),
-    "change": lambda desk, record: desk.change(record, lambda memory, note, _: ([], {"tier": memory.tier_of(note)})),
+    "discover": lambda application, _: application.discover("the gateway answers 405 on push"),
+    "correct": lambda application, _: application.correct("push over http", "push over ssh"),
+    "move": lambda application, record: application.move(record, "ssh-not-http"),
+    "edit": lambda application, record: application.edit(record, {"severity": "high"}),
+    "retract": lambda application, record: application.retract(record, "test"),
+    "change": lambda application, record: application.change(
+        record, lambda memory, note, _: ([], {"tier": memory.tier_of(note)})
+    ),
 }
 
 
@@ -79,7 +81,7 @@ def test_what_is_erased_while_somebody_writes_is_only_not_there(
 ) -> None:
     """Whatever a question to the database has found, another process may erase before the next one."""
     monkeypatch.setattr("mesh.store.store.scrub", lambda _: False)  # takes long, and is owed anyway
-    desk, real = Application(home.path, {}, str(tmp_path)), Application._author
+    application, real = Application(home.path, {}, str(tmp_path)), Application.author
     asked: list[str] = []
     due, record = "", ""
 
@@ -88,22 +90,22 @@ def test_what_is_erased_while_somebody_writes_is_only_not_there(
         erase(home, author, {parse_id(record): home.node}, "test")
         author.store.close()
 
-    def opened(desk: Application, *, private: bool) -> Author:
+    def opened(application: Application, *, private: bool) -> Author:
         nonlocal asked
-        author = real(desk, private=private)
+        author = real(application, private=private)
         asked = interrupted_author(author, due, erase_record)
         return author
 
     def told() -> None:
         nonlocal record
         if tell == "discover":
-            found = desk.discover("the gateway answers 405 on a push", anyway=True)
+            found = application.discover("the gateway answers 405 on a push", anyway=True)
         else:
-            found = desk.correct("push with http", "push with ssh", pattern="ssh")
-        record = desk.show(found["id"])["whole_id"]
+            found = application.correct("push with http", "push with ssh", pattern="ssh")
+        record = application.show(found["id"])["whole_id"]
         with monkeypatch.context() as now:
-            now.setattr(Application, "_author", opened)
-            TELLS[tell](desk, found["id"])
+            now.setattr(Application, "author", opened)
+            TELLS[tell](application, found["id"])
 
     told()
     questions, refusals = asked, []

@@ -27,3 +27,17 @@ def test_an_id_alone_is_a_session_of_the_agent_that_was_named(
     assert about.session == stored
     given = Caller(str(tmp_path), {}, str(tmp_path), agent=agent, session=session)
     assert given.about(NODE, {"is_global": True}).session == stored
+
+
+def test_the_name_that_a_repository_gets_by_its_first_record_is_the_callers_scope_from_then_on(tmp_path: Path) -> None:
+    """The repository is found once, and its name may come later: with the first record that is about it."""
+    for folder in ("objects", "refs"):
+        (tmp_path / ".git" / folder).mkdir(parents=True)
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / ".git" / "config").write_text("[core]\n\tbare = false\n")
+    caller = Caller(str(tmp_path / "home"), {}, str(tmp_path))
+    before = caller.scope(None)
+    named = caller.about(NODE, {}).repo
+    assert named.startswith("local/")
+    assert named != before
+    assert caller.scope(None) == named == Caller(str(tmp_path / "home"), {}, str(tmp_path)).scope(None)

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from mesh.app.application import AskingDesk
-from mesh.app.client import ask, hand_over
-from mesh.app.quick_client import request_answer, request_write
+from mesh.app import client
+from mesh.app.application import Application
+from mesh.app.caller import Caller
+from mesh.app.client import ask, hand_over, request_answer
 from mesh.core.errors import HomePermissions, MeshError, UsageError
 from mesh.store.home import create_home
 
@@ -63,6 +64,10 @@ def answering(home: str, asked: list[bytes]) -> Serve:
 
 def reply(value: Any, status: int = 200) -> bytes:
     return f"HTTP/1.0 {status} X\r\nContent-Type: application/json\r\n\r\n{json.dumps(value)}".encode()
+
+
+def request_write(home: str, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:
+    return client.request_write(Caller(home), kind, words, about)
 
 
 def test_what_is_said_is_sent_whole_and_answered(home: str, answering: Serve, asked: list[bytes]) -> None:
@@ -129,6 +134,37 @@ def test_nobody_is_asked_where_the_answer_would_be_another_one(home: str, tmp_pa
     assert request_write(os.fspath(tmp_path / "nothing"), "correct", words, ABOUT) is None
 
 
+def test_an_application_has_the_node_write_what_has_a_request_id(
+    home: str, answering: Serve, asked: list[bytes]
+) -> None:
+    """Too late an answer does no harm then: both ways are the same write."""
+    answering(reply({"state": "recorded", "id": "abc"}))
+    application = Application(home, {}, "/", asks_node=True)
+    assert application.discover("the gateway listens on 8443", request_id="0f" * 16)["id"] == "abc"
+    sent = json.loads(asked[0].partition(b"\r\n\r\n")[2])
+    assert (sent["text"], sent["request_id"]) == ("the gateway listens on 8443", "0f" * 16)
+    assert application.ask(lambda memory: {"heads": list(memory.reader.logs())}) == {"heads": []}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"asks_node": True}, {}),
+        ({"asks_node": True}, {"request_id": "0f" * 16, "private": True}),
+        ({"asks_node": True, "bound": "github.com/acme/api"}, {"request_id": "0f" * 16}),
+        ({}, {"request_id": "0f" * 16}),
+    ],
+)
+def test_any_other_write_is_made_here(
+    home: str, answering: Serve, asked: list[bytes], options: dict[str, Any], said: dict[str, Any]
+) -> None:
+    """Without an id it might be made twice; a private one, or that of a bound caller, is nobody else's to make."""
+    answering(reply({"state": "recorded", "id": "abc"}))
+    application = Application(home, {}, "/", **options)
+    assert application.discover("the gateway listens on 8443", **said)["state"] == "recorded"
+    assert asked == []
+
+
 # Questions
 
 
@@ -165,26 +201,26 @@ def test_a_question_is_asked_with_what_was_said_and_nothing_else(
 )
 def test_without_a_good_answer_the_desk_looks_for_itself(home: str, answering: Serve, answer: bytes) -> None:
     """It finds what is there, and says itself what is wrong."""
-    desk = AskingDesk(home, {}, "/")
-    desk.discover("the gateway listens on 8443")
+    application = Application(home, {}, "/", asks_node=True)
+    application.discover("the gateway listens on 8443")
     answering(answer)
-    assert [found["kind"] for found in desk.search("gateway", since="1d")["results"]] == ["discovery"]
+    assert [found["kind"] for found in application.search("gateway", since="1d")["results"]] == ["discovery"]
 
 
 def test_an_agents_server_asks_the_sidecar_first(home: str, answering: Serve, asked: list[bytes]) -> None:
     """It has vectors, and the server has none."""
     answering(reply({"repo": None, "results": [], "pages": [], "by": "keywords and vectors"}))
-    assert AskingDesk(home, {}, "/").search("gateway", everywhere=True)["by"] == "keywords and vectors"
+    assert Application(home, {}, "/", asks_node=True).search("gateway", everywhere=True)["by"] == "keywords and vectors"
     assert json.loads(asked[0].partition(b"\r\n\r\n")[2]) == {"query": "gateway", "everywhere": True}
 
 
 def test_a_question_that_is_too_long_or_empty_is_not_sent(home: str, answering: Serve, asked: list[bytes]) -> None:
-    """The API would refuse it; the desk takes any length, and refuses nothing but nothing."""
+    """The API would refuse it; the database can be searched for any length, only not for nothing."""
     answering(reply({"by": "nobody"}))
-    desk = AskingDesk(home, {}, "/")
-    assert desk.search("word " * 4_000)["by"] == "keywords"
+    application = Application(home, {}, "/", asks_node=True)
+    assert application.search("word " * 4_000)["by"] == "keywords"
     with pytest.raises(UsageError, match="nothing to search for"):
-        desk.search(" ")
+        application.search(" ")
     assert asked == []
 
 

@@ -31,109 +31,113 @@ OTHER_WAY = ("ran pnpm install", "use npm install")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Application:
+def application(tmp_path: Path) -> Application:
     """A home of a mesh of its own."""
     return Application(create_home(str(tmp_path / "home"), "laptop").path, {}, str(tmp_path))
 
 
-def corrected(desk: Application, texts: tuple[str, str], pattern: str, *, sessions: int = 1, repo: str = "") -> None:
+def corrected(
+    application: Application, texts: tuple[str, str], pattern: str, *, sessions: int = 1, repo: str = ""
+) -> None:
     """The same correction in so many sessions."""
     for number in range(sessions):
-        desk.correct(*texts, pattern=pattern, session=f"{pattern}-{number}", repo=repo, is_global=not repo)
+        application.correct(*texts, pattern=pattern, session=f"{pattern}-{number}", repo=repo, is_global=not repo)
 
 
-def found(desk: Application) -> list[Problem]:
+def found(application: Application) -> list[Problem]:
     """What is wrong with what the clan knows."""
-    with memory_of(desk.home) as memory:
+    with memory_of(application.home) as memory:
         findings = list(examine_knowledge(memory))
     assert all(item.sentence and item.next_step for item in findings)
     return findings
 
 
-def test_nothing_is_found_where_patterns_have_nothing_to_do_with_each_other(desk: Application) -> None:
+def test_nothing_is_found_where_patterns_have_nothing_to_do_with_each_other(application: Application) -> None:
     """Two rules about two things stand side by side."""
-    corrected(desk, NPM, "pnpm")
-    corrected(desk, ("pushed to main", "open a pull request from a branch"), "branches")
-    assert found(desk) == []
+    corrected(application, NPM, "pnpm")
+    corrected(application, ("pushed to main", "open a pull request from a branch"), "branches")
+    assert found(application) == []
 
 
-def test_patterns_that_contradict_each_other_are_found(desk: Application) -> None:
+def test_patterns_that_contradict_each_other_are_found(application: Application) -> None:
     """One says pnpm and not npm, the other npm and not pnpm."""
-    corrected(desk, NPM, "one-way")
-    corrected(desk, OTHER_WAY, "other-way")
-    (finding,) = found(desk)
+    corrected(application, NPM, "one-way")
+    corrected(application, OTHER_WAY, "other-way")
+    (finding,) = found(application)
     assert finding.sort == "contradiction"
     assert "one-way" in finding.sentence
     assert "other-way" in finding.sentence
 
 
-def test_rules_of_two_repositories_may_be_opposites(desk: Application) -> None:
+def test_rules_of_two_repositories_may_be_opposites(application: Application) -> None:
     """No session is ever given both."""
-    corrected(desk, NPM, "one-way", repo="github.com/acme/web")
-    corrected(desk, OTHER_WAY, "other-way", repo="github.com/acme/api")
-    assert found(desk) == []
+    corrected(application, NPM, "one-way", repo="github.com/acme/web")
+    corrected(application, OTHER_WAY, "other-way", repo="github.com/acme/api")
+    assert found(application) == []
 
 
-def test_corrections_that_contradict_each_other_within_a_pattern_are_found(desk: Application) -> None:
+def test_corrections_that_contradict_each_other_within_a_pattern_are_found(application: Application) -> None:
     """Somebody counted the opposite under the same name by hand."""
-    corrected(desk, NPM, "tools")
-    corrected(desk, OTHER_WAY, "tools")
-    assert [item.sort for item in found(desk)] == ["contradiction"]
+    corrected(application, NPM, "tools")
+    corrected(application, OTHER_WAY, "tools")
+    assert [item.sort for item in found(application)] == ["contradiction"]
 
 
-def test_patterns_that_seem_to_be_one_are_found(desk: Application) -> None:
+def test_patterns_that_seem_to_be_one_are_found(application: Application) -> None:
     """The same correction was given two names by hand."""
-    corrected(desk, NPM, "first-name")
-    corrected(desk, ("used npm install", "use pnpm install"), "second-name")
-    (finding,) = found(desk)
+    corrected(application, NPM, "first-name")
+    corrected(application, ("used npm install", "use pnpm install"), "second-name")
+    (finding,) = found(application)
     assert finding.sort == "likely aliases"
     assert "mesh pattern alias" in finding.next_step
 
 
-def test_concurrent_supersessions_are_found(desk: Application) -> None:
+def test_concurrent_supersessions_are_found(application: Application) -> None:
     """Two nodes put another pattern in the place of one, at the same time: both are kept and shown."""
     for slug, thing in (("old", "make"), ("new-a", "ninja"), ("new-b", "bazel")):
-        desk.correct(f"called gcc by hand for {thing}", f"run {thing}", pattern=slug, session=slug)
-    author = open_home(desk.home).author()
+        application.correct(f"called gcc by hand for {thing}", f"run {thing}", pattern=slug, session=slug)
+    author = open_home(application.home).author()
     author.append([NewRecord("supersessions", {"old": "old", "new": new}) for new in ("new-a", "new-b")])
     author.store.close()
-    findings = [item for item in found(desk) if item.sort == "concurrent supersessions"]
+    findings = [item for item in found(application) if item.sort == "concurrent supersessions"]
     assert len(findings) == 1
     assert "new-a" in findings[0].sentence
     assert "new-b" in findings[0].sentence
     number = findings[0].next_step.partition("ids: ")[2].split(" (new-b)")[0].split(", ")[-1]
-    desk.retract(number, "the other one")  # superseding one of them would end a pattern that may be right elsewhere
-    assert [item for item in found(desk) if item.sort == "concurrent supersessions"] == []
+    application.retract(
+        number, "the other one"
+    )  # superseding one of them would end a pattern that may be right elsewhere
+    assert [item for item in found(application) if item.sort == "concurrent supersessions"] == []
 
 
-def test_a_circle_of_supersessions_is_found_and_does_not_end_both(desk: Application) -> None:
+def test_a_circle_of_supersessions_is_found_and_does_not_end_both(application: Application) -> None:
     """The second of the two does not count."""
     for slug, thing in (("one", "make"), ("two", "ninja")):
-        corrected(desk, (f"called gcc by hand for {thing}", f"run {thing}"), slug, sessions=3)
-    author = open_home(desk.home).author()
+        corrected(application, (f"called gcc by hand for {thing}", f"run {thing}"), slug, sessions=3)
+    author = open_home(application.home).author()
     author.append([NewRecord("supersessions", {"old": "one", "new": "two"})])
     author.append([NewRecord("supersessions", {"old": "two", "new": "one"})])
     author.store.close()
-    assert "supersession circle" in [item.sort for item in found(desk)]
-    with memory_of(desk.home) as memory:
+    assert "supersession circle" in [item.sort for item in found(application)]
+    with memory_of(application.home) as memory:
         assert [item.slug for item in memory.hot(None)] == ["two"]
 
 
-def test_a_pattern_that_one_node_alone_made_hot_is_found_in_a_mesh_of_several(desk: Application) -> None:
+def test_a_pattern_that_one_node_alone_made_hot_is_found_in_a_mesh_of_several(application: Application) -> None:
     """Three sessions of one machine may be one misunderstanding."""
-    corrected(desk, NPM, "pnpm", sessions=3)
-    assert found(desk) == []
-    home = open_home(desk.home)
+    corrected(application, NPM, "pnpm", sessions=3)
+    assert found(application) == []
+    home = open_home(application.home)
     author, root = home.author(), home.root_identity()
     member = Member(root.public, 1, Identity(digest(b"somebody else")).public, "builder")
     author.merge_statements([sign(home.mesh, root, member).encode()])
     author.store.close()
-    assert [item.sort for item in found(desk)] == ["promoted by one node"]
+    assert [item.sort for item in found(application)] == ["promoted by one node"]
 
 
-def test_too_much_hot_is_found_and_the_weakest_are_named(desk: Application) -> None:
+def test_too_much_hot_is_found_and_the_weakest_are_named(application: Application) -> None:
     """Each session would be given more than it can take in."""
-    author = open_home(desk.home).author()
+    author = open_home(application.home).author()
     author.append(
         [
             NewRecord(
@@ -151,24 +155,24 @@ def test_too_much_hot_is_found_and_the_weakest_are_named(desk: Application) -> N
         ]
     )
     author.store.close()
-    assert [item.sort for item in found(desk)] == ["HOT over budget"]
+    assert [item.sort for item in found(application)] == ["HOT over budget"]
 
 
-def test_an_archived_pattern_contradicts_nobody(desk: Application) -> None:
+def test_an_archived_pattern_contradicts_nobody(application: Application) -> None:
     """Archiving one of two settles the matter."""
-    corrected(desk, NPM, "one-way")
-    corrected(desk, OTHER_WAY, "other-way")
-    author = open_home(desk.home).author()
+    corrected(application, NPM, "one-way")
+    corrected(application, OTHER_WAY, "other-way")
+    author = open_home(application.home).author()
     author.append([Assignment("pattern:other-way", "archived", "we have moved to pnpm")])
     author.store.close()
-    assert found(desk) == []
+    assert found(application) == []
 
 
-def test_a_home_that_others_can_read_is_found(desk: Application) -> None:
+def test_a_home_that_others_can_read_is_found(application: Application) -> None:
     """The folder and the keys in it are for their owner only."""
-    assert list(examine_files(desk.home)) == []
-    os.chmod(os.path.join(desk.home, "node.key"), 0o644)
-    (finding,) = examine_files(desk.home)
+    assert list(examine_files(application.home)) == []
+    os.chmod(os.path.join(application.home, "node.key"), 0o644)
+    (finding,) = examine_files(application.home)
     assert finding.sort == "open to others"
 
 
@@ -181,9 +185,11 @@ def test_a_home_that_others_can_read_is_found(desk: Application) -> None:
         ({"rejected": 1}, ["rejected writes"]),
     ],
 )
-def test_a_spool_that_needs_a_person_is_found(desk: Application, fields: dict[str, int], expected: list[str]) -> None:
+def test_a_spool_that_needs_a_person_is_found(
+    application: Application, fields: dict[str, int], expected: list[str]
+) -> None:
     """What was dropped, what waits, what could not be understood."""
-    spool = Spool(desk.home, {"MESH_SPOOL": os.path.join(desk.home, "queue"), "TMPDIR": desk.home})
+    spool = Spool(application.home, {"MESH_SPOOL": os.path.join(application.home, "queue"), "TMPDIR": application.home})
     for name, value in fields.items():
         setattr(spool, name, value)
     assert [item.sort for item in examine_spool(spool)] == expected

@@ -164,7 +164,7 @@ def test_members_that_left_are_nobodys_fault() -> None:
 def test_every_finding_is_in_the_operations_guide() -> None:
     """What the doctor says, the guide explains."""
     text = "".join(source.read_text(encoding="utf-8") for source in SOURCES)
-    names = set(re.findall(r'(?:Finding\(\s*|: \()"([a-zA-Z ]+)"', text)) | {"waiting"}
+    names = set(re.findall(r'(?:Problem\(\s*|: \()"([a-zA-Z ]+)"', text)) | {"waiting"}
     names |= {"hooks not installed", "hooks outdated", "settings broken", "hooks twice", "hooks never fired"}
     assert len(names) > 25
     guide = GUIDE.read_text(encoding="utf-8")

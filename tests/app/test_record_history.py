@@ -24,8 +24,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 def corrected(home: Home) -> str:
     """The whole id of a correction."""
-    desk = Application(home.path, {}, "/")
-    found: str = desk.show(desk.correct("push with http", "push with ssh", pattern="ssh")["id"])["whole_id"]
+    application = Application(home.path, {}, "/")
+    found: str = application.show(application.correct("push with http", "push with ssh", pattern="ssh")["id"])[
+        "whole_id"
+    ]
     return found
 
 

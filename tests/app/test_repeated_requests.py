@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clan_learnings.records import spool
-from mesh.app.application import Application, AskingDesk
+from mesh.app.application import Application
 from mesh.core.draft import Request
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.ids import parse_id
@@ -30,7 +30,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 @pytest.fixture
-def desk(home: Home, tmp_path: Path) -> Application:
+def application(home: Home, tmp_path: Path) -> Application:
     return Application(home.path, {}, str(tmp_path))
 
 
@@ -42,60 +42,65 @@ def records(home: Home, *, private: bool = False) -> list[dict[str, Any]]:
         store.close()
 
 
-def logged(desk: Application, slug: str) -> int:
+def logged(application: Application, slug: str) -> int:
     from mesh.app.pattern import whole_pattern
 
-    count: int = desk.ask(lambda memory: whole_pattern(memory, slug))["logged"]
+    count: int = application.ask(lambda memory: whole_pattern(memory, slug))["logged"]
     return count
 
 
 @pytest.mark.parametrize("anyway", [False, True])
-def test_a_discovery_told_again_is_recorded_and_not_known(desk: Application, home: Home, *, anyway: bool) -> None:
+def test_a_discovery_told_again_is_recorded_and_not_known(
+    application: Application, home: Home, *, anyway: bool
+) -> None:
     """What covers it is what it wrote itself."""
-    first = desk.discover(DISCOVERY, anyway=anyway, request_id="request-1")
-    again = desk.discover(DISCOVERY, anyway=anyway, request_id="request-1")
+    first = application.discover(DISCOVERY, anyway=anyway, request_id="request-1")
+    again = application.discover(DISCOVERY, anyway=anyway, request_id="request-1")
     assert (first["state"], first["repeated"]) == ("recorded", False)
     assert again == first | {"repeated": True}
     assert [record["text"] for record in records(home)] == [DISCOVERY]
-    assert desk.discover(DISCOVERY, request_id="request-2")["state"] == "known"
+    assert application.discover(DISCOVERY, request_id="request-2")["state"] == "known"
 
 
-def test_a_correction_told_again_is_counted_once(desk: Application, home: Home) -> None:
+def test_a_correction_told_again_is_counted_once(application: Application, home: Home) -> None:
     """The answer has its pattern and how that stands now, of which the second telling was no part."""
     told = [
-        desk.correct(**CORRECTION, session=f"codex:{number}", request_id=f"request-{number}") for number in range(2)
+        application.correct(**CORRECTION, session=f"codex:{number}", request_id=f"request-{number}")
+        for number in range(2)
     ]
-    again = desk.correct(**CORRECTION, session="codex:0", request_id="request-0")
+    again = application.correct(**CORRECTION, session="codex:0", request_id="request-0")
     for name in ("id", "state", "pattern", "sureness", "tier"):
         assert again[name] == told[0][name]
     assert again["sessions"] == 2
     assert again["repeated"]
     assert [record["session"] for record in records(home)] == ["codex:0", "codex:1"]
-    assert logged(desk, again["pattern"]) == 2
+    assert logged(application, again["pattern"]) == 2
 
 
-def test_a_correction_that_was_moved_or_retracted_since_is_answered_as_it_stands(desk: Application, home: Home) -> None:
+def test_a_correction_that_was_moved_or_retracted_since_is_answered_as_it_stands(
+    application: Application, home: Home
+) -> None:
     """It is not written again, whatever became of it."""
-    first = desk.correct(**CORRECTION, request_id="request-1")
-    desk.move(first["id"], "pnpm-not-npm")
-    assert desk.correct(**CORRECTION, request_id="request-1")["pattern"] == "pnpm-not-npm"
-    desk.retract(first["id"], "test")
-    retracted = desk.correct(**CORRECTION, request_id="request-1")
+    first = application.correct(**CORRECTION, request_id="request-1")
+    application.move(first["id"], "pnpm-not-npm")
+    assert application.correct(**CORRECTION, request_id="request-1")["pattern"] == "pnpm-not-npm"
+    application.retract(first["id"], "test")
+    retracted = application.correct(**CORRECTION, request_id="request-1")
     assert (retracted["id"], retracted["state"], retracted["sessions"]) == (first["id"], "recorded", None)
     author = home.author()
-    (tag,) = [parse_id(desk.why(first["id"])["id"])]
+    (tag,) = [parse_id(application.why(first["id"])["id"])]
     erase(home, author, {tag: home.node}, "test")
     author.store.close()
-    assert desk.correct(**CORRECTION, request_id="request-1")["id"] == first["id"]
+    assert application.correct(**CORRECTION, request_id="request-1")["id"] == first["id"]
     assert records(home) == []
 
 
 def test_a_node_that_is_no_member_yet_is_answered_too(home: Home, tmp_path: Path) -> None:
     """What counts nowhere yet is there all the same."""
     waiting = create_home(str(tmp_path / "waiting"), "beta", home.mesh)
-    desk = Application(waiting.path, {}, str(tmp_path))
-    first = desk.correct(**CORRECTION, request_id="request-1")
-    again = desk.correct(**CORRECTION, request_id="request-1")
+    application = Application(waiting.path, {}, str(tmp_path))
+    first = application.correct(**CORRECTION, request_id="request-1")
+    again = application.correct(**CORRECTION, request_id="request-1")
     assert (again["id"], again["pattern"], again["counts"]) == (first["id"], first["pattern"], False)
 
 
@@ -109,71 +114,73 @@ def test_a_node_that_is_no_member_yet_is_answered_too(home: Home, tmp_path: Path
         {"confidence": 0.1},
     ],
 )
-def test_an_id_that_was_used_for_other_words_is_refused(desk: Application, home: Home, other: dict[str, Any]) -> None:
+def test_an_id_that_was_used_for_other_words_is_refused(
+    application: Application, home: Home, other: dict[str, Any]
+) -> None:
     """Nothing is written, and the error says what to do."""
-    desk.discover(DISCOVERY, request_id="request-1")
+    application.discover(DISCOVERY, request_id="request-1")
     with pytest.raises(UsageError, match="used before, for something else") as refused:
-        desk.discover(**({"text": DISCOVERY, "request_id": "request-1"} | other))
+        application.discover(**({"text": DISCOVERY, "request_id": "request-1"} | other))
     assert "another id" in refused.value.next_step
     assert len(records(home)) == 1
 
 
-def test_a_correction_under_the_id_of_a_discovery_is_refused(desk: Application) -> None:
+def test_a_correction_under_the_id_of_a_discovery_is_refused(application: Application) -> None:
     """They are not the same, whatever they say."""
-    desk.discover(DISCOVERY, request_id="request-1")
+    application.discover(DISCOVERY, request_id="request-1")
     with pytest.raises(UsageError, match="for something else"):
-        desk.correct(**CORRECTION, request_id="request-1")
+        application.correct(**CORRECTION, request_id="request-1")
 
 
-def test_where_and_by_whom_it_is_told_is_not_what_it_says(desk: Application, home: Home, tmp_path: Path) -> None:
+def test_where_and_by_whom_it_is_told_is_not_what_it_says(application: Application, home: Home, tmp_path: Path) -> None:
     """The sidecar finds that out in another way than the command."""
-    first = desk.discover(DISCOVERY, request_id="request-1")
+    first = application.discover(DISCOVERY, request_id="request-1")
     elsewhere = Application(home.path, {"MESH_SESSION": "codex:7"}, "/", agent="codex")
     again = elsewhere.discover(DISCOVERY, is_global=True, request_id="request-1")
     assert (again["id"], again["repeated"]) == (first["id"], True)
     assert len(records(home)) == 1
 
 
-def test_a_text_is_the_same_with_its_secret_and_without(desk: Application, home: Home) -> None:
+def test_a_text_is_the_same_with_its_secret_and_without(application: Application, home: Home) -> None:
     """One way takes it out before it is sent, another one after."""
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
-    first = desk.discover(f"deploys fail with {secret}", topic="deploys", request_id="request-1")
+    first = application.discover(f"deploys fail with {secret}", topic="deploys", request_id="request-1")
     (record,) = records(home)
     assert secret not in record["text"]
-    again = desk.discover(record["text"], topic="deploys", request_id="request-1")
+    again = application.discover(record["text"], topic="deploys", request_id="request-1")
     assert (again["id"], again["repeated"]) == (first["id"], True)
     assert first["redacted"]
-    whole = desk.discover(f"deploys fail with {secret}", topic="deploys", request_id="request-1")
+    whole = application.discover(f"deploys fail with {secret}", topic="deploys", request_id="request-1")
     assert whole["redacted"] == first["redacted"]
 
 
 @pytest.mark.parametrize("given", ["", None])
-def test_without_an_id_every_telling_is_a_new_one(desk: Application, home: Home, given: Any) -> None:
+def test_without_an_id_every_telling_is_a_new_one(application: Application, home: Home, given: Any) -> None:
     """Who wants it twice gets it twice."""
     for _ in range(2):
-        desk.discover(DISCOVERY, anyway=True, request_id=given)
+        application.discover(DISCOVERY, anyway=True, request_id=given)
     assert len(records(home)) == 2
 
 
-def test_an_id_that_cannot_be_one_is_refused(desk: Application, home: Home) -> None:
+def test_an_id_that_cannot_be_one_is_refused(application: Application, home: Home) -> None:
     """Before anything is written."""
     with pytest.raises(UsageError, match="cannot be a request id"):
-        desk.discover(DISCOVERY, request_id="two words")
+        application.discover(DISCOVERY, request_id="two words")
     assert records(home) == []
 
 
-def test_private_records_are_written_once_too(desk: Application, home: Home) -> None:
+def test_private_records_are_written_once_too(application: Application, home: Home) -> None:
     """In their own database."""
-    first = desk.discover(DISCOVERY, private=True, request_id="request-1")
-    assert desk.discover(DISCOVERY, private=True, request_id="request-1")["id"] == first["id"]
-    corrected = [desk.correct(**CORRECTION, private=True, request_id="request-2") for _ in range(2)]
+    first = application.discover(DISCOVERY, private=True, request_id="request-1")
+    assert application.discover(DISCOVERY, private=True, request_id="request-1")["id"] == first["id"]
+    corrected = [application.correct(**CORRECTION, private=True, request_id="request-2") for _ in range(2)]
     assert {answer["tier"] for answer in corrected} == {"PRIVATE"}
     assert len(records(home, private=True)) == 2
     assert records(home) == []
 
 
 def test_two_who_pass_the_first_look_together_write_once(
-    desk: Application, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    application: Application, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between looking and writing another process may write: in the transaction it is looked up again."""
     other = Application(home.path, {}, str(tmp_path))
@@ -185,15 +192,15 @@ def test_two_who_pass_the_first_look_together_write_once(
         return real(author, *given)
 
     monkeypatch.setattr(Author, "append", append)
-    answer = desk.correct(**CORRECTION, request_id="request-1")
+    answer = application.correct(**CORRECTION, request_id="request-1")
     assert answer["repeated"]
     assert answer["sessions"] == 1
-    assert logged(desk, answer["pattern"]) == 1
+    assert logged(application, answer["pattern"]) == 1
     assert len(records(home)) == 1
 
 
 def test_who_is_overtaken_between_looking_and_drafting_says_recorded_too(
-    desk: Application, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    application: Application, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What covers the discovery is the same request, written by another process a moment ago."""
     other = Application(home.path, {}, str(tmp_path))
@@ -206,64 +213,66 @@ def test_who_is_overtaken_between_looking_and_drafting_says_recorded_too(
         return found
 
     monkeypatch.setattr(Author, "earlier", earlier)
-    assert desk.discover(DISCOVERY, request_id="request-1")["state"] == "recorded"
+    assert application.discover(DISCOVERY, request_id="request-1")["state"] == "recorded"
     assert len(records(home)) == 1
 
 
 # The queue
 
 
-def queued(desk: Application, monkeypatch: pytest.MonkeyPatch, **told: Any) -> dict[str, Any]:
+def queued(application: Application, monkeypatch: pytest.MonkeyPatch, **told: Any) -> dict[str, Any]:
     """Tell something that can only be queued; returns what the file says."""
 
     def refused(**_: object) -> None:
         raise HomeBusy("another process has it", "wait")
 
     with monkeypatch.context() as now:
-        now.setattr(desk, "_author", refused)
-        answer = desk.discover(**told)
+        now.setattr(application, "author", refused)
+        answer = application.discover(**told)
     assert answer["state"] == "queued"
     arguments: dict[str, Any] = json.loads(Path(answer["queued_in"]).read_text())["arguments"]
     return arguments
 
 
 def test_a_queued_write_that_is_taken_in_twice_is_there_once(
-    desk: Application, home: Home, monkeypatch: pytest.MonkeyPatch
+    application: Application, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever took it in first was killed before the file was gone."""
-    assert len(queued(desk, monkeypatch, text=DISCOVERY, anyway=True)["request_id"]) == 32
+    assert len(queued(application, monkeypatch, text=DISCOVERY, anyway=True)["request_id"]) == 32
     answers = []
     for _ in range(2):
         (write,) = spool.take(home.path, 10)
-        answers.append(desk.discover(**write.arguments))
+        answers.append(application.discover(**write.arguments))
         write.later()
     assert [answer["repeated"] for answer in answers] == [False, True]
     assert [record["text"] for record in records(home)] == [DISCOVERY]
 
 
 def test_a_write_that_is_queued_though_it_went_through_is_there_once(
-    desk: Application, home: Home, monkeypatch: pytest.MonkeyPatch
+    application: Application, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sidecar had it, with its secret; the queue has it without."""
     text = "deploys fail with ghp_" + "a1B2c3D4e5F6" * 3
-    desk.discover(text, anyway=True, tags=["ci"], confidence=0.7, request_id="0f" * 16)
-    arguments = queued(desk, monkeypatch, text=text, anyway=True, tags=["ci"], confidence=0.7, request_id="0f" * 16)
+    application.discover(text, anyway=True, tags=["ci"], confidence=0.7, request_id="0f" * 16)
+    arguments = queued(
+        application, monkeypatch, text=text, anyway=True, tags=["ci"], confidence=0.7, request_id="0f" * 16
+    )
     assert arguments["request_id"] == "0f" * 16
     assert "ghp_" not in json.dumps(arguments)
     (write,) = spool.take(home.path, 10)
-    assert desk.discover(**write.arguments)["repeated"]
+    assert application.discover(**write.arguments)["repeated"]
     assert len(records(home)) == 1
 
 
 # Calls without an id, as the MCP server takes them
 
 
-class Clocked(AskingDesk):
-    """A desk that knows retries, at a time that a test says."""
+class Clocked(Application):
+    """An application that knows retries, at a time that a test says."""
 
     now_ms = NOW_MS
 
-    def _author(self, *, private: bool) -> Author:
+    def author(self, *, private: bool) -> Author:
         return open_home(self.home).author(private=private, clock=lambda: self.now_ms)
 
 

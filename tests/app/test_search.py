@@ -7,7 +7,7 @@ import pytest
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.search.finder import KeywordFinder
-from mesh.app.search import searched
+from mesh.app.search import search_answer
 from mesh.core.errors import UsageError
 from mesh.node.openapi import document
 from mesh.store.reader import Reader
@@ -27,7 +27,7 @@ def asked(
     """An answer. `given`: the cosines of records that have one; None without vectors."""
     reader = Reader(book.author.store.database.connection)
     memory = Memory(reader, finder=KeywordFinder(reader) if given is None else Meanings(reader, given))
-    return searched(memory, query, REPO, lambda: (), limit=limit, min_relevance=0.0, **filters)
+    return search_answer(memory, query, REPO, lambda: (), limit=limit, min_relevance=0.0, **filters)
 
 
 def test_an_answer_says_what_it_was_found_by(book: Notebook) -> None:

@@ -207,10 +207,10 @@ def test_a_learning_turns_up_where_records_do(alpha: Shell) -> None:
 def test_an_agent_finds_and_opens_a_learning(alpha: Shell) -> None:
     """As the tools `search` and `fetch` of the MCP server answer: found by its words, opened whole, marked as ours."""
     name = alpha.json(*ADD, "--example", "step one\n" + "step more\n" * 400)["id"]
-    desk = Application(str(alpha.home))
-    found = tool_answers.searched(desk.search("403 Forbidden"))
+    application = Application(str(alpha.home))
+    found = tool_answers.searched(application.search("403 Forbidden"))
     assert [(hit.id, hit.log) for hit in found.records] == [(name, "learnings")]
-    opened = tool_answers.opened(desk.show(name))
+    opened = tool_answers.opened(application.show(name))
     assert opened.story["record"]["solution"] == SOLUTION
     assert opened.story["record"]["example"].startswith("step one step more")
     assert is_ours(tool_answers.marked(opened.lines()))

@@ -383,14 +383,14 @@ def test_a_write_beyond_the_quota_is_refused_with_the_next_step(job: Shell) -> N
 
 
 def test_agents_hear_it_as_people_do(job: Shell, reader: Shell) -> None:
-    """The tools of MCP and the local API speak through the same desk."""
+    """The tools of MCP and the local API speak through the same application."""
     fill(home_of(job))
     for shell, words in ((job, "as much as it may"), (reader, "invited as a reader")):
-        desk = Application(os.fspath(shell.home), {}, "/")
+        application = Application(os.fspath(shell.home), {}, "/")
         with pytest.raises(UsageError, match=words):
-            desk.discover("mine")
+            application.discover("mine")
         with pytest.raises(UsageError, match=words):
-            desk.correct("a", "b")
+            application.correct("a", "b")
 
 
 # The doctor

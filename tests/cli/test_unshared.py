@@ -74,7 +74,7 @@ def test_elsewhere_the_same_is_shared(place: tuple[Path, Path], tmp_path: Path) 
 
 
 def test_an_agent_that_asks_by_its_tools_is_told_too(place: tuple[Path, Path]) -> None:
-    """The desk is what the MCP server has."""
+    """The application is what the MCP server has."""
     home, clone = place
     answer = Application(str(home), {}, str(clone)).discover("the zanzibar service needs a token")
     assert answer["kept_here"]

@@ -17,8 +17,7 @@ from mcp.types import TextContent, TextResourceContents
 from clan_learnings.agents.session_notes import bind, bound_sessions
 from clan_learnings.records.spool import queue
 from mesh.app.application import Application
-from mesh.app.client import ask
-from mesh.app.quick_client import is_older_node
+from mesh.app.client import ask, is_older_node
 from mesh.core.errors import UsageError
 from tests.end_to_end.claude_sessions import clone_of
 from tests.end_to_end.claude_sessions import corrected as refused_in
@@ -294,7 +293,7 @@ def test_names_that_are_like_a_new_one_are_told_within_the_repository_only(own: 
 
 def test_a_bound_desk_counts_and_shows_patterns_of_its_own_records_alone(known: Known) -> None:
     """A pattern that others share has here the words, the names and the counts of this repository."""
-    desk = Application(str(known.home), {}, "/", bound=OURS)
+    application = Application(str(known.home), {}, "/", bound=OURS)
 
     def patterns(memory: Any) -> dict[str, Any]:
         from clan_learnings.records.recent_records import recent_patterns
@@ -302,7 +301,7 @@ def test_a_bound_desk_counts_and_shows_patterns_of_its_own_records_alone(known: 
 
         return {"all": [pattern(memory, standing) for standing in recent_patterns(memory, None, 50)]}
 
-    (only,) = desk.ask(patterns)["all"]
+    (only,) = application.ask(patterns)["all"]
     assert (only["pattern"], only["names"], only["sessions"], only["repos"]) == (
         "deploy-rule",
         ["deploy-rule"],
@@ -312,7 +311,7 @@ def test_a_bound_desk_counts_and_shows_patterns_of_its_own_records_alone(known: 
     assert (only["rule"], only["topic"], only["logged"], only["tier"]) == ("deploy with the pipeline", "", 1, "WARM")
     assert MARK in json.dumps(Application(str(known.home), {}, "/").ask(patterns))
     with pytest.raises(UsageError, match="no pattern 'z9emu'"):
-        desk.ask(lambda memory: {"found": memory.patterns.find("z9emu")})
+        application.ask(lambda memory: {"found": memory.patterns.find("z9emu")})
 
 
 @pytest.mark.parametrize(

@@ -29,27 +29,27 @@ def peer(name: str, number: int = 1, **known: float | None) -> PeerView:
     return view._replace(**known)  # type: ignore[arg-type]
 
 
-def rendered(tally: Counters, *peers: PeerView) -> dict[str, Family]:
-    return parse(render(tally, peers, 0, 0, 0))
+def rendered(counters: Counters, *peers: PeerView) -> dict[str, Family]:
+    return parse(render(counters, peers, 0, 0, 0))
 
 
 def test_large_counters_lose_no_digit() -> None:
     """A rate is the difference of two readings: six digits would make it jump."""
-    tally = Counters()
-    tally.sent("push", bytes(32), 123_456_789_012)
-    tally.sent("push", bytes(32), 1)
-    assert rendered(tally)["mesh_bytes_out_total"].by("kind") == {"push": 123_456_789_013}
-    assert rendered(tally)["mesh_messages_out_total"].by("kind") == {"push": 2}
+    counters = Counters()
+    counters.sent("push", bytes(32), 123_456_789_012)
+    counters.sent("push", bytes(32), 1)
+    assert rendered(counters)["mesh_bytes_out_total"].by("kind") == {"push": 123_456_789_013}
+    assert rendered(counters)["mesh_messages_out_total"].by("kind") == {"push": 2}
 
 
 def test_every_verdict_is_counted_by_its_name() -> None:
     """Merged, refused, held: all of them, each as often as it was given."""
-    tally = Counters()
+    counters = Counters()
     for times, verdict in enumerate(MergeVerdict, 1):
         for _ in range(times):
-            tally.merged(verdict)
+            counters.merged(verdict)
     wanted = {verdict.value: times for times, verdict in enumerate(MergeVerdict, 1)}
-    assert rendered(tally)["mesh_merged_total"].by("verdict") == wanted
+    assert rendered(counters)["mesh_merged_total"].by("verdict") == wanted
 
 
 def test_a_name_with_odd_characters_breaks_no_line() -> None:

@@ -11,7 +11,7 @@ from mesh.node.node import RunningNode
 
 
 class Slow:
-    """A librarian, and a shelf, that answer when they are told to."""
+    """A store thread, and a table of cards, that answer when they are told to."""
 
     def __init__(self) -> None:
         self.future: Future[list[Any]] = Future()
@@ -24,10 +24,10 @@ class Slow:
 
 
 def test_cards_that_are_read_when_the_node_has_stopped_are_nobodys(caplog: pytest.LogCaptureFixture) -> None:
-    """A busy machine: who belongs has changed, the node is stopped, and its librarian answers after the loop was closed."""
+    """A busy machine: who belongs has changed, the node is stopped, and its store thread answers after the loop was closed."""
     node = RunningNode.__new__(RunningNode)
     slow: Any = Slow()
-    node._librarian = node._shelf = slow
+    node._store_thread = node._card_table = slow
     node._loop = asyncio.new_event_loop()
     node.roster_changed()
     node._loop.close()

@@ -1,1 +1,1 @@
-"""What `mesh doctor` looks at: the node, what it knows, its pages. Each finding has its next step."""
+"""The checks of `mesh doctor`: the node, what it knows, its pages. Each problem comes with its next step."""

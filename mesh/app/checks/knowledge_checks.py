@@ -1,4 +1,4 @@
-"""What is not as it should be with what the clan knows, and with how agents get at it. Reads only; each finding has its next step.
+"""Problems with what the clan knows, and with how agents get at it. Reads only; each has its next step.
 
 The state of the node itself is `doctor`'s.
 """

@@ -1,4 +1,4 @@
-"""What is not as it should be on this node, each with what to do about it. Reads only; pure, given what was read."""
+"""Problems of this node, each with what to do about it. Pure, given what was read."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

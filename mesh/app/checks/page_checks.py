@@ -1,4 +1,4 @@
-"""What is not as it should be with pages. Each finding has its next step; the guide to operations explains each sort."""
+"""Problems with pages. Each has its next step; the guide to operations explains each sort."""
 
 from __future__ import annotations
 

@@ -1,0 +1,145 @@
+"""Records: recording a discovery or a correction, moving it to another pattern, editing and retracting it."""
+
+from __future__ import annotations
+
+from clan_learnings.records.notebook import (
+    draft_correction,
+    draft_discovery,
+    draft_edit,
+    draft_move,
+    draft_retraction,
+    named_pattern,
+)
+from mesh.app import record_json
+from mesh.app.store_writer import StoreWriter, append, pending
+
+TYPE_CHECKING = False  # see `mesh`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from clan_learnings.records.memory import Memory
+    from clan_learnings.records.record import About, Note
+    from clan_learnings.redaction.text_cleaner import TextCleaner
+    from mesh.app.application import Application
+    from mesh.app.store_writer import OpenMemory, OpenRecord
+    from mesh.core.draft import Request
+    from mesh.store.author import Author
+    from mesh.store.receipts import Receipt
+
+
+def discover(
+    application: Application, text: str, *, private: bool = False, anyway: bool = False, **said: Any
+) -> dict[str, Any]:
+    """Record a discovery, unless a record covers it. `anyway`: also then."""
+
+    def write(author: Author, reading: OpenMemory, about: About, pen: TextCleaner, request: Request) -> dict[str, Any]:
+        with reading() as memory:
+            drafts, hit = draft_discovery(memory, text, about, pen)
+            if hit is not None and not anyway:
+                earlier = author.earlier(request)  # another process may have been quicker, and be what covers it
+                if earlier is not None:
+                    return answer(author, earlier)
+                known = record_json.shown(memory, hit.note)
+                return {"state": "known", "id": known["id"], "covered_by": known, "sureness": round(hit.score, 2)}
+        return answer(author, author.append(drafts, request))
+
+    def answer(author: Author, receipt: Receipt) -> dict[str, Any]:
+        return record_json.recorded(author, receipt) | {"covered_by": None, "repeated": receipt.repeated}
+
+    writer = StoreWriter(application)
+    kept = writer.kept_here(private=private)
+    told = {"text": text, "anyway": anyway} | said
+    return writer.write_once("discover", write, answer, told, private=private or bool(kept)) | kept
+
+
+def correct(
+    application: Application,
+    wrong: str,
+    right: str,
+    *,
+    pattern: str = "",
+    source: str = "agent",
+    private: bool = False,
+    **said: Any,
+) -> dict[str, Any]:
+    """Record a correction. The answer names the pattern it was counted under, and what it makes of that."""
+
+    def write(author: Author, reading: OpenMemory, about: About, pen: TextCleaner, request: Request) -> dict[str, Any]:
+        with reading() as memory:
+            drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
+            before = record_json.count(memory, found.slug)
+        receipt = author.append(drafts, request)
+        if receipt.repeated:
+            return repeated(author, receipt)
+        return counted(author, receipt, lambda memory: record_json.counted(memory, found, before))
+
+    def repeated(author: Author, receipt: Receipt) -> dict[str, Any]:
+        return counted(author, receipt, lambda memory: record_json.counted_before(author, memory, receipt.tags[0]))
+
+    def counted(author: Author, receipt: Receipt, count: Callable[[Memory], dict[str, Any]]) -> dict[str, Any]:
+        with writer.reading(author) as memory:
+            answer = record_json.recorded(author, receipt) | count(memory) | {"repeated": receipt.repeated}
+        return answer | record_json.PRIVATE if private or kept else answer
+
+    writer = StoreWriter(application)
+    kept = writer.kept_here(private=private)
+    told = {"wrong": wrong, "right": right, "pattern": pattern, "source": source} | said
+    return writer.write_once("correct", write, repeated, told, private=private or bool(kept)) | kept
+
+
+def move(application: Application, text: str, slug: str) -> dict[str, Any]:
+    """Count a correction under another pattern."""
+    writer = StoreWriter(application)
+
+    def write(author: Author, finding: OpenRecord, _pen: TextCleaner) -> dict[str, Any]:
+        with finding() as (memory, note):
+            before, found = record_json.count(memory, slug), named_pattern(memory, slug, "moved by hand")
+        answer = append(author, draft_move(note, slug))
+        with writer.reading(author) as memory:
+            counted = record_json.counted(memory, found, before)
+            return answer | {"id": memory.reader.short_id(note.tag), "from": note.pattern} | counted
+
+    return writer.write_about(text, write)
+
+
+def edit(application: Application, text: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Change fields of a record."""
+    writer = StoreWriter(application)
+
+    def write(author: Author, finding: OpenRecord, pen: TextCleaner) -> dict[str, Any]:
+        with finding() as (memory, note):
+            drafts = draft_edit(memory, note, changes, pen)
+        waiting = pending(append(author, drafts))
+        with writer.reading(author) as memory:
+            return record_json.whole(memory, memory.note(note.tag) or note) | waiting
+
+    return writer.write_about(text, write)
+
+
+def retract(application: Application, text: str, reason: str) -> dict[str, Any]:
+    """Retract a record."""
+    writer = StoreWriter(application)
+
+    def write(author: Author, finding: OpenRecord, pen: TextCleaner) -> dict[str, Any]:
+        with finding() as (memory, note):
+            shown, before = record_json.shown(memory, note), record_json.count(memory, note.pattern)
+            documents = _documents_beside(memory, note)
+        waiting = pending(append(author, draft_retraction(note, reason, pen)))
+        with writer.reading(author) as memory:
+            sessions, hot = record_json.count(memory, note.pattern)
+        counts = {"sessions": sessions, "was_hot": before[1], "is_hot": hot, "documents": documents}
+        return shown | counts | waiting
+
+    return writer.write_about(text, write)
+
+
+def _documents_beside(memory: Memory, note: Note) -> list[str]:
+    """The ids of learning documents that were harvested beside a record, and say the same."""
+    from clan_learnings.records.record import HARVESTED
+
+    if HARVESTED not in note.record:
+        return []
+    from clan_learnings.documents.drafts import documents_beside
+
+    return [memory.reader.short_id(found.tag) for found in documents_beside(memory, note.tag, note.record)]
