@@ -148,7 +148,7 @@ def test_every_package_of_the_tree_is_in_the_table() -> None:
         ("mesh.store.feeds", "from mesh.node.node import run_node"),
         ("mesh.store.feeds", "from mesh import node"),
         ("mesh.store.feeds", "from clan_learnings.records import record"),
-        ("mesh.pages.editor", "from mesh.app import application as desk"),
+        ("mesh.pages.editor", "from mesh.app import application as application"),
         ("mesh.node.node", "import mesh.cli.main"),
         ("mesh.app.status", "import apsw"),
         ("peers.proto.engine", "from random import Random"),

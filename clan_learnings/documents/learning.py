@@ -106,7 +106,7 @@ def learning_of(note: Note) -> Learning:
 
 
 def learning_from_record(record: Mapping[str, Any], at_ms: int | None) -> Learning:
-    """The same for what a desk tells of a record: its fields, edits applied."""
+    """The same for what a application tells of a record: its fields, edits applied."""
     said = {name: value if type(value := record.get(name)) is str else "" for name in (*SECTIONS, *_WORDS, "title")}
     confidence = _fraction(record.get("confidence"))
     return Learning(

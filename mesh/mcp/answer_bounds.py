@@ -20,7 +20,7 @@ TOKENS = 10_000  # of each form
 DEPTH = 6  # of what `why` answers; none of our answers is deeper
 NOTHING: tuple[object, ...] = (None, "", [], {})
 
-Given = Mapping[str, Any]  # what the desk says
+Given = Mapping[str, Any]  # what the backend says
 _Line = TypeVar("_Line", bound="DataclassInstance")
 
 

@@ -45,7 +45,7 @@ class Cited:
 
     @classmethod
     def of(cls, given: Given) -> Cited:
-        """From what the desk says of a record."""
+        """From what the backend says of a record."""
         names = {name: name_of(given, name) for name in ("id", "log", "repo", "at", "author", "tier")}
         return cls(text=text_of(given, "text"), own_words_differ=given.get("own_words") is not None, **names)
 
@@ -67,7 +67,7 @@ class Hit(Cited):
 
     @classmethod
     def of(cls, given: Given) -> Hit:
-        """From what the desk says of a record that it found."""
+        """From what the backend says of a record that it found."""
         found = given.get("relevance")
         relevance = round(float(found), 2) if isinstance(found, int | float) else 0.0
         return cls(
@@ -100,7 +100,7 @@ class Rule:
 
     @classmethod
     def of(cls, given: Given) -> Rule:
-        """From what the desk says of a HOT pattern."""
+        """From what the backend says of a HOT pattern."""
         return cls(
             id=name_of(given, "id"),
             pattern=name_of(given, "pattern"),
@@ -128,7 +128,7 @@ class Page:
 
     @classmethod
     def of(cls, given: Given) -> Page:
-        """From what the desk says of a page that it found."""
+        """From what the backend says of a page that it found."""
         return cls(name=name_of(given, "name"), text=text_of(given, "line"))
 
     def line(self) -> str:
@@ -321,7 +321,7 @@ def corrected(given: Given) -> Corrected:
 
 
 def story(given: Given, chars: int = TEXT_CHARS) -> Story:
-    """Whatever the desk tells, as far as there is room."""
+    """Whatever the backend tells, as far as there is room."""
     kept, room = dict[str, Any](), TOKENS
     for name, value in given.items():
         told = bounded(value, DEPTH, chars)

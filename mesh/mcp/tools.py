@@ -62,7 +62,7 @@ class ToolBackend(Protocol):
         """What a session is given at its start."""
 
 
-Desks = Callable[[str | None], ToolBackend]  # the desk of a repository; None: of the one we are in
+Backends = Callable[[str | None], ToolBackend]  # the backend of a repository; None: of the one we are in
 
 Text = Annotated[str, Field(description="One plain sentence that helps somebody who knows nothing of this session.")]
 Topic = Annotated[str, Field(description="One word that groups records, like: docker")]
@@ -102,10 +102,10 @@ Story = Annotated[CallToolResult, tool_answers.Story]
 
 
 class Tools:
-    """Asks the desk, one question at a time and off the event loop, and never lets an error through as it is."""
+    """Asks the backend, one question at a time and off the event loop, and never lets an error through as it is."""
 
-    def __init__(self, desks: Desks) -> None:
-        self._desks = desks
+    def __init__(self, backends: Backends) -> None:
+        self._backends = backends
         self.at_work = threading.Lock()  # held during a call: ending the process waits for it
         self._one = anyio.CapacityLimiter(1)
 
@@ -129,7 +129,7 @@ class Tools:
         """Record something you found out that is not documented, or that took long to find out: how a tool, an API or this code base really behaves. It is shared with every agent of the team. If a record says it already, nothing is added and the answer names it. Not for what the code says itself, and never with secrets: they are taken out."""
         return await self._tool(
             repo,
-            lambda desk: desk.discover(
+            lambda backend: backend.discover(
                 text,
                 topic=topic,
                 tags=tags,
@@ -171,7 +171,7 @@ class Tools:
         """Record a correction, before your next reply, whenever somebody corrected you or a build, a test or a review proved you wrong. The same mistake in several sessions, on any machine of the team, becomes a rule that every agent is told at its start. Repeating it in one session counts once. The answer says which pattern it was counted under and how often that has happened."""
         return await self._tool(
             repo,
-            lambda desk: desk.correct(
+            lambda backend: backend.correct(
                 wrong,
                 right,
                 pattern=pattern,
@@ -211,7 +211,7 @@ class Tools:
         """Search what the team's agents have found out and what they were corrected for. Use it before you work on code that is new to you, when an error looks strange or comes back, and before you try something expensive. The best match comes first; fetch opens one."""
         return await self._tool(
             repo,
-            lambda desk: desk.search(
+            lambda backend: backend.search(
                 query,
                 repo=repo,
                 everywhere=everywhere,
@@ -231,7 +231,7 @@ class Tools:
 
     async def fetch(self, id: Id) -> Story:  # noqa: A002 (as agents call it)
         """Open one record, with its whole text and everything that it says. Use it when a line of a search or of your context is not enough: what is opened stays longer in the team's memory."""
-        return await self._tool(None, lambda desk: desk.show(id.strip().strip("[]")), tool_answers.opened)
+        return await self._tool(None, lambda backend: backend.show(id.strip().strip("[]")), tool_answers.opened)
 
     async def recent(
         self, *, topic: Topic = "", repo: Repo = None, everywhere: Everywhere = False, count: Limit = 10
@@ -239,26 +239,26 @@ class Tools:
         """The newest records of the team's agents, newest first: what others have just found out here."""
         return await self._tool(
             repo,
-            lambda desk: desk.recent(count=count, topic=topic, repo=repo, everywhere=everywhere),
+            lambda backend: backend.recent(count=count, topic=topic, repo=repo, everywhere=everywhere),
             partial(tool_answers.found, name="records"),
         )
 
     async def hot(self, *, repo: Repo = None, everywhere: Everywhere = False) -> Hot:
         """The rules that hold here because the same mistake was corrected in several sessions. They are in your context from the start of a session; ask again after a long one."""
-        return await self._tool(repo, lambda desk: desk.hot(repo=repo, everywhere=everywhere), tool_answers.hot)
+        return await self._tool(repo, lambda backend: backend.hot(repo=repo, everywhere=everywhere), tool_answers.hot)
 
     async def why(self, id: Id) -> Story:  # noqa: A002 (as agents call it)
         """Where a record comes from and what became of it: author, time, signature, edits, whether it still counts. Use it before you rely on a surprising note, or contradict it."""
-        return await self._tool(None, lambda desk: desk.why(id.strip().strip("[]")), tool_answers.story)
+        return await self._tool(None, lambda backend: backend.why(id.strip().strip("[]")), tool_answers.story)
 
     async def context_resource(self) -> str:
         """What a session is given at its start."""
-        given = await self._resource(lambda desk: desk.context())
+        given = await self._resource(lambda backend: backend.context())
         return str(given.get("text", ""))
 
     async def hot_resource(self) -> str:
         """The rules that hold here."""
-        return tool_answers.marked(tool_answers.hot(await self._resource(lambda desk: desk.hot())).lines())
+        return tool_answers.marked(tool_answers.hot(await self._resource(lambda backend: backend.hot())).lines())
 
     def correct_prompt(
         self, what: Annotated[str, Field(description="What was wrong, if it should be said again.")] = ""
@@ -296,7 +296,7 @@ class Tools:
     async def _ask(self, repo: str | None, ask: Callable[[ToolBackend], Mapping[str, Any]]) -> Mapping[str, Any]:
         def call() -> Mapping[str, Any]:
             with self.at_work:
-                return ask(self._desks(repo))
+                return ask(self._backends(repo))
 
         return await anyio.to_thread.run_sync(call, limiter=self._one)
 

@@ -199,7 +199,7 @@ def test_a_question_is_asked_with_what_was_said_and_nothing_else(
         reply({"error": "there is no field 'since' here", "next": "one of: query"}, 400),
     ],
 )
-def test_without_a_good_answer_the_desk_looks_for_itself(home: str, answering: Serve, answer: bytes) -> None:
+def test_without_a_good_answer_the_application_looks_for_itself(home: str, answering: Serve, answer: bytes) -> None:
     """It finds what is there, and says itself what is wrong."""
     application = Application(home, {}, "/", asks_node=True)
     application.discover("the gateway listens on 8443")

@@ -291,7 +291,7 @@ def test_names_that_are_like_a_new_one_are_told_within_the_repository_only(own: 
     ]
 
 
-def test_a_bound_desk_counts_and_shows_patterns_of_its_own_records_alone(known: Known) -> None:
+def test_a_bound_application_counts_and_shows_patterns_of_its_own_records_alone(known: Known) -> None:
     """A pattern that others share has here the words, the names and the counts of this repository."""
     application = Application(str(known.home), {}, "/", bound=OURS)
 

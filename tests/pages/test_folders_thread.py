@@ -37,7 +37,7 @@ class Locked(Shelf):
 
 
 class Table:
-    """A desk whose folders can be changed."""
+    """A application whose folders can be changed."""
 
     def __init__(self, *folders: Path, shelf: Shelf | None = None) -> None:
         self.shelf = shelf or Locked()

@@ -379,7 +379,7 @@ def test_a_node_that_counts_nowhere_keeps_what_was_typed(room: Room, monkeypatch
     assert room.top() == "typed"
 
 
-class _Desk:
+class _Keeper:
     """What the keeper works at, with nothing but the file on it."""
 
     def __init__(self, room: Room, pages: Pages) -> None:
@@ -400,9 +400,9 @@ def test_edits_here_and_elsewhere_meet_while_threads_keep_the_file(room: Room) -
     """One renders, one takes edits; a person types and somebody else edits the page. Every word is there once."""
 
     @contextmanager
-    def opened() -> Iterator[_Desk]:
+    def opened() -> Iterator[_Keeper]:
         with open_pages(room.home.path) as pages:
-            yield _Desk(room, pages)
+            yield _Keeper(room, pages)
 
     info, _ = room.editor.new("memory", "first\n")
     with RenderThread(room.home), FoldersThread(opened):

@@ -36,9 +36,9 @@ def record(home: Home) -> str:
 
 
 def _discover(home: Home, text: str, **about: bool) -> str:
-    desk = Application(home.path, {}, "/")
-    short = desk.discover(text, **about)["id"]
-    with_all: str = desk.show(short)["whole_id"]
+    application = Application(home.path, {}, "/")
+    short = application.discover(text, **about)["id"]
+    with_all: str = application.show(short)["whole_id"]
     os.unlink(home.file(FILE))
     return with_all
 
@@ -118,13 +118,13 @@ def test_private_erased_and_unknown_records_are_counted_nowhere(home: Home) -> N
 
 def test_show_and_why_are_openings_and_a_search_is_none(home: Home, record: str) -> None:
     """Nor is a list, nor a context."""
-    desk = Application(home.path, {}, "/")
-    desk.search("staging cluster", everywhere=True)
-    desk.recent(everywhere=True)
-    desk.context(repo="")
+    application = Application(home.path, {}, "/")
+    application.search("staging cluster", everywhere=True)
+    application.recent(everywhere=True)
+    application.context(repo="")
     assert not os.path.exists(home.file(FILE))
-    desk.show(record)
-    desk.why(record)
+    application.show(record)
+    application.why(record)
     assert Path(home.file(FILE)).read_text().split()[1::2] == [record, record]
 
 

@@ -311,8 +311,8 @@ def test_a_broken_index_is_made_anew_while_the_database_answers(book: Notebook) 
         assert recall._words is not None
         assert recall._words.kept is not None
         recall.distrust(ValueError("it is broken"))
-        desk = Application(book.home.path, {}, "/", recall=recall)
-        assert desk.search(WORDS[0], everywhere=True)["results"]
+        application = Application(book.home.path, {}, "/", recall=recall)
+        assert application.search(WORDS[0], everywhere=True)["results"]
         settled(book, recall)
         assert answers(book, recall) == before
 
@@ -335,10 +335,10 @@ def test_no_transaction_is_left_open_between_questions(book: Notebook) -> None:
     fill(book, 10)
     with recalling(book) as recall:
         settled(book, recall)
-        desk = Application(book.home.path, {}, "/", recall=recall)
-        before = desk.search(WORDS[0], everywhere=True)
+        application = Application(book.home.path, {}, "/", recall=recall)
+        before = application.search(WORDS[0], everywhere=True)
         assert book.author.store.database.checkpoint()
-        assert desk.search(WORDS[0], everywhere=True) == before
+        assert application.search(WORDS[0], everywhere=True) == before
 
 
 def test_what_is_known_of_a_state_is_used_again_until_somebody_writes(book: Notebook) -> None:

@@ -148,15 +148,15 @@ def test_an_answer_says_what_it_was_found_by(book: Notebook, server: Server) -> 
     book.add("discoveries", text="poison in the gateway", repo="")
     with recalling(book, choice(server)) as running:
         embedded(running, 1)
-        desk = Application(book.home.path, {}, "/", recall=running)
-        assert desk.search("gateway", everywhere=True)["by"] == "keywords and vectors"
+        application = Application(book.home.path, {}, "/", recall=running)
+        assert application.search("gateway", everywhere=True)["by"] == "keywords and vectors"
         server.answers[:] = [picky]
-        found = desk.search("gateway poison", everywhere=True)
+        found = application.search("gateway poison", everywhere=True)
         assert found["by"] == "keywords"
         assert len(found["results"]) == 1
-        found = desk.search("poisonless zeppelins", everywhere=True)
+        found = application.search("poisonless zeppelins", everywhere=True)
         assert (found["by"], found["results"]) == ("keywords", [])
-        assert desk.search("gateway", everywhere=True)["by"] == "keywords and vectors"
+        assert application.search("gateway", everywhere=True)["by"] == "keywords and vectors"
 
 
 @pytest.mark.parametrize("question", ["🚀", '"', "--", "_", "q" * 10_000])

@@ -94,8 +94,8 @@ def test_an_embedder_of_no_use_is_not_used(book: Notebook) -> None:
         assert "of no use for searching" in trouble
         assert trouble.endswith("next: mesh index use auto")
         assert recall.meaning is None
-        desk = Application(book.home.path, {}, "/", recall=recall)
-        assert desk.search("bana", everywhere=True)["by"] == "keywords"
+        application = Application(book.home.path, {}, "/", recall=recall)
+        assert application.search("bana", everywhere=True)["by"] == "keywords"
         server.answers[:] = [well]
         Path(book.home.file("embedder")).write_text(f"{choice(server)}\n\n", encoding="utf-8")  # chosen once more
         embedded(recall, 5)

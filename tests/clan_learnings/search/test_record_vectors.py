@@ -148,13 +148,13 @@ def test_a_server_that_is_away_costs_the_vectors_and_nothing_else(book: Notebook
     """Search goes on with keywords and says so; once the server is back the vectors are made."""
     fill(book, 5)
     with serving(status(500)) as server, recalling(book, choice(server)) as recall:
-        desk = Application(book.home.path, {}, "/", recall=recall)
+        application = Application(book.home.path, {}, "/", recall=recall)
         wait_until(lambda: bool(recall.status()["trouble"]))
-        assert desk.search("bana", everywhere=True)["by"] == "keywords"
+        assert application.search("bana", everywhere=True)["by"] == "keywords"
         assert "keywords only" in recall.status()["says"]
         server.answers[:] = [well]
         embedded(recall, 5)
-        assert desk.search("bana", everywhere=True)["by"] == "keywords and vectors"
+        assert application.search("bana", everywhere=True)["by"] == "keywords and vectors"
         assert recall.status()["trouble"] == []
 
 
