@@ -174,7 +174,7 @@ def test_a_forbidden_import_is_found(module: str, source: str) -> None:
         ("clan_learnings.context.composition", "from mesh.store.reader import Reader"),
         ("clan_learnings.records.facets_table", "import apsw"),
         ("mesh.pages.worker", "import pycrdt"),
-        ("mesh.cli.up", "from mesh.node.node import run_node\nfrom mesh import __version__"),
+        ("mesh.cli.node_process", "from mesh.node.node import run_node\nfrom mesh import __version__"),
     ],
 )
 def test_an_allowed_import_passes(module: str, source: str) -> None:

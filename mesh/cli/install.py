@@ -1,4 +1,4 @@
-"""`mesh install`: our hooks, tools and skill in the settings of coding agents. Shares code with `mesh uninstall`."""
+"""`mesh install` and `mesh uninstall`: our hooks, tools and skill in the settings of coding agents."""
 
 import argparse
 import os
@@ -6,7 +6,7 @@ import shutil
 import sys
 
 from clan_learnings.agents.agent_files import InstallTarget, PartChange
-from clan_learnings.agents.installer import AGENTS, install
+from clan_learnings.agents.installer import AGENTS, install, uninstall
 from clan_learnings.agents.skill_text import agents_text
 from clan_learnings.repository.detection import find
 from mesh.cli.arguments import Parser, parser
@@ -18,7 +18,7 @@ from mesh.core.errors import UsageError
 _WOULD = {"created": "create", "changed": "change", "removed": "remove", "restored": "restore"}
 
 
-def main(argv: list[str]) -> int:
+def run_install(argv: list[str]) -> int:
     """Install, and say what a person still has to do."""
     arguments = parser("install", "mesh install claude-code")
     add_choice(arguments)
@@ -128,3 +128,12 @@ def _lines(outcome: PartChange, *, dry_run: bool) -> list[str]:
     if dry_run:
         return [f"would {_WOULD[outcome.did]} {outcome.path}", *outcome.diff.rstrip().splitlines()]
     return [f"{outcome.did:<9}  {outcome.path}" + (f"  ({outcome.note})" if outcome.note else "")]
+
+
+def run_uninstall(argv: list[str]) -> int:
+    """Take out what `mesh install` put in, and nothing else."""
+    arguments = parser("uninstall", "mesh uninstall claude-code")
+    add_choice(arguments)
+    given = arguments.parse_args(argv)
+    agents = chosen(given, arguments)
+    return report(uninstall(agents, target(given.home, project=given.project), dry_run=given.dry_run), given, notes=[])

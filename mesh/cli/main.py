@@ -17,16 +17,16 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-# name: module, one sentence. The order is that of the overview.
+# name: module, and function if it is not `main`; one sentence. The order is that of the overview.
 COMMANDS = {
     "demo": ("demo", "See it work: three nodes on this machine, in a temporary folder, for some seconds."),
     "setup": ("setup", "Make or join a mesh, get into the agents here, start the node and keep it running."),
     "init": ("init", "Make a node: a mesh of its own, or one that asks to belong to a mesh."),
-    "up": ("up", "Run the node, in the foreground or in the background."),
-    "down": ("down", "Stop the node's sidecar."),
-    "invite": ("invite", "Let another machine join: make a token."),
-    "join": ("join", "Become a member of a mesh with a token."),
-    "leave": ("leave", "Say goodbye to the mesh."),
+    "up": ("node_process:run_up", "Run the node, in the foreground or in the background."),
+    "down": ("node_process:run_down", "Stop the node's sidecar."),
+    "invite": ("joining:run_invite", "Let another machine join: make a token."),
+    "join": ("joining:run_join", "Become a member of a mesh with a token."),
+    "leave": ("membership:run_leave", "Say goodbye to the mesh."),
     "peers": ("peers", "Say who is there, who is in step and who lacks what."),
     "status": ("status", "Say who this node is, what it holds and what waits."),
     "doctor": ("doctor", "Say what is not as it should be, and what to do about it."),
@@ -37,10 +37,10 @@ COMMANDS = {
     "tail": ("tail", "Show the newest records."),
     "hot": ("hot", "Show the mistakes that several sessions made: what every session is told."),
     "tiers": ("tiers", "Say what is HOT, WARM, in the BANK and in the ARCHIVE."),
-    "show": ("show", "Show a record with all it says."),
-    "why": ("why", "Say where a record comes from, what became of it and what it counts for."),
-    "edit": ("edit", "Change what a record says."),
-    "retract": ("retract", "Take a record back: it counts nowhere any more."),
+    "show": ("one_record:run_show", "Show a record with all it says."),
+    "why": ("one_record:run_why", "Say where a record comes from, what became of it and what it counts for."),
+    "edit": ("one_record:run_edit", "Change what a record says."),
+    "retract": ("one_record:run_retract", "Take a record back: it counts nowhere any more."),
     "pattern": ("pattern", "Work with patterns: add, list, show, edit, supersede, alias, unalias, archive."),
     "learnings": ("learnings", "Work with learning documents: add, edit, list, show, stats, export, import."),
     "page": ("page", "Work with pages: new, list, show, edit, append, rename, remove, history, links, watch and more."),
@@ -57,24 +57,24 @@ COMMANDS = {
     "curate": ("curate", "Decide about what was harvested: accept, edit, reject, merge."),
     "share": ("share", "Say which repositories' harvest may leave this node."),
     "settings": ("settings", "Show or change what the whole mesh has agreed on."),
-    "install": ("install", "Put hooks, tools and a skill of ours into coding agents."),
-    "uninstall": ("uninstall", "Take them out of coding agents again."),
+    "install": ("install:run_install", "Put hooks, tools and a skill of ours into coding agents."),
+    "uninstall": ("install:run_uninstall", "Take them out of coding agents again."),
     "hook": ("hook", "Answer a coding agent's hook: what agents call, not people."),
     "mcp": ("mcp", "Serve coding agents over MCP, on stdin and stdout."),
     "render": ("render", "Write what is known as files, for people, grep and git."),
     "service": ("service", "Keep the node running by the system's own means."),
     "trust-repo": ("trust_repo", "Let the checkout in a folder name its repository itself, or take that back."),
     "homes": ("homes", "Say which repositories belong to which home, where several teams share a machine."),
-    "admit": ("admit", "Certify a node, where the root key is."),
-    "admin": ("admin", "Name an admin, where the root key is, or list the admins."),
+    "admit": ("membership:run_admit", "Certify a node, where the root key is."),
+    "admin": ("membership:run_admin", "Name an admin, where the root key is, or list the admins."),
     "quota": ("quota", "Say how much each member has written and may write, or let one write more."),
     "revoke": ("revoke", "End a node: what it writes from now on counts nowhere."),
     "recover": ("recover", "Put a new root key in the place of a lost or stolen one."),
     "erase": ("erase", "Take a record's text out of every node, for ever."),
-    "export": ("export", "Write a bundle: everything, or what a vector lacks."),
-    "import": ("import_", "Merge bundles from other nodes."),
-    "verify": ("verify", "Check every chain, signature and view from nothing."),
-    "repair": ("repair", "Save what can be read of a damaged database into a new one."),
+    "export": ("bundles:run_export", "Write a bundle: everything, or what a vector lacks."),
+    "import": ("bundles:run_import", "Merge bundles from other nodes."),
+    "verify": ("integrity:run_verify", "Check every chain, signature and view from nothing."),
+    "repair": ("integrity:run_repair", "Save what can be read of a damaged database into a new one."),
     "simulate": ("simulate", "Run many nodes under virtual time, with faults, and check what must hold."),
     "op": ("op", "Drive the replicated types by hand: add, remove, set, count, list, get, total."),
 }
@@ -191,7 +191,7 @@ def _run(argv: list[str]) -> int:
         return _unknown(name)
     end = rest.index("--") if "--" in rest else len(rest)  # behind it there are no options
     try:
-        return int(_module(name).main(rest[:end] + home + rest[end:]))
+        return int(_command(name)[1](rest[:end] + home + rest[end:]))
     except MeshError as error:
         complain(error)
     except OutputLost:
@@ -282,17 +282,22 @@ def _help(words: list[str]) -> int:
         return EXIT_OK
     if words[0] not in COMMANDS:
         return _unknown(words[0])
-    command = _module(words[0])
-    return int(command.main([*(words[1:2] if hasattr(command, "MEMBERS") else ()), "--help"]))
+    module, command = _command(words[0])
+    return int(command([*(words[1:2] if hasattr(module, "MEMBERS") else ()), "--help"]))
 
 
-def _module(name: str) -> Any:
-    """Not interrupted while it is loaded: a library that is half initialised may crash instead of ending."""
+def _command(name: str) -> tuple[Any, Any]:
+    """The module of a command, and the function that runs it.
+
+    Not interrupted while it is loaded: a library that is half initialised may crash instead of ending.
+    """
+    module, _, function = COMMANDS[name][0].partition(":")
     before = pthread_sigmask(SIG_BLOCK, (SIGINT,))
     try:
-        return __import__(f"mesh.cli.{COMMANDS[name][0]}", fromlist=["main"])
+        loaded = __import__(f"mesh.cli.{module}", fromlist=["main"])
     finally:
         pthread_sigmask(SIG_SETMASK, before)
+    return loaded, getattr(loaded, function or "main")
 
 
 def _unknown(name: str) -> int:

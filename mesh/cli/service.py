@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from mesh.app.client import ask
-from mesh.cli import down
+from mesh.cli import node_process
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.output import json_answer, plain, print_json, say, tell
@@ -95,7 +95,7 @@ def install(
             os.unlink(path)
         raise
     if process is not None and not is_kept:  # started by hand, or by a hook: the service takes over
-        json_answer(down.main, ["--home", home.path])
+        json_answer(node_process.run_down, ["--home", home.path])
     supervisor.start(path, anew=text != before or not is_kept)
     _wait_for(home, supervisor)
     with suppress(FileNotFoundError):  # whoever has it kept wants it to run

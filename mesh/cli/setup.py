@@ -12,7 +12,7 @@ from clan_learnings.agents.installer import AGENTS, Installation, check, install
 from mesh.app import home_choice
 from mesh.app.client import ask
 from mesh.app.status import node_status
-from mesh.cli import doctor, down, init, join, service, up
+from mesh.cli import doctor, init, joining, node_process, service
 from mesh.cli.arguments import parser
 from mesh.cli.home_option import baked_home
 from mesh.cli.install import program
@@ -132,7 +132,7 @@ def _made_or_kept(given: argparse.Namespace, report: _Report) -> Home:
             done = json_answer(init.main, words)
             report.say("node", f"made {done['name']} with a new mesh, in {done['home']}")
         else:
-            done = json_answer(join.main, [given.token, *words])
+            done = json_answer(joining.run_join, [given.token, *words])
             report.say("node", f"{done['name']} in {done['home']} has joined the mesh, {_others(done)}")
         return open_home(given.home)
     kept = f"kept {display_name(home.name, home.node)} in {home.path}"
@@ -148,8 +148,8 @@ def _made_or_kept(given: argparse.Namespace, report: _Report) -> Home:
         report.say("node", f"{kept}; it is a member already, so the token was not used")
         return home
     if node_process_id(home) is not None:  # it has no links anyway, and joining wants the home for itself
-        json_answer(down.main, ["--home", home.path])
-    done = json_answer(join.main, [given.token, *words])
+        json_answer(node_process.run_down, ["--home", home.path])
+    done = json_answer(joining.run_join, [given.token, *words])
     report.say("node", f"{kept}; it has joined the mesh, {_others(done)}")
     return home
 
@@ -246,12 +246,12 @@ def _sidecar(home: Home, given: argparse.Namespace, report: _Report) -> None:
             return
     process = node_process_id(home)
     if process is not None and _listens_elsewhere(home, given.listen):
-        json_answer(down.main, ["--home", home.path])
+        json_answer(node_process.run_down, ["--home", home.path])
         report.say("sidecar", f"stopped process {process}, to listen on {', '.join(given.listen)}")
         process = None
     if process is None:
         words = [word for address in given.listen for word in ("--listen", address)]
-        process = json_answer(up.main, ["--detach", "--home", home.path, *words])["pid"]
+        process = json_answer(node_process.run_up, ["--detach", "--home", home.path, *words])["pid"]
         report.say("sidecar", f"runs as process {process}, with its log in {home.file('sidecar.log')}")
     else:
         report.say("sidecar", f"runs already, as process {process}")

@@ -1,4 +1,4 @@
-"""How a node runs: where it listens, how others reach it. Read from the command line in `mesh.cli.up`."""
+"""How a node runs: where it listens, how others reach it. Read from the command line in `mesh.cli.node_process`."""
 
 import socket
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.cli import down
+from mesh.cli import node_process
 from mesh.cli.main import run
 from mesh.store.home import create_home
 
@@ -20,6 +20,6 @@ def test_a_sidecar_that_ends_by_itself_just_then_is_stopped(
     create_home(home, "one")
     with subprocess.Popen(["true"]) as ended:
         pass
-    monkeypatch.setattr(down, "_surely_running", lambda _home: ended.pid)
+    monkeypatch.setattr(node_process, "_surely_running", lambda _home: ended.pid)
     assert run(["down", "--json", "--home", home]) == 0
     assert json.loads(capsys.readouterr().out) == {"stopped": ended.pid}

@@ -11,7 +11,7 @@ import pytest
 from clan_learnings.agents.skill_text import CALLS
 from clan_learnings.records import spool
 from mesh.app.application import Application
-from mesh.cli import invite
+from mesh.cli import joining
 from mesh.cli.quota import parse_size
 from mesh.core.display import shown_size
 from mesh.core.draft import NewRecord
@@ -119,7 +119,7 @@ def test_an_older_sidecar_that_knows_no_roles_gives_out_no_token(
         asked.append(request)
         return {"token": "clan1-secret", "id": "f6f6", "expires_ms": 1, "uses": 1}
 
-    monkeypatch.setattr(invite, "ask", older)
+    monkeypatch.setattr(joining, "ask", older)
     for extra in ((), ("--json",)):
         assert alpha("invite", *options, *extra, code=1) == ""
         assert "older version" in alpha.err

@@ -1,29 +1,34 @@
-"""`mesh up`: the node, in the foreground or in the background."""
+"""The process of a node: `mesh up` and `mesh down`."""
 
 import asyncio
 import logging
 import os
+import select
+import signal
 import sys
 import threading
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mesh.cli.arguments import parser
 from mesh.cli.init import advice, found, welcome
 from mesh.cli.main import WORKED_ON
 from mesh.cli.output import print_json, put, say, tell
-from mesh.core.errors import MeshError, NoHome
+from mesh.core.errors import HomeBusy, MeshError, NoHome
 from mesh.core.ids import text_id
 from mesh.store.file_access import patience
-from mesh.store.home import Home, create_home, open_home
+from mesh.store.home import Home, create_home, node_process_id, open_home
 
 if TYPE_CHECKING:
     from mesh.node.node import RunningNode
+
 
 _LOG = "sidecar.log"
 _START_SECONDS = 30
 
 
-def main(argv: list[str]) -> int:
+def run_up(argv: list[str]) -> int:
     """Run until told to stop."""
     arguments = parser("up", "mesh up --listen 0.0.0.0:7946 --detach")
     arguments.add_argument("--init", action="store_true", help="make a home first if there is none")
@@ -129,3 +134,57 @@ def _home(path: str, *, make: bool) -> Home:
         tell(*welcome(home))
         tell(*advice(home))
     return home
+
+
+_SECONDS = 10.0
+_SURE_SECONDS = 0.05  # one that is just starting may not have written its own number over that of a killed one yet
+
+
+def _surely_running(home: Home) -> int | None:
+    """The sidecar's process, read twice alike: signals must reach nobody else."""
+    process = node_process_id(home)
+    while process is not None:
+        time.sleep(_SURE_SECONDS)
+        before, process = process, node_process_id(home)
+        if process == before:
+            break
+    return process
+
+
+def _end_of(process: int) -> int | None:
+    """What can be read from once a process has ended, where the system has such a thing.
+
+    It gives the home back a moment before it ends, and a service's manager that is asked in that moment starts no other.
+    """
+    try:
+        return os.pidfd_open(process)
+    except (AttributeError, OSError):  # not on Linux, or ended by itself
+        return None
+
+
+def run_down(argv: list[str]) -> int:
+    """Ask the sidecar to stop, and wait until it has."""
+    given = parser("down", "mesh down").parse_args(argv)
+    home = open_home(given.home)
+    process = _surely_running(home)
+    if process is not None:
+        end = _end_of(process)
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(process, signal.SIGTERM)
+        most = patience(_SECONDS)
+        deadline = time.monotonic() + most
+        while node_process_id(home) == process:
+            if time.monotonic() > deadline:
+                raise HomeBusy(
+                    f"process {process} did not stop within {most:g} s",
+                    f"see what it does in {home.file('sidecar.log')}; as a last resort: kill -9 {process}, which loses nothing",
+                )
+            time.sleep(0.02)
+        if end is not None:
+            select.select([end], [], [], max(0.0, deadline - time.monotonic()))
+            os.close(end)
+    if given.json:
+        print_json({"stopped": process})
+    else:
+        put("no sidecar was running" if process is None else f"stopped process {process}")
+    return 0

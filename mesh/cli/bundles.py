@@ -1,25 +1,32 @@
-"""`mesh export`: write a bundle."""
+"""Bundles in and out: `mesh export` and `mesh import`."""
 
 import json
 import os
 import shutil
 import sys
 import tempfile
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any, BinaryIO
 
+from clan_learnings.search.index_files import wipe_erased
 from mesh.cli.arguments import parser
-from mesh.cli.output import print_json, say, tell
+from mesh.cli.erase import finish_soon, tell_unfinished
+from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
+from mesh.cli.output import Progress, plain, print_json, put, say, tell
 from mesh.core.display import number_of
-from mesh.core.errors import HomePermissions, RemoteError, UsageError
+from mesh.core.errors import HomePermissions, MeshError, RemoteError, UsageError
 from mesh.core.feed import decode_feed, require_hash, require_seq
 from mesh.core.ids import parse_id
 from mesh.core.version_vector import Head, Vector
-from mesh.store.bundles import export_bundle
+from mesh.store.author import Author
+from mesh.store.bundles import ImportReport, export_bundle, import_bundle
 from mesh.store.home import open_home
 from mesh.store.store import Store
 
 
-def main(argv: list[str]) -> int:
+def run_export(argv: list[str]) -> int:
     """Statements first, then ranges; the file appears whole or not at all."""
     arguments = parser("export", "mesh export all.mesh")
     arguments.add_argument("file", metavar="FILE", help="where to; - for stdout")
@@ -97,3 +104,84 @@ def _to_file(store: Store, path: str, since: Vector | None, *, private: bool) ->
         if os.path.exists(draft):
             os.unlink(draft)
     return operations, size
+
+
+_ANEW = "make it anew on another node: mesh export FILE"
+
+
+def run_import(argv: list[str]) -> int:
+    """Merge each bundle; one that is bad does not keep the others out."""
+    arguments = parser("import", "mesh import all.mesh")
+    arguments.add_argument("files", metavar="FILE", nargs="+", help="bundles, in any order; - for stdin")
+    arguments.add_argument(
+        "--private", action="store_true", help="bundles of private records, made with `mesh export --private`"
+    )
+    given = arguments.parse_args(argv)
+    home = open_home(given.home)
+    author = home.author(private=given.private)
+    code = EXIT_OK
+    for file in given.files:
+        report, problem = _import(author, file)
+        if problem is not None:
+            complain(MeshError(f"{file}: {problem}; {_kept(report)}", problem.next_step or _ANEW))
+            code = max(code, EXIT_FAILED if isinstance(problem, UsageError) else EXIT_REFUSED)
+        if report.refused:
+            code = EXIT_REFUSED
+        elif report.waiting or report.clipped or report.forks:
+            code = max(code, EXIT_WAITING)
+        if given.json:
+            values = asdict(report) | {
+                "file": file,
+                "error": None if problem is None else str(problem),
+                "root": author.store.root().hex(),
+            }
+            print_json(values)
+            continue
+        if problem is None:
+            put(f"{file}: {_counts(report)}")
+        for reason, times in report.reasons.items():
+            tell(f"  {number_of(times, 'time')}: {plain(reason)}")
+    if not given.private:
+        wipe_erased(home)
+    author.store.close()
+    tell_unfinished(home, finish_soon(home))
+    return code
+
+
+def _import(author: Author, file: str) -> tuple[ImportReport, MeshError | None]:
+    report, progress = ImportReport(), Progress("bytes")
+    try:
+        with _opened(file) as source:
+            import_bundle(author, source, report, progress)
+    except (RemoteError, UsageError) as error:
+        return report, error
+    finally:
+        progress.done()
+    return report, None
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        source = open(file, "rb")  # noqa: SIM115 (closed below; only opening may fail as usage)
+    except OSError as error:
+        raise UsageError(
+            f"it cannot be read: {error.strerror}", "make one on another node: mesh export FILE"
+        ) from error
+    with source:
+        yield source
+
+
+def _counts(report: ImportReport) -> str:
+    return (
+        f"{number_of(report.operations, 'operation')} and {number_of(report.statements, 'statement')} merged, {report.known} known,"
+        f" {report.waiting} waiting, {report.clipped} clipped, {report.refused} refused"
+    )
+
+
+def _kept(report: ImportReport) -> str:
+    """What became of a bundle before it turned out bad."""
+    return "nothing of it was merged" if report == ImportReport() else f"what came before that: {_counts(report)}"
