@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import mesh.app.subjects  # noqa: F401 (registers them)
-
 settings.register_profile(
     "default",
     deadline=None,  # a slow machine is not a wrong program

@@ -107,7 +107,7 @@ def test_one_transcript_in_two_files_and_on_two_nodes_counts_once(home: Path, cl
 
 
 KILLED_AT = (
-    "clan_learnings.harvest.intake.place",
+    "clan_learnings.harvest.intake.add_signal",
     "clan_learnings.harvest.record_writer.draft_signal",
     "clan_learnings.harvest.record_writer._recorded",
 )
