@@ -3,4 +3,4 @@
 Measures only: nothing here is imported by the product, and no test depends on a speed.
 """
 
-import mesh.app.subjects  # noqa: F401 (registers them)
+import mesh.app.store_registry  # noqa: F401 (registers them)

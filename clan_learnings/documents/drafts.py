@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from clan_learnings.documents.document_markdown import CHANGEABLE
 from clan_learnings.documents.learning import Learning, learning_of, require_room
+from clan_learnings.documents.learning_markdown import CHANGEABLE
 from clan_learnings.documents.quality_gate import Assessment, judge
 from clan_learnings.records.notebook import completed, source_of
 from clan_learnings.records.record import BESIDE, HARVESTED, LEARNINGS, SECTIONS, SOURCES, About, Note, checked, one_of

@@ -11,8 +11,8 @@ import stat
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from clan_learnings.documents.document_markdown import digits, parsed, rendered
 from clan_learnings.documents.learning import BYTES, learning_of, slug_of
+from clan_learnings.documents.learning_markdown import digits, parsed, rendered
 from clan_learnings.records.record import LEARNINGS
 from clan_learnings.records.shared_settings import is_category
 from clan_learnings.render import owned_files
@@ -22,8 +22,8 @@ from mesh.core.ids import text_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from clan_learnings.documents.document_markdown import Parsed
     from clan_learnings.documents.learning import Learning
+    from clan_learnings.documents.learning_markdown import Parsed
     from clan_learnings.records.record import Note
 
 

@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clan_learnings.documents import folder as folders
-from clan_learnings.documents.document_markdown import with_id
 from clan_learnings.documents.drafts import learnings
 from clan_learnings.documents.folder import CHANGED, NEW, SKIPPED, UNCHANGED, told_by
 from clan_learnings.documents.learning import learning_of
+from clan_learnings.documents.learning_markdown import with_id
 from clan_learnings.records.notebook import draft_retraction
 from mesh.app.learnings import add, change, listed
 from mesh.app.snapshot import memory_of, private_of

@@ -251,8 +251,8 @@ def _show(given: Given) -> int:
     import time
     from calendar import timegm
 
-    from clan_learnings.documents.document_markdown import rendered
     from clan_learnings.documents.learning import learning_from_record
+    from clan_learnings.documents.learning_markdown import rendered
     from mesh.core.display import harmless_value
 
     answer = application_of(given).show(given.words[0])

@@ -15,8 +15,8 @@ TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from typing import Any
 
-    from clan_learnings.documents.document_markdown import Parsed
     from clan_learnings.documents.learning import Learning
+    from clan_learnings.documents.learning_markdown import Parsed
     from mesh.app.application import Application
 
 SECTIONS = (
@@ -123,8 +123,8 @@ def _by_file(path: str) -> dict[str, Any]:
 
 def _in_editor(application: Application, text: str) -> dict[str, Any]:
     """In VISUAL or EDITOR. Whatever happens, what was typed is in the record or in a file that is named."""
-    from clan_learnings.documents.document_markdown import rendered
     from clan_learnings.documents.learning import learning_of, slug_of
+    from clan_learnings.documents.learning_markdown import rendered
     from clan_learnings.records.record import LEARNINGS
     from mesh.app import learnings
     from mesh.app.snapshot import memory_with
@@ -186,7 +186,7 @@ def _from_file(path: str) -> tuple[Learning, bool]:
 
 
 def _parsed(text: str, path: str) -> Parsed:
-    from clan_learnings.documents.document_markdown import parsed
+    from clan_learnings.documents.learning_markdown import parsed
 
     found = parsed(text)
     if found is None:

@@ -9,7 +9,7 @@ import sys
 # Built in; `signal` would be loaded from a file.
 from _signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask  # type: ignore[import-not-found]
 
-import mesh.app.subjects  # noqa: F401 (registers them)
+import mesh.app.store_registry  # noqa: F401 (registers them)
 from mesh.cli.streams import OutputLost, flush, open_streams
 from mesh.core.errors import AmbiguousId, MeshError, UsageError
 

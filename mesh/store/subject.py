@@ -1,6 +1,6 @@
 """What a subject brings to the store: tables, a part of the fold, of erasing and of checking. The store knows no subject by name.
 
-A program names its subjects once, before it opens a store to write (`mesh.app.subjects`). All of them write what they derive
+A program names its subjects once, before it opens a store to write (`mesh.app.store_registry`). All of them write what they derive
 from operations in the transaction that moves the operations, so no view of a subject is ever behind.
 """
 
@@ -114,6 +114,6 @@ def subjects() -> tuple[Subject, ...]:
     """All subjects, in the order in which their tables are made."""
     if _REGISTRY.loaded is None:
         if _REGISTRY.source is None:  # records would be missing in the views of every subject
-            raise RuntimeError("no subjects are registered; import mesh.app.subjects before a store is opened")
+            raise RuntimeError("no subjects are registered; import mesh.app.store_registry before a store is opened")
         _REGISTRY.loaded = tuple(_REGISTRY.source())
     return _REGISTRY.loaded

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import mesh.app.subjects  # noqa: F401 (the processes started here come without conftest)
+import mesh.app.store_registry  # noqa: F401 (the processes started here come without conftest)
 from mesh.core.errors import HomeBusy, PageMoved, UsageError
 from mesh.core.limits import OPERATION_BYTES
 from mesh.pages.book import Book, PageInfo

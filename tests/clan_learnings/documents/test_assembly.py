@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clan_learnings.documents.assembly import assemble
-from clan_learnings.documents.document_markdown import parsed, rendered
+from clan_learnings.documents.learning_markdown import parsed, rendered
 from clan_learnings.documents.quality_gate import judge
 from clan_learnings.harvest.items import KINDS, HarvestItem
 from clan_learnings.sessions.digest import Digest, Failure

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from clan_learnings.context.injected_mark import without_ours
 from clan_learnings.documents import front_matter
-from clan_learnings.documents.document_markdown import CHANGEABLE, digits, parsed, rendered, with_id
 from clan_learnings.documents.learning import Learning, slug_of, tidy
+from clan_learnings.documents.learning_markdown import CHANGEABLE, digits, parsed, rendered, with_id
 from tests.clan_learnings.documents.learned import GOOD, TEXTS, WORDS, learnings
 
 ID = "a" * 52
