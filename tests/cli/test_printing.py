@@ -23,7 +23,7 @@ SOURCES = sorted(Path(mesh.cli.__file__).parent.glob("*.py"))
 WRITERS = {
     "output.py": "the one place",
     "hook.py": "one JSON object in ASCII, as each agent documents it",
-    "export.py": "a bundle, which is binary",
+    "bundles.py": "a bundle, which is binary",
     "mcp.py": "where no log can be, it goes nowhere",
 }
 # Who prints text as it is, and why that is no text of others.
