@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from clan_learnings.records.notebook import PatternChoice
 from clan_learnings.records.record import KINDS
 from clan_learnings.records.tiers import ordinal
 from mesh.core.ids import display_name, text_id
@@ -235,6 +234,8 @@ def recorded(author: Author, receipt: Receipt) -> dict[str, Any]:
 
 def counted_before(author: Author, memory: Memory, tag: bytes) -> dict[str, Any]:
     """What a correction that was there already is counted under now. If it counts no more, or not yet: what it was written with."""
+    from clan_learnings.records.notebook import PatternChoice  # brings the matching of texts
+
     note = memory.note(tag)
     record = note.record if note is not None else _written(author, tag)
     slug, sureness = str(record.get("pattern", "")), record.get("sureness")
