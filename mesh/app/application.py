@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from clan_learnings.records.record import About, Note
     from clan_learnings.redaction.text_cleaner import TextCleaner
     from clan_learnings.search.indexes import SearchIndexes
+    from mesh.app.record_store import RecordStore
     from mesh.core.draft import Draft
-    from mesh.store.author import Author
 
 
 class Application:
@@ -35,13 +35,15 @@ class Application:
         agent: str = "",
         session: str = "",
         recall: SearchIndexes | None = None,
+        store: RecordStore | None = None,
         retry_seconds: int = 0,
         bound: str | None = None,
         notes_openings: bool = True,
         is_bulk: bool = False,
         asks_node: bool = False,
     ) -> None:
-        """`folder`: where the caller is. `agent`, `session`: who it is, if that was given. `recall`: the indexes of a node.
+        """`folder`: where the caller is. `agent`, `session`: who it is, if that was given. `recall`: the indexes of a node. `store`: where a
+        node writes shared records; others open the store of the home.
 
         `retry_seconds`: how long a write without a request id that repeats an earlier one counts as the same. `bound`: the
         only repository that can be read or written here, beside records that name none. `notes_openings`: whether opening a
@@ -56,6 +58,7 @@ class Application:
         self.is_bulk = is_bulk
         self._notes_openings = notes_openings
         self._asks_node = asks_node
+        self._store = store
 
     def bound_to(self, repo: str) -> Application:
         """The same application for a caller that may read and write one repository only."""
@@ -204,11 +207,14 @@ class Application:
 
     # For the use cases
 
-    def author(self, *, private: bool) -> Author:
-        """Open what is written to. To be closed by its store."""
+    def record_store(self, *, private: bool) -> RecordStore:
+        """Where records are written. To be closed."""
+        if self._store is not None and not private:
+            return self._store
+        from mesh.app.record_store import OpenedStore
         from mesh.store.home import open_home
 
-        return open_home(self.home).author(private=private)
+        return OpenedStore(self.home, open_home(self.home).author(private=private))
 
     def scope(self, repo: str | None, *, everywhere: bool = False) -> str | None:
         """The repository that a question is about; None: all. A bound caller gets its own, and an error if it names another."""

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from clan_learnings.records.record import About, Note
     from clan_learnings.redaction.text_cleaner import TextCleaner
     from mesh.app.application import Application
-    from mesh.app.store_writer import OpenMemory, OpenRecord
+    from mesh.app.record_store import RecordStore
     from mesh.core.draft import Request
-    from mesh.store.author import Author
     from mesh.store.receipts import Receipt
 
 
@@ -33,19 +32,20 @@ def discover(
 ) -> dict[str, Any]:
     """Record a discovery, unless a record covers it. `anyway`: also then."""
 
-    def write(author: Author, reading: OpenMemory, about: About, pen: TextCleaner, request: Request) -> dict[str, Any]:
-        with reading() as memory:
+    def write(store: RecordStore, about: About, pen: TextCleaner, request: Request) -> dict[str, Any]:
+        with writer.memory(store) as memory:
             drafts, hit = draft_discovery(memory, text, about, pen)
             if hit is not None and not anyway:
-                earlier = author.earlier(request)  # another process may have been quicker, and be what covers it
+                earlier = store.earlier(request)  # another process may have been quicker, and be what covers it
                 if earlier is not None:
-                    return answer(author, earlier)
+                    return answer(store, earlier)
                 known = record_json.shown(memory, hit.note)
                 return {"state": "known", "id": known["id"], "covered_by": known, "sureness": round(hit.score, 2)}
-        return answer(author, author.append(drafts, request))
+        return answer(store, store.append(drafts, request))
 
-    def answer(author: Author, receipt: Receipt) -> dict[str, Any]:
-        return record_json.recorded(author, receipt) | {"covered_by": None, "repeated": receipt.repeated}
+    def answer(store: RecordStore, receipt: Receipt) -> dict[str, Any]:
+        with writer.memory(store) as memory:
+            return record_json.recorded(memory, receipt) | {"covered_by": None, "repeated": receipt.repeated}
 
     writer = StoreWriter(application)
     kept = writer.kept_here(private=private)
@@ -65,21 +65,21 @@ def correct(
 ) -> dict[str, Any]:
     """Record a correction. The answer names the pattern it was counted under, and what it makes of that."""
 
-    def write(author: Author, reading: OpenMemory, about: About, pen: TextCleaner, request: Request) -> dict[str, Any]:
-        with reading() as memory:
+    def write(store: RecordStore, about: About, pen: TextCleaner, request: Request) -> dict[str, Any]:
+        with writer.memory(store) as memory:
             drafts, found = draft_correction(memory, wrong, right, about, pen, pattern=pattern, source=source)
             before = record_json.count(memory, found.slug)
-        receipt = author.append(drafts, request)
+        receipt = store.append(drafts, request)
         if receipt.repeated:
-            return repeated(author, receipt)
-        return counted(author, receipt, lambda memory: record_json.counted(memory, found, before))
+            return repeated(store, receipt)
+        return counted(store, receipt, lambda memory: record_json.counted(memory, found, before))
 
-    def repeated(author: Author, receipt: Receipt) -> dict[str, Any]:
-        return counted(author, receipt, lambda memory: record_json.counted_before(author, memory, receipt.tags[0]))
+    def repeated(store: RecordStore, receipt: Receipt) -> dict[str, Any]:
+        return counted(store, receipt, lambda memory: record_json.counted_before(memory, receipt.tags[0]))
 
-    def counted(author: Author, receipt: Receipt, count: Callable[[Memory], dict[str, Any]]) -> dict[str, Any]:
-        with writer.reading(author) as memory:
-            answer = record_json.recorded(author, receipt) | count(memory) | {"repeated": receipt.repeated}
+    def counted(store: RecordStore, receipt: Receipt, count: Callable[[Memory], dict[str, Any]]) -> dict[str, Any]:
+        with writer.memory(store) as memory:
+            answer = record_json.recorded(memory, receipt) | count(memory) | {"repeated": receipt.repeated}
         return answer | record_json.PRIVATE if private or kept else answer
 
     writer = StoreWriter(application)
@@ -92,46 +92,46 @@ def move(application: Application, text: str, slug: str) -> dict[str, Any]:
     """Count a correction under another pattern."""
     writer = StoreWriter(application)
 
-    def write(author: Author, finding: OpenRecord, _pen: TextCleaner) -> dict[str, Any]:
-        with finding() as (memory, note):
+    def write(store: RecordStore, _pen: TextCleaner) -> dict[str, Any]:
+        with writer.record(store, text) as (memory, note):
             before, found = record_json.count(memory, slug), named_pattern(memory, slug, "moved by hand")
-        answer = append(author, draft_move(note, slug))
-        with writer.reading(author) as memory:
+        answer = append(store, draft_move(note, slug))
+        with writer.memory(store) as memory:
             counted = record_json.counted(memory, found, before)
             return answer | {"id": memory.reader.short_id(note.tag), "from": note.pattern} | counted
 
-    return writer.write_about(text, write)
+    return writer.write_about(write)
 
 
 def edit(application: Application, text: str, changes: dict[str, Any]) -> dict[str, Any]:
     """Change fields of a record."""
     writer = StoreWriter(application)
 
-    def write(author: Author, finding: OpenRecord, pen: TextCleaner) -> dict[str, Any]:
-        with finding() as (memory, note):
+    def write(store: RecordStore, pen: TextCleaner) -> dict[str, Any]:
+        with writer.record(store, text) as (memory, note):
             drafts = draft_edit(memory, note, changes, pen)
-        waiting = pending(append(author, drafts))
-        with writer.reading(author) as memory:
+        waiting = pending(append(store, drafts))
+        with writer.memory(store) as memory:
             return record_json.whole(memory, memory.note(note.tag) or note) | waiting
 
-    return writer.write_about(text, write)
+    return writer.write_about(write)
 
 
 def retract(application: Application, text: str, reason: str) -> dict[str, Any]:
     """Retract a record."""
     writer = StoreWriter(application)
 
-    def write(author: Author, finding: OpenRecord, pen: TextCleaner) -> dict[str, Any]:
-        with finding() as (memory, note):
+    def write(store: RecordStore, pen: TextCleaner) -> dict[str, Any]:
+        with writer.record(store, text) as (memory, note):
             shown, before = record_json.shown(memory, note), record_json.count(memory, note.pattern)
             documents = _documents_beside(memory, note)
-        waiting = pending(append(author, draft_retraction(note, reason, pen)))
-        with writer.reading(author) as memory:
+        waiting = pending(append(store, draft_retraction(note, reason, pen)))
+        with writer.memory(store) as memory:
             sessions, hot = record_json.count(memory, note.pattern)
         counts = {"sessions": sessions, "was_hot": before[1], "is_hot": hot, "documents": documents}
         return shown | counts | waiting
 
-    return writer.write_about(text, write)
+    return writer.write_about(write)
 
 
 def _documents_beside(memory: Memory, note: Note) -> list[str]:

@@ -8,7 +8,6 @@ from clan_learnings.records.record import KINDS
 from clan_learnings.records.tiers import ordinal
 from mesh.core.ids import display_name, text_id
 from mesh.core.operation import Add, parse
-from mesh.store.reader import Reader
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from clan_learnings.records.patterns import Pattern
     from clan_learnings.records.record import Note
     from clan_learnings.search.record_search import SearchHit
-    from mesh.store.author import Author
     from mesh.store.receipts import Receipt
 
 
@@ -221,32 +219,34 @@ def iso(milliseconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(milliseconds // 1000))
 
 
-def recorded(author: Author, receipt: Receipt) -> dict[str, Any]:
+def recorded(memory: Memory, receipt: Receipt) -> dict[str, Any]:
     """That it is there, and where."""
     return {
         "state": "recorded",
-        "id": Reader(author.store.database.connection).short_id(receipt.tags[0]),
+        "id": memory.reader.short_id(receipt.tags[0]),
         "counts": receipt.counts,
         "node": text_id(receipt.feed.node),
         "new_epoch": receipt.new_epoch or None,
     }
 
 
-def counted_before(author: Author, memory: Memory, tag: bytes) -> dict[str, Any]:
+def counted_before(memory: Memory, tag: bytes) -> dict[str, Any]:
     """What a correction that was there already is counted under now. If it counts no more, or not yet: what it was written with."""
     from clan_learnings.records.notebook import PatternChoice  # brings the matching of texts
 
     note = memory.note(tag)
-    record = note.record if note is not None else _written(author, tag)
+    record = note.record if note is not None else _written(memory, tag)
     slug, sureness = str(record.get("pattern", "")), record.get("sureness")
     sure = sureness if isinstance(sureness, float) else 1.0
     found = PatternChoice(slug, sure, "counted when this was first asked for", founded=False)
     return counted(memory, found, count(memory, slug))
 
 
-def _written(author: Author, tag: bytes) -> dict[str, Any]:
+def _written(memory: Memory, tag: bytes) -> dict[str, Any]:
     """A record as it was written, though it is not live; empty if it was erased."""
-    for _, row in author.store.feeds.by_tag(tag):
+    from mesh.store.feeds import Feeds
+
+    for _, row in Feeds(memory.reader.connection, b"").by_tag(tag):  # whose mesh it is plays no part in reading
         parsed = None if row.body is None else parse(row.kind, row.hlc, row.body)
         if isinstance(parsed, Add):
             return parsed.record

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 
-from clan_learnings.records.memory import Memory
-from clan_learnings.records.mute_list import read_muted
 from clan_learnings.records.notebook import REQUIRED
 from clan_learnings.records.record import About
 from clan_learnings.redaction.text_cleaner import TextCleaner
@@ -20,7 +18,6 @@ from mesh.core.draft import ID_BYTES, KEPT_SECONDS, Request, checked_id, content
 from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId
 from mesh.core.ids import digest
 from mesh.core.stdlib_substitutes import block
-from mesh.store.reader import Reader
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -28,16 +25,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
+    from clan_learnings.records.memory import Memory
     from clan_learnings.records.record import Note
-    from clan_learnings.search.indexes import SearchIndexes
     from mesh.app.application import Application
+    from mesh.app.record_store import RecordStore
     from mesh.core.draft import Draft
     from mesh.core.errors import HomeError
-    from mesh.store.author import Author
     from mesh.store.receipts import Receipt
-
-    OpenMemory = Callable[[], AbstractContextManager[Memory]]
-    OpenRecord = Callable[[], AbstractContextManager[tuple[Memory, Note]]]
 
 WORDS = ("text", "anyway", "wrong", "right", "pattern", "source")
 
@@ -58,11 +52,11 @@ class StoreWriter:
     ) -> dict[str, Any]:
         """Write what `make` drafts, given what is known and who writes. No drafts: it is known already."""
 
-        def write(author: Author, reading: OpenMemory, about: About, pen: TextCleaner) -> dict[str, Any]:
-            with reading() as memory:
+        def write(store: RecordStore, about: About, pen: TextCleaner) -> dict[str, Any]:
+            with self.memory(store) as memory:
                 drafts, answer = make(memory, about, pen)
             is_bulk = self._application.is_bulk
-            return (append(author, drafts, is_bulk=is_bulk) if drafts else {"state": "known"}) | answer
+            return (append(store, drafts, is_bulk=is_bulk) if drafts else {"state": "known"}) | answer
 
         kept = {} if is_change else self.kept_here(private=private)
         return self._write(write, said, private=private or bool(kept)) | kept
@@ -72,21 +66,21 @@ class StoreWriter:
     ) -> dict[str, Any]:
         """Write what `make` drafts about the record of an id. No drafts: it stays as it is."""
 
-        def write(author: Author, finding: OpenRecord, pen: TextCleaner) -> dict[str, Any]:
-            with finding() as (memory, note):
+        def write(store: RecordStore, pen: TextCleaner) -> dict[str, Any]:
+            with self.record(store, text) as (memory, note):
                 drafts, answer = make(memory, note, pen)
             state = "changed" if drafts else "unchanged"
-            waiting = pending(append(author, drafts, is_bulk=self._application.is_bulk)) if drafts else {}
-            with self.reading(author) as memory:
+            waiting = pending(append(store, drafts, is_bulk=self._application.is_bulk)) if drafts else {}
+            with self.memory(store) as memory:
                 return record_json.whole(memory, memory.note(note.tag) or note) | {"state": state} | answer | waiting
 
-        return self.write_about(text, write)
+        return self.write_about(write)
 
     def write_once(
         self,
         kind: str,
-        write: Callable[[Author, OpenMemory, About, TextCleaner, Request], dict[str, Any]],
-        repeated: Callable[[Author, Receipt], dict[str, Any]],
+        write: Callable[[RecordStore, About, TextCleaner, Request], dict[str, Any]],
+        repeated: Callable[[RecordStore, Receipt], dict[str, Any]],
         told: dict[str, Any],
         *,
         private: bool,
@@ -98,14 +92,14 @@ class StoreWriter:
         seconds = self._application.retry_seconds
         told = identified(told, seconds)
 
-        def write_new(author: Author, reading: OpenMemory, about: About, pen: TextCleaner) -> dict[str, Any]:
+        def write_new(store: RecordStore, about: About, pen: TextCleaner) -> dict[str, Any]:
             request = request_of(kind, told, about, seconds)
-            earlier = author.earlier(request)
+            earlier = store.earlier(request)
             if earlier is None:
-                return write(author, reading, about, pen, request)
+                return write(store, about, pen, request)
             words_of(told, pen)
             pen.about(about)  # what was redacted then is reported again
-            return repeated(author, earlier)
+            return repeated(store, earlier)
 
         try:
             return self._write(write_new, told, private=private)
@@ -114,31 +108,30 @@ class StoreWriter:
                 raise
             return self._hand_over(kind, told, error)
 
-    def write_about(
-        self, text: str, write: Callable[[Author, OpenRecord, TextCleaner], dict[str, Any]]
-    ) -> dict[str, Any]:
+    def write_about(self, write: Callable[[RecordStore, TextCleaner], dict[str, Any]]) -> dict[str, Any]:
         """Write about the record of an id, among the shared records or the private ones."""
         home = self._application.home
         pen = TextCleaner(lambda: self._application.caller.categories)
         for private in (False, True) if has_private(home) else (False,):
-            author = self._application.author(private=private)
+            store = self._application.record_store(private=private)
             try:
-                return write(author, lambda: self._finding(author, text), pen) | {"redacted": pen.found}  # noqa: B023
+                return write(store, pen) | {"redacted": pen.found}
             except UnknownId:
                 if private or not has_private(home):
                     raise
             finally:
-                author.store.close()
+                store.close()
         raise AssertionError("the last try has answered or raised")
 
-    @block
-    def reading(self, author: Author, recall: SearchIndexes | None = None) -> Iterator[Memory]:
+    def memory(self, store: RecordStore) -> AbstractContextManager[Memory]:
         """What is known, as one state: others write and erase meanwhile. Leave it before anything is written."""
-        with author.store.database.savepoint():
-            reader = Reader(author.store.database.connection, own=author.store.own)
-            finder = None if recall is None else recall.finder(reader)
-            muted = read_muted(self._application.home)
-            yield Memory(reader, muted=muted, finder=finder, bound=self._application.bound)
+        return store.memory(self._application.bound)
+
+    @block
+    def record(self, store: RecordStore, text: str) -> Iterator[tuple[Memory, Note]]:
+        """The same, and the live record of an id."""
+        with self.memory(store) as memory:
+            yield memory, live_note(memory, memory.resolve(text), text)
 
     def kept_here(self, *, private: bool) -> dict[str, Any]:
         """What to report of a new record that is private because its repository says so; nothing if it is not."""
@@ -146,22 +139,16 @@ class StoreWriter:
         return {"kept_here": why} if why else {}
 
     def _write(
-        self,
-        write: Callable[[Author, OpenMemory, About, TextCleaner], dict[str, Any]],
-        said: dict[str, Any],
-        *,
-        private: bool,
+        self, write: Callable[[RecordStore, About, TextCleaner], dict[str, Any]], said: dict[str, Any], *, private: bool
     ) -> dict[str, Any]:
         application = self._application
         application.refuse_global(said)
         pen = TextCleaner(lambda: application.caller.categories)
-        author = application.author(private=private)
+        store = application.record_store(private=private)
         try:
-            about = application.about(author.store.own or b"", said)
-            recall = None if private else application.recall
-            return write(author, lambda: self.reading(author, recall), about, pen) | {"redacted": pen.found}
+            return write(store, application.about(store.own, said), pen) | {"redacted": pen.found}
         finally:
-            author.store.close()
+            store.close()
 
     def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError) -> dict[str, Any]:
         from mesh.app.client import hand_over
@@ -173,18 +160,13 @@ class StoreWriter:
         arguments = words_of(told, pen) | facts | fields_of(request)
         return hand_over(application.home, kind, arguments, error, application.bound) | {"redacted": pen.found}
 
-    @block
-    def _finding(self, author: Author, text: str) -> Iterator[tuple[Memory, Note]]:
-        """What is known, and the live record of an id."""
-        with self.reading(author) as memory:
-            yield memory, live_note(memory, memory.resolve(text), text)
 
-
-def append(author: Author, drafts: Sequence[Draft], *, is_bulk: bool = False) -> dict[str, Any]:
+def append(store: RecordStore, drafts: Sequence[Draft], *, is_bulk: bool = False) -> dict[str, Any]:
     """Append drafts; the answer says what they are recorded as, and whether they wait for somebody."""
-    receipt = author.append(drafts, is_bulk=is_bulk)
-    answer = record_json.recorded(author, receipt)
-    waits_for = _waits_for(author, receipt.tags)
+    receipt = store.append(drafts, is_bulk=is_bulk)
+    with store.memory() as memory:
+        answer = record_json.recorded(memory, receipt)
+        waits_for = _waits_for(memory, receipt.tags)
     return answer | {"proposed": answer["id"], "waits_for": waits_for} if waits_for else answer
 
 
@@ -236,14 +218,12 @@ def _node_of(home: str) -> bytes:
         return os.uname().nodename.encode("utf-8", "surrogateescape")
 
 
-def _waits_for(author: Author, tags: Sequence[bytes]) -> str:
+def _waits_for(memory: Memory, tags: Sequence[bytes]) -> str:
     """Who has to agree before what was just written counts. Empty but in a guarded mesh, about records of others."""
     from clan_learnings.records.shared_settings import KEY, SharedSettings
 
-    reader = Reader(author.store.database.connection)
-    if not SharedSettings(reader.fields(KEY)).is_guarded:
+    if not SharedSettings(memory.reader.fields(KEY)).is_guarded:
         return ""
     from mesh.app.proposals import needed
 
-    with author.store.database.savepoint():
-        return needed(Memory(reader), tags)
+    return needed(memory, tags)

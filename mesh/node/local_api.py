@@ -24,6 +24,7 @@ from mesh.core.errors import MeshError, UsageError
 from mesh.core.ids import text_id
 from mesh.core.statement import INVITED
 from mesh.node.join_port import JoinPort
+from mesh.node.node_store import NodeStore
 from mesh.node.openapi import BOUND, ENDPOINTS, Endpoint, Parameter, document
 from mesh.store.home import Home
 from mesh.store.wake_signal import OWN_FEED, socket_file
@@ -156,9 +157,9 @@ def _owner_only() -> Iterator[None]:
 _TEXT_CHARS = 16_000
 
 
-def record_routes(home: str, recall: SearchIndexes | None = None) -> dict[str, Answer]:
+def record_routes(home: str, recall: SearchIndexes, store: NodeStore) -> dict[str, Answer]:
     """Method and path to the function that answers. Who asks, and where it is, must be said: our own surroundings mean nothing."""
-    application = Application(home, {}, "/", recall=recall)
+    application = Application(home, {}, "/", recall=recall, store=store)
     asked: dict[str, Callable[[Application, dict[str, Any]], dict[str, Any]]] = {
         "POST /discover": lambda application, given: application.discover(given.pop("text"), **given),
         "POST /correct": lambda application, given: application.correct(
@@ -246,6 +247,7 @@ class ServedNode(Protocol):
 
     home: Home
     recall: SearchIndexes
+    records: NodeStore
     addresses: tuple[str, ...]
 
     @property
@@ -319,7 +321,7 @@ def routes(node: ServedNode, join_port: JoinPort) -> dict[str, Callable[[dict[st
     async def described(_given: dict[str, Any]) -> Any:
         return document(__version__)
 
-    return record_routes(node.home.path, node.recall) | {
+    return record_routes(node.home.path, node.recall, node.records) | {
         "GET /openapi.json": described,
         "GET /peers": peers,
         "GET /node": about,

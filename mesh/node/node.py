@@ -29,6 +29,7 @@ from mesh.node.join_port import JoinPort
 from mesh.node.local_api import routes, serving
 from mesh.node.metrics import Counters, render
 from mesh.node.node_settings import NodeSettings, advertised
+from mesh.node.node_store import NodeStore
 from mesh.node.render_thread import RenderThread
 from mesh.node.store_replica import StoreReplica
 from mesh.node.store_thread import StoreThread
@@ -124,7 +125,8 @@ class RunningNode:
             if card_table.keep(*card):  # else a newer one is known, though our clock says otherwise
                 self._certificates.keep(card)
                 cards.append(card)
-        self._store_thread = StoreThread(replica, card_table, lambda: _version(store))
+        self._store_thread = StoreThread(author, replica, card_table, lambda: _version(store))
+        self.records = NodeStore(self.home.node, self.recall, self._store_thread, store.clock, self._clock_doubted)
         async with AsyncExitStack() as stack:
             stack.enter_context(self._store_thread)
             transport = await self._listen(stack)
@@ -230,6 +232,11 @@ class RunningNode:
         self._store_thread.refresh(everywhere)
         if everywhere:
             self._clock_watch.wake()
+
+    def _clock_doubted(self) -> None:
+        """Called in a thread that could not write."""
+        with suppress(RuntimeError):  # the loop is closed: we are leaving
+            self._loop.call_soon_threadsafe(self._clock_watch.wake)
 
     def _notice_move(self) -> None:
         """A laptop that listens everywhere has other addresses in another network."""

@@ -1,4 +1,4 @@
-"""The thread that works on the store: all requests of gossip, in order, several merges in one commit.
+"""The thread that works on the store: requests of gossip and writes of this node, in order, several of a sort in one commit.
 
 The event loop never waits for SQLite. Questions go in as the engine's effects, answers come out as its events.
 """
@@ -8,13 +8,17 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from itertools import groupby
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from mesh.core.draft import Draft, Request
 from mesh.core.errors import HomeBusy, HomeError, Malformed
 from mesh.node.store_replica import StoreReplica
+from mesh.store.author import Author
 from mesh.store.file_access import patience
 from mesh.store.join_table import Cards
+from mesh.store.receipts import Receipt
 from peers.proto.engine_events import (
     CommonFound,
     Event,
@@ -56,14 +60,25 @@ class _Call:
         self.future: Future[Any] = Future()
 
 
-_Item = Work | _Refresh | _Call
+class _Append:
+    """A batch of ours to write."""
+
+    def __init__(self, drafts: Sequence[Draft], request: Request | None, *, is_bulk: bool) -> None:
+        self.drafts = drafts
+        self.request = request
+        self.is_bulk = is_bulk
+        self.future: Future[Receipt] = Future()
+
+
+_Item = Work | _Refresh | _Call | _Append
 
 
 class StoreThread:
     """Use as a context manager: leaving it finishes what is queued, then ends the thread."""
 
-    def __init__(self, replica: StoreReplica, cards: Cards, version: Callable[[], int]) -> None:
+    def __init__(self, author: Author, replica: StoreReplica, cards: Cards, version: Callable[[], int]) -> None:
         """`version`: changes when another process has written."""
+        self._author = author
         self.answer: Callable[[list[Event]], None] = lambda _events: None  # called in the thread; set by who asks
         self.broken: Callable[[Exception], object] = lambda _error: None  # called in the thread when it gives up
         self._replica = replica
@@ -108,6 +123,14 @@ class StoreThread:
         self._queue.put(item)
         return item.future
 
+    def append(
+        self, drafts: Sequence[Draft], request: Request | None = None, *, is_bulk: bool = False
+    ) -> "Future[Receipt]":
+        """Write a batch of ours, as `Author.append` does; gossip is told at once."""
+        item = _Append(drafts, request, is_bulk=is_bulk)
+        self._queue.put(item)
+        return item.future
+
     def _work(self) -> None:
         """Until told to stop. A damaged database can make anything fail: said, answered, and given up if it goes on."""
         failures = 0
@@ -141,7 +164,7 @@ class StoreThread:
                 self.answer([StatementsRead(job, ())])
             case FindCommon(job=job, points=points):
                 self.answer([CommonFound(job, points[0])])
-            case _Call(future=future) if not future.done():
+            case _Call(future=future) | _Append(future=future) if not future.done():
                 future.set_exception(HomeBusy("the store failed", "see the log, then run: mesh verify"))
             case _:
                 pass
@@ -159,28 +182,26 @@ class StoreThread:
         return batch
 
     def _do(self, batch: Sequence[_Item]) -> None:
-        """Merges that stand together share a commit; looking at what others wrote is done once."""
-        merges: list[MergeThis] = []
+        """Merges that stand together share a commit, and so do writes; looking at what others wrote is done once."""
         looked = False
         everywhere = any(isinstance(item, _Refresh) and item.everywhere for item in batch)
-        for item in batch:
-            if isinstance(item, MergeThis):
-                merges.append(item)
-                continue
-            if merges:
-                self._merge(merges)
-                merges = []
-            if isinstance(item, _Refresh):
+        for sort, some in groupby(batch, type):
+            items: list[Any] = [*some]
+            if sort is MergeThis:
+                self._merge(items)
+            elif sort is _Append:
+                self._append(items)
+            elif sort is _Refresh:
                 if not looked:
                     looked = True
                     self._seen = self._version()
                     self._tell(self._replica.refresh if everywhere else self._replica.refresh_own)
-            elif isinstance(item, _Call):
-                self._call(item.function, item.future)
+            elif sort is _Call:
+                for item in items:
+                    self._call(item.function, item.future)
             else:
-                self._ask(item)
-        if merges:
-            self._merge(merges)
+                for item in items:
+                    self._ask(item)
 
     def _call(self, function: Callable[[], Any], future: "Future[Any]") -> None:
         if future.set_running_or_notify_cancel():
@@ -189,6 +210,28 @@ class StoreThread:
             except Exception as error:  # noqa: BLE001 (handed to who waits for it, never lost)
                 future.set_exception(error)
             self._tell(self._replica.refresh)
+
+    def _append(self, items: list[_Append]) -> None:
+        """One commit for all that are of a kind. What fails as a whole is each writer's error."""
+        waiting = [item for item in items if item.future.set_running_or_notify_cancel()]
+        for is_bulk in (False, True):
+            some = [item for item in waiting if item.is_bulk == is_bulk]
+            if not some:
+                continue
+            try:
+                results = self._author.append_each(
+                    [item.drafts for item in some], [item.request for item in some], is_bulk=is_bulk
+                )
+            except Exception as error:  # noqa: BLE001 (handed to who waits for it, never lost)
+                for item in some:
+                    item.future.set_exception(error)
+                continue
+            for item, result in zip(some, results, strict=True):
+                if isinstance(result, Receipt):
+                    item.future.set_result(result)
+                else:
+                    item.future.set_exception(result)
+        self._tell(self._replica.refresh_own)
 
     def _tell(self, look: Callable[[], Changes]) -> None:
         try:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mesh.app.application import Application
+from mesh.app.record_store import OpenedStore
 from mesh.core.errors import HomePermissions, UsageError
 from mesh.core.ids import parse_id
-from mesh.store.author import Author
 from mesh.store.erase_requests import erase
 from mesh.store.home import Home, create_home
 from tests.interrupting import interrupted_author
@@ -26,7 +26,7 @@ def sandboxed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise HomePermissions("it cannot be written", "mend it")
 
-    monkeypatch.setattr(Application, "author", refused)
+    monkeypatch.setattr(Application, "record_store", refused)
 
 
 def queued_session(answer: dict[str, str]) -> str:
@@ -81,7 +81,7 @@ def test_what_is_erased_while_somebody_writes_is_only_not_there(
 ) -> None:
     """Whatever a question to the database has found, another process may erase before the next one."""
     monkeypatch.setattr("mesh.store.store.scrub", lambda _: False)  # takes long, and is owed anyway
-    application, real = Application(home.path, {}, str(tmp_path)), Application.author
+    application = Application(home.path, {}, str(tmp_path))
     asked: list[str] = []
     due, record = "", ""
 
@@ -90,22 +90,16 @@ def test_what_is_erased_while_somebody_writes_is_only_not_there(
         erase(home, author, {parse_id(record): home.node}, "test")
         author.store.close()
 
-    def opened(application: Application, *, private: bool) -> Author:
-        nonlocal asked
-        author = real(application, private=private)
-        asked = interrupted_author(author, due, erase_record)
-        return author
-
     def told() -> None:
-        nonlocal record
+        nonlocal asked, record
         if tell == "discover":
             found = application.discover("the gateway answers 405 on a push", anyway=True)
         else:
             found = application.correct("push with http", "push with ssh", pattern="ssh")
         record = application.show(found["id"])["whole_id"]
-        with monkeypatch.context() as now:
-            now.setattr(Application, "author", opened)
-            TELLS[tell](application, found["id"])
+        author = home.author()
+        asked = interrupted_author(author, due, erase_record)
+        TELLS[tell](Application(home.path, {}, str(tmp_path), store=OpenedStore(home.path, author)), found["id"])
 
     told()
     questions, refusals = asked, []

@@ -9,6 +9,7 @@ import pytest
 
 from clan_learnings.records import spool
 from mesh.app.application import Application
+from mesh.app.record_store import OpenedStore
 from mesh.core.draft import Request
 from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.ids import parse_id
@@ -227,7 +228,7 @@ def queued(application: Application, monkeypatch: pytest.MonkeyPatch, **told: An
         raise HomeBusy("another process has it", "wait")
 
     with monkeypatch.context() as now:
-        now.setattr(application, "author", refused)
+        now.setattr(application, "record_store", refused)
         answer = application.discover(**told)
     assert answer["state"] == "queued"
     arguments: dict[str, Any] = json.loads(Path(answer["queued_in"]).read_text())["arguments"]
@@ -272,8 +273,8 @@ class Clocked(Application):
 
     now_ms = NOW_MS
 
-    def author(self, *, private: bool) -> Author:
-        return open_home(self.home).author(private=private, clock=lambda: self.now_ms)
+    def record_store(self, *, private: bool) -> OpenedStore:
+        return OpenedStore(self.home, open_home(self.home).author(private=private, clock=lambda: self.now_ms))
 
 
 def clocked(home: Home, session: str = "codex:1") -> Clocked:

@@ -290,7 +290,7 @@ def test_a_private_passage_is_left_out_and_that_is_said(alpha: Shell, monkeypatc
     def closed(*_: object, **__: object) -> NoReturn:
         raise HomePermissions("the home cannot be written", "")
 
-    monkeypatch.setattr(Application, "author", closed)
+    monkeypatch.setattr(Application, "record_store", closed)
     answer = alpha.json("discover", "and the download <private>HIDDEN</private>", code=3)
     assert (answer["state"], answer["redacted"]) == ("queued", "1 private passage")
     assert "HIDDEN" not in Path(answer["queued_in"]).read_text()
@@ -313,7 +313,7 @@ def test_what_cannot_be_written_is_queued_and_never_called_done(alpha: Shell, mo
     def closed(*_: object, **__: object) -> NoReturn:
         raise HomePermissions("the home is not ours to write")
 
-    monkeypatch.setattr(Application, "author", closed)
+    monkeypatch.setattr(Application, "record_store", closed)
     for words in (NPM, ("discover", "a thing")):
         assert alpha(*words, code=3) == "queued"
         assert "not recorded yet, because the home is not ours to write" in alpha.err
@@ -335,7 +335,7 @@ def test_a_sandbox_is_spoken_of_where_an_agent_says_there_is_one(
     def closed(*_: object, **__: object) -> NoReturn:
         raise HomePermissions("the home is not ours to write")
 
-    monkeypatch.setattr(Application, "author", closed)
+    monkeypatch.setattr(Application, "record_store", closed)
     monkeypatch.setenv(variable, "1")
     alpha("discover", "a thing", code=3)
     assert "next: nothing; the next hook of an agent outside the sandbox takes it in" in alpha.err
