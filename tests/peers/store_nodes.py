@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from mesh.core.draft import NewRecord
+from mesh.core.draft import Draft, NewRecord
 from mesh.core.identity import Identity
 from mesh.core.ids import Feed, first_prev
 from mesh.core.statement import MEMBER, Revoke, sign
@@ -98,7 +98,11 @@ class StoreNode:
 
     def write(self, text: str) -> None:
         """Write a record, as a command beside the sidecar would."""
-        self.author.append([NewRecord("notes", {"text": text})])
+        self.append(NewRecord("notes", {"text": text}))
+
+    def append(self, *drafts: Draft) -> None:
+        """Write anything."""
+        self.author.append(drafts)
         self.tell(self.library.refresh_own())
 
     def learn(self, *statements: bytes) -> None:
@@ -112,7 +116,7 @@ class StoreNode:
 
     def texts(self) -> set[str]:
         """Every live record, from the database."""
-        return {str(entry.record["text"]) for entry in Reader(self.store.database.connection).tail(2**31)}
+        return {str(entry.record.get("text")) for entry in Reader(self.store.database.connection).tail(2**31)}
 
     def count(self, query: str, *values: object) -> int:
         """One number from the database."""
@@ -201,7 +205,7 @@ class Intruder:
             Feed, Callable[[int, int], list[bytes]]
         ] = {}  # the ranges behind an operation, for so many bytes
         self.heard: list[Message] = []
-        self._network = network
+        self.network = network
         self._links: dict[int, StoreNode] = {}
 
     @property
@@ -216,16 +220,16 @@ class Intruder:
 
     def dial(self, target: StoreNode) -> None:
         """Link with a node, and greet."""
-        self._network.connect(self, target)
+        self.network.connect(self, target)
 
     def say(self, *frames: bytes, to: StoreNode | None = None) -> None:
         """To one node, or to everyone it has a link with. Without any it tries to get one with each in turn."""
         if not self._links:
-            nodes = self._network.nodes
-            self.dial(nodes[int(self._network.now) % len(nodes)])
+            nodes = self.network.nodes
+            self.dial(nodes[int(self.network.now) % len(nodes)])
         for link, node in self._links.items():
             for frame in frames if to in (None, node) else ():
-                self._network.later(lambda link=link, node=node, frame=frame: node.receive(link, frame))  # type: ignore[misc]
+                self.network.later(lambda link=link, node=node, frame=frame: node.receive(link, frame))  # type: ignore[misc]
 
     def link_up(self, link: int, other: "Party", *, dialed: bool) -> None:
         """See Party."""
@@ -243,7 +247,7 @@ class Intruder:
         """See Party."""
         message = decode(frame)
         if isinstance(message, Ping):
-            self._answer(link, Pong(message.nonce, bytes(32), bytes(8), bytes(8), self._network.clock()))
+            self._answer(link, Pong(message.nonce, bytes(32), bytes(8), bytes(8), self.network.clock()))
         elif isinstance(message, Pull):
             self._answer(link, self._serve(message))
         elif isinstance(message, Bye):
@@ -261,7 +265,7 @@ class Intruder:
     def _answer(self, link: int, message: Message) -> None:
         node = self._links.get(link)
         if node is not None:
-            self._network.later(lambda: node.receive(link, encode(message)))
+            self.network.later(lambda: node.receive(link, encode(message)))
 
 
 Party = StoreNode | Intruder
@@ -274,6 +278,7 @@ class Network:
         self.now = 0.0
         self.nodes: list[StoreNode] = []
         self.closed: list[tuple[bytes, bytes, str]] = []  # links that an honest node has closed: who, with whom, why
+        self.settings = 0  # of the mesh, as many as its admins have set
         self._queue: deque[Callable[[], None]] = deque()
         self._number = 0
 

@@ -27,19 +27,29 @@ from mesh.store.verification import verify_store
 from peers.proto.message_codec import encode
 from peers.proto.messages import FEEDS as FEED_SET
 from peers.proto.messages import STATEMENTS, FeedEntry, Give, Have, Push
+from tests.peers import hostile_knowledge as knowledge
 from tests.peers.store_nodes import CLAN, Intruder, Network, StoreNode, mesh_with_intruder
 from tests.worlds import NOW_MS, Chain
 
 Waves = Iterator[list[bytes]]  # frames, some at a time
 
 
+def nothing_else(_: StoreNode, __: Intruder) -> None:
+    """Of what counts for everyone."""
+
+
 class Attack(NamedTuple):
-    """What a bad member does, how often in the short test and in the long one, and as whom."""
+    """What a bad member does, how often in the short test and in the long one, and as whom.
+
+    `prepare`: what honest nodes write before it. `check`: what then holds at each of them, whatever it says.
+    """
 
     make: Callable[[Intruder, int], Waves]
     short: int
     long: int
     role: str = MEMBER
+    prepare: Callable[[Network], None] = lambda _: None
+    check: Callable[[StoreNode, Intruder], None] = nothing_else
 
 
 def first_of(intruder: Intruder, epoch: int, stamp: int, text: str = "one feed more") -> Chain:
@@ -174,6 +184,18 @@ ATTACKS = {
     "reader writes": Attack(reader_writes, 300, 5_000, READER),
     "own quota": Attack(own_quota, 14, 200, EPHEMERAL),
     "own settings": Attack(own_settings, 100, 5_000),
+    "invented sessions": Attack(
+        knowledge.invented_sessions, 200, 5_000, MEMBER, knowledge.write_hot_rule, knowledge.assert_rule_is_theirs
+    ),
+    "changed words": Attack(
+        knowledge.changed_words, 200, 5_000, MEMBER, knowledge.write_hot_rule, knowledge.assert_rule_is_theirs
+    ),
+    "full warm": Attack(
+        knowledge.full_warm, 300, 5_000, MEMBER, knowledge.write_discoveries, knowledge.assert_warm_is_shared
+    ),
+    "unwanted changes": Attack(
+        knowledge.unwanted_changes, 200, 5_000, MEMBER, knowledge.guard, knowledge.assert_records_are_theirs
+    ),
 }
 
 
@@ -189,7 +211,7 @@ def assert_within_share(node: StoreNode, author: bytes) -> None:
     assert counted <= trust.allowance(author, node.store.clock())
     assert trust.quota(author) == usual_quota(is_throw_away=trust.is_throw_away(author))
     assert counted == 0 or trust.role(author) not in READERS
-    assert node.count("SELECT count(*) FROM registers WHERE target=?", SETTINGS) == 0
+    assert node.count("SELECT count(*) FROM registers WHERE target=?", SETTINGS) == node.network.settings
     assert node.count(f"SELECT sum(length(body)) {ops} AND ops.seq>feeds.seq", author) <= AUTHOR_BYTES
     assert node.store.quarantine.bytes_of(author) <= AUTHOR_BYTES
     held = "FROM held_statements WHERE signer=?"
@@ -206,6 +228,7 @@ def assert_within_share(node: StoreNode, author: bytes) -> None:
 def arrived(node: StoreNode, author: bytes) -> dict[str, int]:
     """By attack, what it has brought to the node that is attacked: so that no test passes because nothing came."""
     feeds = "FROM feeds WHERE node=?"
+    counted = node.count(f"SELECT sum(seq) {feeds}", author)
     return {
         "many feeds": node.count(f"SELECT count(*) {feeds} AND seq>0", author) // FEEDS,
         "junk erases": node.count("SELECT count(*) FROM held_statements WHERE signer=?", author) // 100,
@@ -217,6 +240,10 @@ def arrived(node: StoreNode, author: bytes) -> dict[str, int]:
         "reader writes": node.count(f"SELECT count(*) {feeds} AND held_seq>0", author),
         "own quota": node.count(f"SELECT sum(weight) {feeds}", author) // (THROW_AWAY_BYTES - 70_000),
         "own settings": node.count("SELECT count(*) FROM said WHERE target=? AND node=?", SETTINGS, author),
+        "invented sessions": counted // 200,
+        "changed words": counted // 200,
+        "full warm": counted // 300,
+        "unwanted changes": counted // 200,
     }
 
 
@@ -228,7 +255,9 @@ def assert_nobody_else_is_blamed(network: Network) -> None:
         assert node.shunned().isdisjoint(honest)
 
 
-def attack_and_write(network: Network, intruder: Intruder, waves: Waves) -> set[str]:
+def attack_and_write(
+    network: Network, intruder: Intruder, waves: Waves, check: Callable[[StoreNode, Intruder], None] = nothing_else
+) -> set[str]:
     """Everyone writes while it goes on; each write reaches the others before it is over."""
     written: set[str] = set()
     pending: list[str] = []
@@ -243,6 +272,7 @@ def attack_and_write(network: Network, intruder: Intruder, waves: Waves) -> set[
             for node in network.nodes:
                 assert set(pending) <= node.texts()
                 assert_within_share(node, intruder.public)
+                check(node, intruder)
             written |= set(pending)
             pending = []
     return written | set(pending)
@@ -278,16 +308,21 @@ def revoke(network: Network, intruder: Intruder) -> None:
 def survive(folder: Path, name: str, amount: int) -> None:
     attack = ATTACKS[name]
     with mesh_with_intruder(folder, role=attack.role) as (network, intruder):
-        written = attack_and_write(network, intruder, attack.make(intruder, amount))
+        attack.prepare(network)
+        assert network.run_until(network.agree)
+        written = attack_and_write(network, intruder, attack.make(intruder, amount), attack.check)
         assert network.run_until(network.agree, 300.0)  # what came too fast is asked for again, a minute later
         assert arrived(network.nodes[0], intruder.public)[name] >= 1
         assert_nobody_else_is_blamed(network)
+        for node in network.nodes:
+            attack.check(node, intruder)
         revoke(network, intruder)
         network.nodes[2].write("after all")
         assert network.run_until(lambda: all("after all" in node.texts() for node in network.nodes))
         for node in network.nodes:
             assert written <= node.texts()
             assert_within_share(node, intruder.public)
+            attack.check(node, intruder)
             assert verify_store(node.store).problems == []
         assert network.agree()
         assert_nobody_else_is_blamed(network)
