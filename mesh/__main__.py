@@ -1,5 +1,5 @@
 """`python -m mesh`, where the script is not on the path."""
 
-from mesh.cli.main import main
+from mesh.cli.client import main
 
 main()

@@ -11,17 +11,15 @@ import time
 
 from clan_learnings.agents import session_notes
 from clan_learnings.agents.hook_formats import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT
-from clan_learnings.agents.surroundings import session_of
 from clan_learnings.records.shown_to_session import ShownRecords, sweep
-from clan_learnings.repository.detection import find
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from clan_learnings.agents.hook_context import HookContext, SessionMemory
     from clan_learnings.agents.hook_formats import HookEvent
-    from clan_learnings.agents.session_notes import Process
+    from clan_learnings.agents.hook_side import HookSide
 
 FIRED = "hooks"  # in the home: a file an agent, last written when a session of it last started
 _ONLY_NEWS = frozenset({"resume", "fork"})
@@ -37,8 +35,7 @@ class Hook:
         event: HookEvent,
         home: str,
         notes: str,
-        environ: Mapping[str, str],
-        tree: tuple[Process, ...],
+        side: HookSide,
         bound: str | None = None,
     ) -> None:
         """`notes`: the folder in which later calls look for their session. `bound`: the only repository that it is told of and learns for."""
@@ -46,13 +43,16 @@ class Hook:
         self.home = home
         self.problems: list[str] = []
         self._notes = notes
-        self._environ = environ
-        self._tree = tree
+        self._side = side
         self._now_ms = int(time.time() * 1000)
-        self._folder = event.folder or _current()
-        self._repository = find(self._folder, environ)
+        place = side.place(event.folder, event.agent)
+        self._folder = place.folder
+        self._repository = place.repository
+        self._tree = place.tree
         self._bound = bound
-        self._session = event.session or self._try("the session", self._told_session)
+        self._session = event.session or place.session
+        if place.problem and not event.session:
+            self.problems.append(place.problem)
 
     @property
     def warning(self) -> str:
@@ -107,10 +107,8 @@ class Hook:
     def _leave(self, session: str) -> None:
         """For commands that the agent will run: a note for its process, and for Claude Code a variable in their shells."""
         if session:
-            file = self._environ.get("CLAUDE_ENV_FILE", "")
-            if self.event.agent == CLAUDE_CODE and os.path.isabs(file):
-                quoted = session.replace("'", "'\\''")
-                self._try("CLAUDE_ENV_FILE", lambda: _append(file, f"export MESH_SESSION='{quoted}'\n"))
+            if self.event.agent == CLAUDE_CODE:
+                self._try("CLAUDE_ENV_FILE", lambda: self._side.export(session))
             session_notes.leave(self._notes, session, self._place, self._tree)
 
     def _fire(self) -> None:
@@ -188,9 +186,6 @@ class Hook:
     def _place(self) -> str:
         return self._repository.root or self._folder
 
-    def _told_session(self) -> str:
-        return session_of(self._environ, agent=self.event.agent, tree=self._tree)
-
     def _try(self, what: str, step: Callable[[], str | None]) -> str:
         try:
             return step() or ""
@@ -212,22 +207,3 @@ def _opened(home: str, bound: str | None, *, private: bool = False) -> SessionMe
     reader.connection.set_busy_timeout(_BUSY_MS)
     reader.connection.execute("BEGIN")
     return SessionMemory(reader, muted=read_muted(home), bound=bound)
-
-
-def _append(path: str, line: str) -> None:
-    """Add a line, unless the file ends with it: every clearing and shortening of a conversation is a start, too."""
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        new = line.encode()
-        end = os.pread(descriptor, len(new), max(0, os.fstat(descriptor).st_size - len(new)))
-        if end != new:
-            os.write(descriptor, new if end.endswith(b"\n") or not end else b"\n" + new)
-    finally:
-        os.close(descriptor)
-
-
-def _current() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:  # deleted under our feet
-        return "/"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from mesh.app.caller import HERE, Caller
+from mesh.app.caller import HERE, Caller, CallerSide
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Application:
         *,
         agent: str = "",
         session: str = "",
+        side: CallerSide | None = None,
         recall: SearchIndexes | None = None,
         store: RecordStore | None = None,
         retry_seconds: int = 0,
@@ -42,8 +43,8 @@ class Application:
         is_bulk: bool = False,
         asks_node: bool = False,
     ) -> None:
-        """`folder`: where the caller is. `agent`, `session`: who it is, if that was given. `recall`: the indexes of a node. `store`: where a
-        node writes shared records; others open the store of the home.
+        """`folder`: where the caller is; `side`: who finds out what is there, if not this process. `agent`, `session`: who it is, if that
+        was given. `recall`: the indexes of a node. `store`: where a node writes shared records; others open the store of the home.
 
         `retry_seconds`: how long a write without a request id that repeats an earlier one counts as the same. `bound`: the
         only repository that can be read or written here, beside records that name none. `notes_openings`: whether opening a
@@ -51,7 +52,7 @@ class Application:
         running node is asked first for what it does faster or better; not for the node itself.
         """
         self.home = home
-        self.caller = Caller(home, environ, folder, agent=agent, session=session)
+        self.caller = Caller(home, side or CallerSide(environ, folder), agent=agent, session=session)
         self.recall = recall
         self.retry_seconds = retry_seconds
         self.bound = bound

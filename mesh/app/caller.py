@@ -19,22 +19,48 @@ NOTES = "sessions"  # in the home: what session starts leave for later calls
 SHARED = ("topic", "tags", "category", "severity", "confidence", "evidence", "minutes_lost")
 
 
+class CallerSide:
+    """What is found out where the caller is: its repository, agent and session. Here: in this process, from its own files and parents."""
+
+    def __init__(self, environ: Mapping[str, str], folder: str = "") -> None:
+        self._environ = environ
+        self._folder = folder
+
+    def repository(self) -> Repository:
+        """The repository the caller is in."""
+        from clan_learnings.repository.detection import find
+
+        return find(self._folder or _current(), self._environ)
+
+    def claimed(self, found: Repository) -> str:
+        """The repository's name; one without a remote gets it now."""
+        from clan_learnings.repository.detection import claim
+
+        return claim(found, self._environ, os.urandom(16)).identity
+
+    def look(self, home: str, node: bytes, session: str) -> Surroundings:
+        """Agent, session and repository, from the environment, the folder and the parent processes."""
+        from clan_learnings.agents.session_notes import ancestors
+        from clan_learnings.agents.surroundings import look_around
+
+        return look_around(
+            self._environ,
+            self._folder or _current(),
+            node=node,
+            day=time.strftime("%Y-%m-%d", time.gmtime()),
+            session=session,
+            left=os.path.join(home, NOTES),
+            tree=ancestors(),
+        )
+
+
 class Caller:
     """One caller. Which repository it is in is found once, so not to be kept longer than a command or a request."""
 
-    def __init__(
-        self,
-        home: str,
-        environ: Mapping[str, str] = os.environ,
-        folder: str = "",
-        *,
-        agent: str = "",
-        session: str = "",
-    ) -> None:
-        """`folder`: where the caller is, if not in the current folder. `agent`, `session`: who it is, if that was given."""
+    def __init__(self, home: str, side: CallerSide, *, agent: str = "", session: str = "") -> None:
+        """`agent`, `session`: who it is, if that was given."""
         self.home = home
-        self._environ = environ
-        self._folder = folder
+        self._side = side
         self.agent = agent
         self._session = session
         self._found: Repository | None = None
@@ -42,7 +68,6 @@ class Caller:
     def about(self, node: bytes, said: Mapping[str, Any]) -> About:
         """The facts of a record: those that were given, and for the rest what is found here."""
         from clan_learnings.records.record import About
-        from clan_learnings.repository.detection import claim
         from clan_learnings.repository.remote_name import named_repo
 
         around = self.look(node, said.get("session") or "", said.get("agent") or "")
@@ -51,28 +76,19 @@ class Caller:
         elif said.get("repo") and said["repo"] != HERE:
             repo = named_repo(said["repo"])
         else:
-            repo = claim(around.repository, self._environ, os.urandom(16)).identity
+            repo = self._side.claimed(around.repository)
             self._found = None  # it may have got its name only now
         facts = {name: said[name] for name in SHARED if said.get(name) is not None}
         return About(repo=repo, agent=said.get("agent") or self.agent or around.agent, session=around.session, **facts)
 
     def look(self, node: bytes, session: str = "", agent: str = "") -> Surroundings:
-        """Agent, session and repository, from the environment, the folder and the parent processes. A bare session id is of the agent that was named."""
-        from clan_learnings.agents.session_notes import ancestors
-        from clan_learnings.agents.surroundings import is_session, look_around
+        """Agent, session and repository. A bare session id is of the agent that was named."""
+        from clan_learnings.agents.surroundings import is_session
 
         session, agent = session or self._session, agent or self.agent
         if session and agent and not is_session(session) and is_session(f"{agent}:{session}"):
             session = f"{agent}:{session}"
-        return look_around(
-            self._environ,
-            self._folder or _current(),
-            node=node,
-            day=time.strftime("%Y-%m-%d", time.gmtime()),
-            session=session,
-            left=os.path.join(self.home, NOTES),
-            tree=ancestors(),
-        )
+        return self._side.look(self.home, node, session)
 
     def scope(self, repo: str | None) -> str:
         """The repository that a question is about: the one named, else the one we are in."""
@@ -80,7 +96,7 @@ class Caller:
             from clan_learnings.repository.remote_name import named_repo
 
             return named_repo(repo) if repo else ""
-        return self._repository.identity
+        return self.repository.identity
 
     @property
     def is_unshared(self) -> bool:
@@ -90,19 +106,18 @@ class Caller:
     @property
     def why_unshared(self) -> str:
         """Why nothing that is written here may leave the machine, in words; empty if it may."""
-        return self._repository.file.why_unshared
+        return self.repository.file.why_unshared
 
     @property
     def categories(self) -> tuple[str, ...]:
         """Categories that the repository adds to those of the mesh."""
-        return self._repository.file.categories
+        return self.repository.file.categories
 
     @property
-    def _repository(self) -> Repository:
+    def repository(self) -> Repository:
+        """The repository we are in."""
         if self._found is None:
-            from clan_learnings.repository.detection import find
-
-            self._found = find(self._folder or _current(), self._environ)
+            self._found = self._side.repository()
         return self._found
 
 

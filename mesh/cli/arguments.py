@@ -4,10 +4,11 @@ import argparse
 import sys
 from typing import Any, NoReturn
 
-from mesh.cli.home_option import home_path
+from mesh.cli.home_option import home_path, own_home
 from mesh.cli.main import COMMANDS, EXIT_USAGE, complain
 from mesh.cli.options import EMPTY_HOME
 from mesh.cli.subcommands import no_option
+from mesh.cli.terminal import terminal
 from mesh.core.errors import UsageError
 
 
@@ -45,6 +46,10 @@ class Parser(argparse.ArgumentParser):
             elif _is_option(word) and word[:2] not in known:  # -n5 is -n 5
                 self.error(no_option(name, known))
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Help, to where the command was typed."""
+        (terminal().out if file in (None, sys.stdout) else terminal().err).write(message)
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is."""
         message = message.replace("unrecognized arguments: ", "this is too much: ")
@@ -64,7 +69,7 @@ def _is_option(word: str) -> bool:
 
 def _home(given: str) -> str:
     """The home that was given; only if none was, where we are is looked at."""
-    return given or home_path()
+    return own_home(given) if terminal().home else given or home_path()
 
 
 def add_role(made: Parser) -> None:

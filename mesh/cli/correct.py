@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, put, say
@@ -19,6 +17,7 @@ from mesh.cli.record_options import (
     record_facts,
     request_id,
 )
+from mesh.cli.terminal import terminal
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def _show(answer: dict[str, Any]) -> None:
         put(f"  {answer['says']}")
         put(f"  so far: {occurrences(answer)}; tier {answer['tier']}")
         # A person's to decide: an agent is told what is missing, and no command.
-        if missing_witnesses(answer) and sys.stdout.isatty():
+        if missing_witnesses(answer) and terminal().out.isatty():
             say(f"  {missing_witnesses(answer)}")
     if answer.get("similar"):
         names = ", ".join(plain(name, 100) for name in answer["similar"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from mesh.app import home_choice
+from mesh.cli.terminal import terminal
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
@@ -27,6 +28,14 @@ def home_path(environ: Mapping[str, str] = os.environ, folder: str = "", repo: s
     ):  # one team, as nearly everybody: nothing more is looked at
         return home_choice.default_home(environ)
     return home_choice.home_for(repo_here(environ, folder) if repo is None else repo, environ)
+
+
+def own_home(given: str) -> str:
+    """The home of the node that runs this command for a client. One that the client did not mean runs nothing."""
+    here = terminal()
+    if given not in ("", here.worked_on):
+        here.require_own_process()
+    return here.home
 
 
 def baked_home(home: str, environ: Mapping[str, str] = os.environ) -> str:

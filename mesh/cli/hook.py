@@ -12,7 +12,6 @@ from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[impo
 
 from clan_learnings.agents.hook_formats import (
     AGENTS,
-    BYTES,
     CALL,
     NOTHING,
     OTHER,
@@ -22,12 +21,16 @@ from clan_learnings.agents.hook_formats import (
     parse,
     reply,
 )
+from mesh.cli.client import read_event
 from mesh.cli.streams import OutputLost
+from mesh.cli.terminal import terminal
 from mesh.store.file_access import patience
 
 TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mesh.cli.command_server import ClientTerminal
 
 HELP = """usage: mesh hook EVENT [--agent AGENT] [--repo REPO] [--home DIR] [--json]
 
@@ -99,6 +102,14 @@ class _Given:
             self.problem = str(error)  # then nothing is told at all
 
 
+def take_in_queued(home: str, argv: list[str]) -> None:
+    """After the node has answered an event: the writes that sandboxed shells could only queue, in folders that the caller knows."""
+    given = _Given(argv)
+    run = _HookRun(given)
+    run.guarded(patience(_AFTERWARDS_SECONDS), lambda: run.take_in(home, ""))
+    run.guarded(patience(_AFTERWARDS_SECONDS), run.log)
+
+
 def main(argv: list[str]) -> int:
     """Answer one event."""
     if any(word in ("-h", "--help") for word in argv):
@@ -121,16 +132,36 @@ def main(argv: list[str]) -> int:
     return 0
 
 
+def answer_client(argv: list[str], here: "ClientTerminal") -> None:
+    """Answer one event for a client, in the node. What is not for the node is left to the client, before anything is done."""
+    given = _Given(argv)
+    if given.problem or any(word in ("-h", "--help") for word in argv):
+        here.require_own_process()
+    run = _HookRun(given, here)
+    run.without_limit(run.answer)
+    run.without_limit(run.say)
+    run.without_limit(run.log)
+
+
 class _HookRun:
     """One event from stdin to the answer, and what is done after it."""
 
-    def __init__(self, given: _Given) -> None:
+    def __init__(self, given: _Given, client: "ClientTerminal | None" = None) -> None:
+        """`client`: for whom this runs, if this is the node."""
         self.problems = [given.problem] if given.problem else []
         self._given = given
         self._event: HookEvent | None = None
         self._home = given.home
         self._is_usable = False  # there is a home, and one that we know how to use
         self._answer = NOTHING
+        self._client = client
+
+    def without_limit(self, step: "Callable[[], None]") -> None:
+        """Do something for a client, who waits as long as it likes."""
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 (it is told in the log)
+            self.problems.append(f"{type(error).__name__}: {error}")
 
     def guarded(self, seconds: float, step: "Callable[[], None]") -> None:
         """Do something within a time. Nothing gets out of here: not a failure, not an exit, not a signal to stop."""
@@ -149,8 +180,9 @@ class _HookRun:
     def answer(self) -> None:
         """Read the event and do what it asks for."""
         given = self._given
-        data = given.data if given.data is not None else _stdin()
-        if _EXTRACTING in os.environ:
+        read = terminal().event
+        data = given.data if given.data is not None else read_event() if read is None else read
+        if self._client is None and _EXTRACTING in os.environ:
             return  # a model that `mesh harvest --extractor` asks: its session is none of the user's
         event = self._event = parse(given.event, given.agent, data)
         if event.is_broken:
@@ -158,16 +190,25 @@ class _HookRun:
         elif event.meaning == OTHER or (event.meaning == CALL and not event.is_failure):
             return  # some agents tell of every call: one that went well costs as little as can be
         from clan_learnings.agents.hook_events import Hook
+        from clan_learnings.agents.hook_side import HookSide
         from clan_learnings.agents.session_notes import ancestors
         from mesh.app.caller import NOTES
-        from mesh.cli.home_option import home_path
 
-        self._home = os.path.abspath(given.home or home_path(os.environ, event.folder, given.bound))
+        if self._client is not None:
+            if event.transcript and not _is_of_agents(event.transcript):
+                self._client.require_own_process()  # it may look where it likes; the node looks where agents keep sessions
+            self._home = self._client.home
+            side: HookSide = self._client.hook_side()
+        else:
+            from mesh.cli.home_option import home_path
+
+            self._home = os.path.abspath(given.home or home_path(os.environ, event.folder, given.bound))
+            side = HookSide(os.environ, ancestors())
         _refuse(self._home)
         if event.is_broken and event.meaning != PAUSE:
             return  # of a pause the beginning may name the transcript; a question that is not understood has no answer
         self._is_usable = True
-        hook = Hook(event, self._home, os.path.join(self._home, NOTES), os.environ, ancestors(), given.bound)
+        hook = Hook(event, self._home, os.path.join(self._home, NOTES), side, given.bound)
         try:
             self._answer = reply(event.agent, event.name, hook.run(), hook.warning)
         finally:
@@ -175,9 +216,10 @@ class _HookRun:
 
     def say(self) -> None:
         """The answer, and nothing else, on stdout."""
+        out = sys.stdout if self._client is None else self._client.out
         try:
-            sys.stdout.write(f"{self._answer}\n")
-            sys.stdout.flush()
+            out.write(f"{self._answer}\n")
+            out.flush()
         except OutputLost as lost:  # whoever asked does not wait any more
             lost.is_told = True
             raise
@@ -188,22 +230,22 @@ class _HookRun:
             return
         if self._event.meaning == START:
             _start_sidecar(self._home)
-        from clan_learnings.records import spool
+        self.take_in(self._home, self._event.folder)
 
-        if spool.is_waiting(self._home):
-            self._take_in(self._event.folder)
-
-    def _take_in(self, folder: str) -> None:
+    def take_in(self, home: str, folder: str) -> None:
         """Writes that sandboxed shells could only queue. What cannot be a record is put aside, the rest waits for the next hook.
 
         What is refused for now, because this node has written as much as it may, stays queued; of a reader it is put aside.
         """
         from clan_learnings.records import spool
+
+        if not spool.is_waiting(home):
+            return
         from mesh.app.application import Application
         from mesh.core.errors import MayNotWrite, UsageError, WriteRefused
 
-        application = Application(self._home, folder=folder)
-        for write in spool.take(self._home, _TAKEN):
+        application = Application(home, folder=folder)
+        for write in spool.take(home, _TAKEN):
             arguments = write.arguments
             if self._given.bound not in (None, arguments.get("repo")):
                 write.later()  # for a hook that may write there
@@ -236,16 +278,12 @@ class _HookRun:
             log(self._home if self._is_usable else "", name, self.problems)
 
 
-def _stdin() -> bytes:
-    """What the agent sends, and a little more than the limit at most. A person at a terminal sends nothing."""
-    if sys.stdin.isatty():
-        return b""
-    kept, size = [], 0
-    while chunk := os.read(0, 1024 * 1024):
-        if size <= BYTES:
-            kept.append(chunk)
-        size += len(chunk)  # the rest is taken all the same: a broken pipe might upset the agent
-    return b"".join(kept)
+def _is_of_agents(path: str) -> bool:
+    """Whether a transcript is where some agent of this user keeps its sessions."""
+    from clan_learnings.sessions.session_folders import places
+
+    real = os.path.realpath(path)
+    return any(real.startswith(os.path.realpath(place.folder) + os.sep) for place in places(os.environ))
 
 
 def _refuse(home: str) -> None:

@@ -10,7 +10,10 @@ import sys
 from _signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask  # type: ignore[import-not-found]
 
 import mesh.app.store_registry  # noqa: F401 (registers them)
-from mesh.cli.streams import OutputLost, flush, open_streams
+from mesh.cli.client import given_home
+from mesh.cli.output import flush
+from mesh.cli.streams import OutputLost, open_streams
+from mesh.cli.terminal import terminal
 from mesh.core.errors import AmbiguousId, MeshError, UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -81,7 +84,6 @@ COMMANDS = {
 
 _NEW_OBJECTS = 50_000  # more than an everyday command makes: it ends before it pays to look for rings among them
 
-WORKED_ON: list[str] = []  # the home that hints name: the one that was given, or one that is not this folder's
 _WITHOUT_REMARKS = (
     "hook",
     "mcp",
@@ -96,11 +98,15 @@ _ELSEWHERE = "send the output elsewhere and repeat the command; what it had done
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_WAITING, EXIT_REFUSED = 0, 1, 2, 3, 4
 
 
-def main() -> None:
-    """The entry point of the `mesh` script."""
+def main(request_id: str = "", event: bytes | None = None) -> None:
+    """Run this process's command line, and end. `request_id`: what a client has called this write already.
+
+    `event`: what it has read from stdin for a hook.
+    """
     if sys.getfilesystemencoding() != "utf-8":  # records are: what was typed would be read as something else
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 (ourselves once more)
     stdout = open_streams()
+    terminal().request_id, terminal().event = request_id, event
     gc.set_threshold(_NEW_OBJECTS)
     code = EXIT_OK
     try:
@@ -127,10 +133,8 @@ def _leave(code: int) -> NoReturn:
 
 def run(argv: list[str]) -> int:
     """Run one command line; returns the exit code."""
-    WORKED_ON[:] = _given_home(argv)
-    if (
-        "clan_learnings.repository.detection" in sys.modules
-    ):  # a process may run several: each speaks of what it has read itself
+    terminal().worked_on = given_home(argv)
+    if _has_looked_around():  # a process may run several: each speaks of what it has read itself
         from clan_learnings.repository.detection import UNCONFIRMED
         from clan_learnings.repository.repository_settings import NOTICED
 
@@ -139,10 +143,10 @@ def run(argv: list[str]) -> int:
     try:
         return _run(argv)
     finally:
-        WORKED_ON.clear()
+        terminal().worked_on = ""
 
 
-def _remark() -> None:
+def remark() -> None:
     """Name what is unknown in the files of repositories that the command has read, and what was ignored there."""
     from clan_learnings.repository.detection import UNCONFIRMED
     from clan_learnings.repository.repository_settings import NOTICED
@@ -197,26 +201,19 @@ def _run(argv: list[str]) -> int:
     except OutputLost:
         raise
     except Exception as error:  # a damaged database can make any line of ours fail
-        if os.environ.get("MESH_DEBUG"):
+        if terminal().environ.get("MESH_DEBUG") and terminal().side is None:
             flush()
             raise
         complain(_unexpected(error))
     finally:
-        if "clan_learnings.repository.detection" in sys.modules and name not in _WITHOUT_REMARKS:
-            _remark()
+        if _has_looked_around() and name not in _WITHOUT_REMARKS:
+            remark()
     return EXIT_FAILED
 
 
-def _given_home(argv: list[str]) -> list[str]:
-    """What `--home` says. It is looked for before the options are read: what is wrong with them is told with a hint too."""
-    for word, following in zip(argv, [*argv[1:], ""], strict=True):
-        if word == "--":
-            break
-        if word.startswith("--home="):
-            return [word[len("--home=") :]]
-        if word == "--home" and following and following[0] != "-":
-            return [following]
-    return []
+def _has_looked_around() -> bool:
+    """Whether this process has looked at repositories for the command: for a client's, the client has."""
+    return terminal().side is None and "clan_learnings.repository.detection" in sys.modules
 
 
 def overview() -> str:

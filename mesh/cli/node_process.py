@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 
 from mesh.cli.arguments import parser
 from mesh.cli.init import advice, found, welcome
-from mesh.cli.main import WORKED_ON
 from mesh.cli.output import print_json, put, say, tell
+from mesh.cli.terminal import terminal
 from mesh.core.errors import HomeBusy, MeshError, NoHome
 from mesh.core.ids import text_id
 from mesh.store.file_access import patience
 from mesh.store.home import Home, create_home, node_process_id, open_home
 
 if TYPE_CHECKING:
+    from mesh.cli.command_server import CommandServer
     from mesh.node.node import RunningNode
 
 
@@ -52,7 +53,7 @@ def run_up(argv: list[str]) -> int:
     given = arguments.parse_args(argv)
     in_background = os.environ.pop("MESH_DETACHED", None) is not None
     if in_background:
-        WORKED_ON.clear()  # what we say is said again by whoever started us, who knows which home was named
+        terminal().worked_on = ""  # what we say is said again by whoever started us, who knows which home was named
     from mesh.node.node_settings import settings
 
     chosen = settings(given.listen, given.advertise)  # what is wrong with the options is said before a home is made
@@ -64,12 +65,18 @@ def run_up(argv: list[str]) -> int:
     from mesh.node.node import run_node
 
     start_logs(home.file(_LOG) if in_background else None)
-    asyncio.run(run_node(home, chosen, lambda node: _announce(node, as_json=given.json)))
+    asyncio.run(run_node(home, chosen, lambda node: _announce(node, as_json=given.json), _commands))
     if threading.active_count() > 1:  # a name being looked up, or a lock being waited for: Python would wait for it
         sys.stdout.flush()
         logging.shutdown()
         os._exit(0)
     return 0
+
+
+def _commands(node: "RunningNode") -> "CommandServer":
+    from mesh.cli.command_server import CommandServer
+
+    return CommandServer(node.home.path, node.recall, node.records)
 
 
 def _announce(node: "RunningNode", *, as_json: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mesh.cli.home_option import home_path
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, say, tell, tell_proposed, tell_taken_out
@@ -132,10 +131,8 @@ def run_edit(argv: list[str]) -> int:
 
 
 def _edit(given: Given) -> int:
-    from mesh.app.application import Application
-
     # `--repo` says what the record is to say, not which of several teams' homes it is in.
-    application = Application(given.text("home") or home_path())
+    application = application_of(given, given.home_of(""))
     changes: dict[str, Any] = {name: given.text(name) for name in _TEXTS if given.has(name)}
     if given.has("tags"):
         changes["tags"] = given.words_of("tags")

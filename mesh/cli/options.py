@@ -5,8 +5,9 @@ A command states its options in a table, from which its help is made too. Everyt
 
 from __future__ import annotations
 
-from mesh.cli.home_option import home_path
-from mesh.cli.main import COMMANDS, EXIT_OK, EXIT_USAGE, WORKED_ON, complain
+from mesh.cli.home_option import home_path, own_home
+from mesh.cli.main import COMMANDS, EXIT_OK, EXIT_USAGE, complain
+from mesh.cli.terminal import terminal
 from mesh.core.errors import UsageError
 
 TYPE_CHECKING = False  # see `mesh`
@@ -115,17 +116,22 @@ class Given:
     @property
     def home(self) -> str:
         """The home to work on: the one given, else the one of the repository that was named or that we are in."""
+        return self.home_of(self.text("repo"))
+
+    def home_of(self, repo: str) -> str:
+        """The same, if a repository was named by this name, or none was."""
         given = self.text("home")
+        if terminal().home:
+            return own_home(given)
         if given:
             return given
-        repo = self.text("repo")
         if not repo or repo == ".":
             return home_path()
         from clan_learnings.repository.remote_name import named_repo
 
         home = home_path(repo=named_repo(repo))
         if home != home_path():
-            WORKED_ON[:] = [home]
+            terminal().worked_on = home
         return home
 
 

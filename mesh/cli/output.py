@@ -6,12 +6,11 @@ is has a function of its own, `put_ours`, whose few callers a test names.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
-from mesh.cli.main import WORKED_ON
-from mesh.cli.streams import flush, silence
+from mesh.cli.streams import OutputLost, silence
+from mesh.cli.terminal import terminal
 from mesh.core.display import escaped, harmless, harmless_line
 from mesh.core.ids import text_id
 
@@ -26,19 +25,19 @@ def print_json(value: Any) -> None:
 
     Bytes are ids where they are hashes, else hex.
     """
-    print(escaped(_dumps(value)))
+    terminal().out.write(f"{escaped(_dumps(value))}\n")
 
 
 def put(*lines: str) -> None:
     """Lines on stdout. Each is one line whatever is in it: no record can begin a line of its own."""
     for line in lines:
-        print(harmless_line(line))
+        terminal().out.write(f"{harmless_line(line)}\n")
 
 
 def put_text(text: str, exact: str) -> None:
     """A text of many lines that belongs to others, like a page. `exact`: the command that has it as it is."""
     made = harmless(text)
-    sys.stdout.write(made)
+    terminal().out.write(made)
     if made != text:
         tell_inexact(exact)
 
@@ -50,7 +49,7 @@ def tell_inexact(exact: str) -> None:
 
 def put_ours(text: str) -> None:
     """Text as it is. Only for what we have composed of harmless parts, or what was asked for as it is."""
-    sys.stdout.write(text)
+    terminal().out.write(text)
 
 
 def plain(value: object, limit: int = 300) -> str:
@@ -70,7 +69,8 @@ def tell(*lines: str) -> None:
     """Words for the person, which are not data: to stderr, after what stdout has. Agents read both in one pipe."""
     flush()
     try:
-        print("\n".join(map(_worded, lines)), file=sys.stderr, flush=True)
+        terminal().err.write("\n".join(map(_worded, lines)) + "\n")
+        terminal().err.flush()
     except OSError:
         silence()  # Python would try again at the end
 
@@ -78,28 +78,29 @@ def tell(*lines: str) -> None:
 def say(*lines: str) -> None:
     """Lines on stdout that may name a command to type."""
     for line in lines:
-        print(_worded(line))
+        terminal().out.write(f"{_worded(line)}\n")
 
 
 def question(*lines: str) -> str:
     """What a person at a terminal answers; without its line end. Empty without one means that there was no answer."""
-    print("\n".join(map(harmless_line, lines)), end="", file=sys.stderr, flush=True)
+    _show("\n".join(map(harmless_line, lines)))
     return sys.stdin.readline()
 
 
 def clear_screen() -> None:
     """Have a terminal begin anew; nothing in a pipe."""
-    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+    if terminal().out.isatty() and terminal().environ.get("TERM", "dumb") != "dumb":
         put_ours("\x1b[H\x1b[2J\x1b[3J")
 
 
 def hinted(text: str) -> str:
     """A line with `--home` in the commands it names, if they would act on another home without it."""
-    if not WORKED_ON or "mesh " not in text:
+    home = terminal().worked_on
+    if not home or "mesh " not in text:
         return text
     from mesh.cli.home_option import with_home
 
-    return with_home(text, WORKED_ON[0])
+    return with_home(text, home)
 
 
 def tell_taken_out(found: str) -> None:
@@ -110,7 +111,21 @@ def tell_taken_out(found: str) -> None:
 
 def draw(line: str) -> None:
     """A line on a terminal's stderr, in the place of the one before."""
-    print(f"\r{harmless_line(line)}", end="", file=sys.stderr, flush=True)
+    _show(f"\r{harmless_line(line)}")
+
+
+def flush() -> None:
+    """Write what waits. If that fails it is remembered, and said when the command ends."""
+    try:
+        terminal().out.flush()
+    except OutputLost:
+        return
+
+
+def _show(text: str) -> None:
+    """On stderr, at once."""
+    terminal().err.write(text)
+    terminal().err.flush()
 
 
 class Progress:
@@ -125,7 +140,7 @@ class Progress:
     def __call__(self, count: int) -> None:
         """Count on, and show it now and then."""
         self._count += count
-        if sys.stderr.isatty() and time.monotonic() >= self._next:
+        if terminal().err.isatty() and time.monotonic() >= self._next:
             draw(f"{self._what}: {self._count:,}")
             self._next, self._shown = time.monotonic() + 0.2, True
 
@@ -178,7 +193,7 @@ class ProgressBar:
     def __call__(self) -> None:
         """One more is done."""
         self._count += 1
-        if sys.stderr.isatty() and time.monotonic() >= self._next:
+        if terminal().err.isatty() and time.monotonic() >= self._next:
             share = min(self._count / self._total, 1.0)
             filled = int(share * _WIDTH)
             bar = "#" * filled + "." * (_WIDTH - filled)

@@ -19,6 +19,7 @@ from mesh.cli.record_options import (
     repo_name,
 )
 from mesh.cli.subcommands import chosen
+from mesh.cli.terminal import terminal
 from mesh.core.display import number_of
 
 TYPE_CHECKING = False  # see `mesh`
@@ -270,6 +271,7 @@ def _approve(given: Given) -> int:
     from clan_learnings.records.pattern_drafts import draft_approval
 
     undo = given.has("undo")
+    terminal().require_own_process()  # whether a person types it, only the caller's own environment tells
     command = f"mesh pattern approve {quoted(given.words[0])}{' --undo' if undo else ''}"
     require_person(os.environ, "what is HOT by an admin's word", command)
 

@@ -1,13 +1,13 @@
 """`mesh peers`: is everyone in step, and if not, who lacks what?"""
 
-import sys
 import time
 from typing import Any
 
 from mesh.app.client import ask
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import clear_screen, print_json, put, say, tell
+from mesh.cli.output import clear_screen, flush, print_json, put, say, tell
+from mesh.cli.terminal import terminal
 from mesh.core.ids import display_name, text_id
 from mesh.core.limits import PROTOCOL_VERSION
 from mesh.core.statement import ROLE_NAMES
@@ -22,6 +22,8 @@ def main(argv: list[str]) -> int:
     arguments = parser("peers", "mesh peers --watch")
     arguments.add_argument("--watch", action="store_true", help="go on until Ctrl-C, once a second")
     given = arguments.parse_args(argv)
+    if given.watch:
+        terminal().require_own_process()
     home = open_home(given.home)
     while True:
         report = ask(home.path, "GET", "/peers") if node_process_id(home) else _alone(home)
@@ -34,7 +36,7 @@ def main(argv: list[str]) -> int:
             say(_verdict(report))
         if not given.watch:
             return 0 if not report["behind"] else EXIT_WAITING
-        sys.stdout.flush()
+        flush()
         time.sleep(_WATCH_SECONDS)
 
 

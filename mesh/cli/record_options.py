@@ -6,11 +6,11 @@ Everyday commands come through here, so it imports next to nothing.
 from __future__ import annotations
 
 import os
-import sys
 
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
+from mesh.cli.terminal import terminal
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError
 
@@ -56,14 +56,19 @@ def request_id(given: Given) -> str:
     """What makes this command one, whoever writes for it: the id that was given, else a new one."""
     from mesh.core.draft import ID_BYTES, checked_id
 
-    return checked_id(given.text("request_id")) if given.has("request_id") else os.urandom(ID_BYTES).hex()
+    if given.has("request_id"):
+        return checked_id(given.text("request_id"))
+    return terminal().request_id or os.urandom(ID_BYTES).hex()
 
 
-def application_of(given: Given) -> Application:
-    """The application of the home that a command works on."""
+def application_of(given: Given, home: str = "") -> Application:
+    """The application of the home that a command works on. `home`: if not the usual one for its options."""
     from mesh.app.application import Application
 
-    return Application(given.home, asks_node=True)
+    here = terminal()
+    return Application(
+        home or given.home, here.environ, side=here.side, recall=here.recall, store=here.store, asks_node=not here.home
+    )
 
 
 def from_stdin(*texts: str) -> list[str]:
@@ -75,7 +80,7 @@ def from_stdin(*texts: str) -> list[str]:
 
 def _read_stdin() -> str:
     try:
-        text = sys.stdin.read()
+        text = terminal().read()
     except UnicodeDecodeError:
         text = "\udc80"
     if any("\ud800" <= char <= "\udfff" for char in text):
@@ -112,7 +117,7 @@ def _taken_in() -> str:
     """What becomes of a write that is only queued."""
     from clan_learnings.agents.surroundings import in_sandbox
 
-    if in_sandbox(os.environ):
+    if in_sandbox(terminal().environ):
         return "nothing; the next hook of an agent outside the sandbox takes it in"
     return "mend that; the next session of an agent takes it in, or now: echo '{}' | mesh hook SessionStart"
 

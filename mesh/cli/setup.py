@@ -18,8 +18,7 @@ from mesh.cli.home_option import baked_home
 from mesh.cli.install import program
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, complain, system_error
 from mesh.cli.node_names import a_role
-from mesh.cli.output import hinted, json_answer, plain, print_json, put, question, say, tell
-from mesh.cli.streams import flush
+from mesh.cli.output import flush, hinted, json_answer, plain, print_json, put, question, say, tell
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.statement import MEMBER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import Any
 
@@ -76,9 +77,9 @@ def _glob(text: str) -> str:
     if len(text) > GLOB_CHARS or not text.isprintable() or not text.strip():
         raise WrongUsage("a repository or glob is a short text of one line")
     if text == HERE:
-        from mesh.app.caller import Caller
+        from mesh.app.caller import Caller, CallerSide
 
-        found = Caller("").scope(None)
+        found = Caller("", CallerSide(os.environ)).scope(None)
         if not found:
             raise WrongUsage("we are in no repository; name one: mesh share github.com/acme/api")
         return found

@@ -1,8 +1,8 @@
 """`mesh status`: this node and its state."""
 
-import os
 from typing import Any
 
+from mesh.app.caller import CallerSide
 from mesh.app.checks.node_checks import (
     clock_sentence,
     held_back_sentence,
@@ -18,6 +18,7 @@ from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
 from mesh.cli.main import trust_step
 from mesh.cli.output import plain, print_json, say, when
+from mesh.cli.terminal import terminal
 from mesh.core.display import number_of
 from mesh.core.errors import MeshError
 from mesh.core.statement import MEMBER, ROLE_NAMES
@@ -54,12 +55,10 @@ def _search(home: str) -> str:
 
 def _repository() -> dict[str, Any]:
     """The repository we are in, and the one that its file asks for in vain."""
-    from clan_learnings.repository.detection import UNCONFIRMED, find
+    from clan_learnings.repository.detection import UNCONFIRMED
 
-    try:
-        found = find(os.getcwd(), os.environ)
-    except FileNotFoundError:  # deleted under our feet
-        return {"repo": "", "unconfirmed": None, "says": ""}
+    here = terminal()
+    found = (here.side or CallerSide(here.environ)).repository()
     UNCONFIRMED.clear()  # said here, and not once more
     says = f"{found.warning}; {trust_step(found.root)}" if found.unconfirmed else ""
     return {"repo": found.identity, "unconfirmed": found.unconfirmed or None, "says": says}

@@ -72,14 +72,6 @@ def silence() -> None:
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (to the end)
 
 
-def flush() -> None:
-    """Write what waits. If that fails it is remembered, and said when the command ends."""
-    try:
-        sys.stdout.flush()
-    except OutputLost:
-        return
-
-
 def _occupy() -> None:
     """Have descriptor 1 taken by something that cannot be written: the next file that is opened would get the number."""
     descriptor = os.open(os.devnull, os.O_RDONLY)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 from mesh.cli.options import CommandSyntax, Given, Option, run
+from mesh.cli.record_options import application_of
+from mesh.cli.terminal import terminal
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name
 from mesh.store.reader import open_reading, read_errors
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from mesh.store.reader import Entry, Reader
 
 _MOST = 999_999
+_MOST_OF_NODE = 1000  # the node answers others too
 SYNTAX = CommandSyntax(
     "tail",
     "",
@@ -40,6 +43,8 @@ def _tail(given: Given) -> int:
     from mesh.cli.output import plain, print_json, put, when
 
     count = given.number("n", 20, 1, _MOST) or 20
+    if count > _MOST_OF_NODE:
+        terminal().require_own_process()
     home, private, log = given.home, given.has("private"), given.maybe("log")
     lines: list[str] = []
     rows: list[object] = []
@@ -78,9 +83,8 @@ def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
     from clan_learnings.records.mute_list import read_muted
     from clan_learnings.records.recent_records import recent
     from clan_learnings.records.record import LOGS
-    from mesh.app.caller import Caller
 
-    scope = Caller(home).scope(given.text("repo")) if given.has("repo") else None
+    scope = application_of(given).caller.scope(given.text("repo")) if given.has("repo") else None
     memory = Memory(reader, muted=read_muted(home))
     notes = recent(memory, scope, count, given.text("topic"), LOGS if log is None else (log,))
     return [entry for note in reversed(notes) if (entry := reader.entry(note.tag)) is not None]

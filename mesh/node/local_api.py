@@ -8,8 +8,8 @@ import json
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol
 
 import orjson
@@ -26,6 +26,7 @@ from mesh.core.statement import INVITED
 from mesh.node.join_port import JoinPort
 from mesh.node.node_store import NodeStore
 from mesh.node.openapi import BOUND, ENDPOINTS, Endpoint, Parameter, document
+from mesh.node.socket_files import free, owner_only
 from mesh.store.home import Home
 from mesh.store.wake_signal import OWN_FEED, socket_file
 from peers.proto.engine import Engine
@@ -62,11 +63,11 @@ async def serving(
         app.router.add_route(method, path, handler)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2, logger=_logger(), max_line_size=_MOST_BYTES)
     await runner.setup()
-    path, bell_path = _free(socket_file(home, "sidecar.sock")), _free(socket_file(home, "bell.sock"))
+    path, bell_path = free(socket_file(home, "sidecar.sock")), free(socket_file(home, "bell.sock"))
     bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     loop = asyncio.get_running_loop()
     try:
-        with _owner_only():
+        with owner_only():
             await web.UnixSite(runner, path).start()
             bell.bind(bell_path)
         bell.setblocking(False)
@@ -131,27 +132,6 @@ def _heard(bell: socket.socket, rung: Callable[[bool], None]) -> None:
         while True:
             news.add(bell.recv(16))
     rung(news != {OWN_FEED})
-
-
-def _free(path: str) -> str:
-    """A path to bind: what a killed sidecar has left there is removed. The sidecar lock says that it is ours."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    if os.stat(folder).st_uid != os.getuid():
-        raise MeshError(f"the folder {folder} belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of your own")
-    with suppress(FileNotFoundError):
-        os.unlink(path)
-    return path
-
-
-@contextmanager
-def _owner_only() -> Iterator[None]:
-    """Sockets are made for their owner only."""
-    before = os.umask(0o177)
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 _TEXT_CHARS = 16_000

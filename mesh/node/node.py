@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -62,8 +62,16 @@ class _LookupThreads(ThreadPoolExecutor):
         super().shutdown(wait=False, cancel_futures=True)
 
 
-async def run_node(home: Home, settings: NodeSettings, ready: Callable[["RunningNode"], None]) -> None:
-    """Run until SIGTERM or SIGINT; `ready` is called once the home is ours and everything listens."""
+async def run_node(
+    home: Home,
+    settings: NodeSettings,
+    ready: Callable[["RunningNode"], None],
+    doors: Callable[["RunningNode"], AbstractContextManager[object]] = nullcontext,
+) -> None:
+    """Run until SIGTERM or SIGINT; `ready` is called once the home is ours and everything listens.
+
+    `doors`: what else answers while the node runs, as its context.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_default_executor(_LookupThreads(thread_name_prefix="mesh-lookup"))
@@ -71,7 +79,7 @@ async def run_node(home: Home, settings: NodeSettings, ready: Callable[["Running
         loop.add_signal_handler(number, stop.set)
     with hold_node_lock(home):
         node = RunningNode(home, settings, stop)
-        await node.run(ready)
+        await node.run(ready, doors)
 
 
 class RunningNode:
@@ -93,7 +101,11 @@ class RunningNode:
         self._engine: Engine | None = None
         self._started = time.monotonic()
 
-    async def run(self, ready: Callable[["RunningNode"], None]) -> None:
+    async def run(
+        self,
+        ready: Callable[["RunningNode"], None],
+        doors: Callable[["RunningNode"], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
         """From open to closed."""
         if self.home.has_private:
             private = self.home.store(private=True)
@@ -102,13 +114,18 @@ class RunningNode:
         author = self.home.author(clock=self._clock.now_ms, is_sidecar=True)
         try:
             self._refuse_left(author.store)
-            await self._run(author, ready)
+            await self._run(author, ready, doors)
         finally:
             if not self._is_stuck:  # a merge that waits for a command's lock ends with the process, and changes nothing
                 author.store.close()
         log.info("stopped")
 
-    async def _run(self, author: Author, ready: Callable[["RunningNode"], None]) -> None:
+    async def _run(
+        self,
+        author: Author,
+        ready: Callable[["RunningNode"], None],
+        doors: Callable[["RunningNode"], AbstractContextManager[object]],
+    ) -> None:
         store = author.store
         self._replica = replica = StoreReplica(author)
         card_table = self._card_table = Cards(store.database)
@@ -147,6 +164,7 @@ class RunningNode:
             stack.enter_context(EraseThread(self.home.path, hurry))
             stack.enter_context(CaptureThread(self.home))
             stack.enter_context(FoldersThread(partial(open_workspace, self.home)))
+            stack.enter_context(doors(self))
             name = display_name(self.home.name, self.home.node)
             log.info("up node=%s root=%s listen=%s", name, self.engine.root.hex()[:16], ",".join(self.addresses) or "-")
             gc.set_threshold(_NEW_OBJECTS)

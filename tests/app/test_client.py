@@ -12,7 +12,7 @@ import pytest
 
 from mesh.app import client
 from mesh.app.application import Application
-from mesh.app.caller import Caller
+from mesh.app.caller import Caller, CallerSide
 from mesh.app.client import ask, hand_over, request_answer
 from mesh.core.errors import HomePermissions, MeshError, UsageError
 from mesh.store.home import create_home
@@ -67,7 +67,7 @@ def reply(value: Any, status: int = 200) -> bytes:
 
 
 def request_write(home: str, kind: str, words: dict[str, Any], about: dict[str, Any]) -> dict[str, Any] | None:
-    return client.request_write(Caller(home), kind, words, about)
+    return client.request_write(Caller(home, CallerSide(os.environ)), kind, words, about)
 
 
 def test_what_is_said_is_sent_whole_and_answered(home: str, answering: Serve, asked: list[bytes]) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -214,43 +212,3 @@ def test_hooks_name_a_home_only_while_there_is_no_list(environ: dict[str, str], 
     assert baked_home("/srv/acme", environ) == "/srv/acme"
     written(environ)
     assert baked_home("/srv/acme", environ) == ""
-
-
-LOADED = """
-import os, sys
-before = set(sys.modules)
-from mesh.cli.home_option import home_path
-print(home_path())
-print(*sorted(set(sys.modules) - before))
-"""
-
-
-@pytest.mark.parametrize("has_list", [False, True])
-def test_finding_the_home_imports_next_to_nothing(environ: dict[str, str], tmp_path: Path, *, has_list: bool) -> None:
-    """Without a list not even what knows git; with one nothing slow."""
-    if has_list:
-        written(environ)
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", LOADED],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=repository(tmp_path / "app", "https://github.com/acme/app"),
-        env=environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-    )
-    home, loaded = done.stdout.splitlines()
-    assert home == environ["HOME"] + ("/.clan-mesh-acme" if has_list else "/.clan-mesh")
-    modules = set(loaded.split())
-    assert ("clan_learnings.repository.detection" in modules) == has_list
-    assert modules.isdisjoint({"argparse", "asyncio", "dataclasses", "json", "pathlib", "re", "tomllib", "typing"})
-    if not has_list:
-        assert modules <= {
-            "__future__",
-            "mesh",
-            "mesh.cli",
-            "mesh.cli.home_option",
-            "mesh.core",
-            "mesh.core.errors",
-            "mesh.app",
-            "mesh.app.home_choice",
-        }

@@ -22,6 +22,8 @@ SOURCES = sorted(Path(mesh.cli.__file__).parent.glob("*.py"))
 # Who writes to a stream itself: the one place, and those whose output is a protocol.
 WRITERS = {
     "output.py": "the one place",
+    "arguments.py": "help, which is ours, and wrong usage through the one place",
+    "client.py": "what the node has printed for it, made harmless there",
     "hook.py": "one JSON object in ASCII, as each agent documents it",
     "bundles.py": "a bundle, which is binary",
     "mcp.py": "where no log can be, it goes nowhere",
@@ -300,7 +302,7 @@ def calls(tree: ast.Module) -> Iterator[str]:
             name = ast.unparse(node)
             if re.fullmatch(r"sys\.(stdout|stderr|__stdout__|__stderr__)\.(write|writelines|buffer)", name):
                 yield name
-            if name in ("os.write", "logging.basicConfig"):
+            if name in ("os.write", "logging.basicConfig") or re.search(r"\b(out|err)\)?\.write$", name):
                 yield name
 
 

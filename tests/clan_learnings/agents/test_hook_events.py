@@ -12,6 +12,7 @@ import pytest
 from clan_learnings.agents import session_notes
 from clan_learnings.agents.hook_events import FIRED, Hook
 from clan_learnings.agents.hook_formats import parse
+from clan_learnings.agents.hook_side import HookSide
 from clan_learnings.agents.session_notes import Process
 from clan_learnings.records.shown_to_session import ShownRecords
 from mesh.core.draft import Assignment, NewRecord, Removal
@@ -62,7 +63,7 @@ class World:
         """What the agent is told after an event."""
         said = {"session_id": session, "cwd": str(self.repo), "hook_event_name": name} | fields
         event = parse(name, agent, json.dumps(said).encode())
-        hook = Hook(event, self.home.path, self.notes, self.environ, self.tree)
+        hook = Hook(event, self.home.path, self.notes, HookSide(self.environ, self.tree))
         told = hook.run()
         self.problems = hook.problems
         return told
