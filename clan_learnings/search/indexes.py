@@ -18,6 +18,7 @@ from clan_learnings.search.keywords.word_query import WordSnapshot, word_snapsho
 from clan_learnings.search.keywords.word_view import IS_INSTALLED, WordIndexBroken
 from clan_learnings.search.node_finder import NodeFinder
 from clan_learnings.search.vectors.record_vectors import EmbeddingSpace, RecordVectors
+from mesh.store.interruption import watch
 from mesh.store.reader import Reader, open_reading
 from mesh.store.record_changes import Followed
 
@@ -54,6 +55,7 @@ class ReaderPool:
         """One snapshot for the block. After an error its connection is not used again."""
         seat = self._take()
         try:
+            watch(seat.reader.connection)
             seat.reader.connection.execute("BEGIN")
             yield self._known(seat)
             seat.reader.connection.execute("ROLLBACK")

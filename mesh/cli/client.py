@@ -8,6 +8,7 @@ keys or members. What a command needs to know of where we are, the node asks for
 import os
 import sys
 from _socket import AF_UNIX, SOCK_STREAM, socket
+from time import monotonic
 
 from mesh import __version__
 from mesh.cli.command_frames import ANSWER, END, ERR, OUT, QUESTION, REFUSED, REQUEST, pack, take, unpack
@@ -37,6 +38,7 @@ EVERYDAY = frozenset(
     )
 )
 HOOK = "hook"
+EXTRACTING = "MESH_EXTRACTING"  # set for a model that is asked about sessions: its own session is none of the user's
 HOOK_SECONDS = 3.0  # then the agent's session goes on without us
 EVENT_BYTES = 8 * 1024 * 1024
 NO_ANSWER = b"{}\n"  # what a hook says that has nothing to say
@@ -60,7 +62,8 @@ def main() -> None:
         try:
             connection = _connected(home, HOOK_SECONDS if is_hook else SECONDS)
             event = read_event() if is_hook else None
-            code = _run(connection, argv, home, request_id, event or b"")
+            end = monotonic() + HOOK_SECONDS if is_hook else 0.0
+            code = _run(connection, argv, home, request_id, event or b"", end)
             if is_hook:
                 _after_hook(home, argv)
             _leave(code)
@@ -75,7 +78,7 @@ def main() -> None:
 
 def _home(argv: list[str]) -> str:
     """The home whose node may run the command; empty if none may."""
-    if command_of(argv) not in EVERYDAY or sys.getfilesystemencoding() != "utf-8":
+    if command_of(argv) not in EVERYDAY or EXTRACTING in os.environ or sys.getfilesystemencoding() != "utf-8":
         return ""
     for stream in (sys.stdout, sys.stderr):
         if stream is None or (stream.encoding or "").lower() != "utf-8":
@@ -146,8 +149,8 @@ def _connected(home: str, seconds: float) -> socket:
     return connection
 
 
-def _run(connection: socket, argv: list[str], home: str, request_id: str, event: bytes) -> int:
-    """Have the node run it; returns the exit code."""
+def _run(connection: socket, argv: list[str], home: str, request_id: str, event: bytes, end: float) -> int:
+    """Have the node run it; returns the exit code. `end`: when a hook stops waiting; 0: of no hook."""
     try:
         environ = [f"{name}={os.environ[name]}" for name in PASSED_ON if name in os.environ]
         terminals = "".join(
@@ -158,22 +161,25 @@ def _run(connection: socket, argv: list[str], home: str, request_id: str, event:
         width, told = str(_width(terminals)), os.fsdecode(event)
         head = [__version__, request_id, home, terminals, width, told, str(len(environ)), *environ]
         connection.sendall(pack(REQUEST, *head, *argv))
-        return _follow(connection, home)
+        return _follow(connection, home, end)
     finally:
         connection.close()
 
 
-def _follow(connection: socket, home: str) -> int:
+def _follow(connection: socket, home: str, end: float) -> int:
     """Print what comes, answer what is asked, until the node says how it ended."""
     data, printed = b"", False
     while True:
         frame, data = take(data)
         if frame is None:
+            if end:
+                connection.settimeout(max(end - monotonic(), 0.001))
             try:
                 part = connection.recv(65536)
             except TimeoutError:
-                if connection.gettimeout() == HOOK_SECONDS:
-                    _write(1, NO_ANSWER)
+                if end:
+                    if not printed:
+                        _write(1, NO_ANSWER)
                     return 0
                 part = b""
             except OSError:

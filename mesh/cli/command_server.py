@@ -36,6 +36,7 @@ from mesh.cli.remote_caller import AskedHookSide, AskedSide
 from mesh.cli.terminal import CommandStopped, RunByCaller, Terminal, use
 from mesh.core.errors import MeshError
 from mesh.node.socket_files import free, owner_only
+from mesh.store.interruption import give_up_when
 from mesh.store.wake_signal import socket_file
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     from mesh.app.record_store import RecordStore
 
 SOCKET = "commands.sock"
-AT_ONCE = 16  # commands; further ones wait their turn in the socket's queue
-_WAITING = 256
+AT_ONCE = 16  # commands that run; those of further clients wait until one has ended
+CLIENTS = 256  # that are there; further ones wait in the socket's queue
 _REQUEST_BYTES = 12 * 1024 * 1024  # what a system lets a command line have, and an agent's event
 _ANSWER_BYTES = 32 * 1024 * 1024
 _CHUNK = 32 * 1024  # of output, before it is sent
@@ -148,6 +149,15 @@ class ClientTerminal(Terminal):
         except OSError as error:
             raise ClientGone from error
 
+    def is_gone(self) -> bool:
+        """Whether nobody waits any more: while a command runs, the client says nothing unless it is asked."""
+        try:
+            return self._connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     def ask(self, *question: str) -> list[str]:
         """What the client answers to a question."""
         self.send(pack(QUESTION, *question))
@@ -172,7 +182,8 @@ class CommandServer:
         self.store = store
         self._path = socket_file(home, SOCKET)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._room = threading.BoundedSemaphore(AT_ONCE)
+        self._seats = threading.BoundedSemaphore(CLIENTS)
+        self._turns = threading.BoundedSemaphore(AT_ONCE)
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._accept, name="mesh-commands", daemon=True)
@@ -180,7 +191,7 @@ class CommandServer:
     def __enter__(self) -> Self:
         with owner_only():
             self._listener.bind(free(self._path))
-        self._listener.listen(_WAITING)
+        self._listener.listen(CLIENTS)
         self._thread.start()
         return self
 
@@ -200,7 +211,7 @@ class CommandServer:
 
     def _accept(self) -> None:
         while True:
-            self._room.acquire()
+            self._seats.acquire()
             try:
                 connection, _ = self._listener.accept()
             except OSError:
@@ -221,7 +232,7 @@ class CommandServer:
             with self._lock:
                 self._open.discard(connection)
             connection.close()
-            self._room.release()
+            self._seats.release()
 
     def _answer(self, connection: socket.socket) -> None:
         kind, body = receive(connection)
@@ -232,7 +243,8 @@ class CommandServer:
         terminal = ClientTerminal(connection, fields, self)
         use(terminal)
         try:
-            code = self._run(terminal)
+            with self._turns, give_up_when(terminal.is_gone):
+                code = self._run(terminal)
         except RunByCaller:
             connection.sendall(pack(REFUSED))
             return

@@ -21,7 +21,7 @@ from clan_learnings.agents.hook_formats import (
     parse,
     reply,
 )
-from mesh.cli.client import read_event
+from mesh.cli.client import EXTRACTING, read_event
 from mesh.cli.streams import OutputLost
 from mesh.cli.terminal import terminal
 from mesh.store.file_access import patience
@@ -54,7 +54,6 @@ _ANSWER_SECONDS = 3.0  # then the session goes on without us
 _AFTERWARDS_SECONDS = 1.5  # for what the answer does not need; together below what agents are told to wait
 _TAKEN = 20  # queued writes that one hook takes in
 _STARTING = "starting.lock"
-_EXTRACTING = "MESH_EXTRACTING"  # as in `clan_learnings.harvest.model_extraction`, which is too much to import
 _TODAY = b'{\n  "format": 1,'  # how home.json begins; if it does not, it is looked at more closely
 
 
@@ -182,7 +181,7 @@ class _HookRun:
         given = self._given
         read = terminal().event
         data = given.data if given.data is not None else read_event() if read is None else read
-        if self._client is None and _EXTRACTING in os.environ:
+        if self._client is None and EXTRACTING in os.environ:
             return  # a model that `mesh harvest --extractor` asks: its session is none of the user's
         event = self._event = parse(given.event, given.agent, data)
         if event.is_broken:

@@ -13,6 +13,7 @@ import apsw
 from mesh.core.errors import DiskFull, HomeBusy, HomeDamaged, HomeError, HomePermissions, NewerHome
 from mesh.core.stdlib_substitutes import block
 from mesh.store import schema
+from mesh.store.interruption import watch
 
 FORMAT = 1  # of the home folder around the databases, said in its home.json
 BUSY_SECONDS = 30
@@ -172,6 +173,7 @@ def open_reader(path: str) -> apsw.Connection:
         connection = connect(path)
         connection.execute("PRAGMA query_only=ON")
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        watch(connection)
         return connection
 
 

@@ -110,7 +110,7 @@ def test_the_question_arrives_whole_and_the_marker_is_set(tmp_path: Path) -> Non
     assert environ[EXTRACTING] == "1"
     assert environ["PATH"] == os.environ["PATH"]
     assert not Path(folder).exists()
-    assert EXTRACTING == hook._EXTRACTING
+    assert EXTRACTING == hook.EXTRACTING
 
 
 @pytest.mark.parametrize(
