@@ -5,9 +5,19 @@ Reads one snapshot of what the clan knows, and notes in `shown_to_session` what 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import log, sqrt
 
-from clan_learnings.context.composition import compose, hot_only, limits_for, short_lines
+from clan_learnings.agents.relevance import FAILURE, PROMPT, RelevanceQuery
+from clan_learnings.context.composition import (
+    Context,
+    ContextRecord,
+    HotRule,
+    compose,
+    hot_only,
+    limits_for,
+    short_lines,
+)
 from clan_learnings.context.session_context import (
     CALL,
     HOT_LINES,
@@ -17,17 +27,12 @@ from clan_learnings.context.session_context import (
     line_of,
     session_context,
 )
-from clan_learnings.records.memory import Memory
+from clan_learnings.records.memory import HotItem, Memory
+from clan_learnings.records.record import Note
+from clan_learnings.records.shown_to_session import ShownRecords
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.likeness import telling_words
 from mesh.core.ids import text_id
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from clan_learnings.context.composition import Context, ContextRecord, HotRule
-    from clan_learnings.records.memory import HotItem
-    from clan_learnings.records.record import Note
-    from clan_learnings.records.shown_to_session import ShownRecords
 
 _HOT = 400  # patterns looked at for changes; a context has room for far fewer
 _SUBAGENT_HOT, _SUBAGENT_CHARS = 100, 2_000
@@ -113,8 +118,6 @@ class HookContext:
         pairs = [(item.slug, text_id(item.tag)) for item in new]
         lines: list[HotRule | ContextRecord] = list(hot_lines(self._memory, new))
         if len(lines) < _PROMPT_LINES:
-            from clan_learnings.agents.relevance import PROMPT
-
             names = {slug for slug, _ in pairs}
             for slug, whole, line in self._apt(prompt, PROMPT):
                 if not slug or slug not in names:
@@ -124,18 +127,12 @@ class HookContext:
 
     def about_failure(self, text: str) -> str:
         """The one record that knows this error, or the command that gave it."""
-        from clan_learnings.agents.relevance import FAILURE
-
         apt = self._apt(text, FAILURE)
         pairs = [(slug, whole) for slug, whole, _ in apt]
         return self._tell([line for *_, line in apt], pairs, _FAILURE_LINES, _FAILURE_CHARS)
 
     def _apt(self, text: str, bar: float) -> list[tuple[str, str, ContextRecord]]:
         """Records worth interrupting for that this session was not shown, the best first: pattern, id, line."""
-        from clan_learnings.agents.relevance import RelevanceQuery
-        from clan_learnings.search.filters import SearchFilters
-        from clan_learnings.search.likeness import telling_words
-
         memory = self._memory
         words = telling_words(memory, text, _WORDS)
         if not words:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 
 from clan_learnings.agents import session_notes
-from clan_learnings.agents.hook_formats import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT
+from clan_learnings.agents.hook_context import HookContext, SessionMemory
+from clan_learnings.agents.hook_formats import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT, HookEvent
+from clan_learnings.agents.hook_side import HookSide
+from clan_learnings.agents.session_notes import bind
+from clan_learnings.context.harmless_lines import harmless
+from clan_learnings.records import spool
+from clan_learnings.records.mute_list import read_muted
 from clan_learnings.records.shown_to_session import ShownRecords, sweep
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clan_learnings.agents.hook_context import HookContext, SessionMemory
-    from clan_learnings.agents.hook_formats import HookEvent
-    from clan_learnings.agents.hook_side import HookSide
+from mesh.store.reader import open_reading, read_errors
 
 FIRED = "hooks"  # in the home: a file an agent, last written when a session of it last started
 _ONLY_NEWS = frozenset({"resume", "fork"})
@@ -59,7 +59,6 @@ class Hook:
         """What the person should know when a session starts. It is shown in the terminal and not sent to the model."""
         if self.event.meaning != START or self._bound is not None or not self._repository.unconfirmed:
             return ""
-        from clan_learnings.context.harmless_lines import harmless
 
         return f"clan-mesh: {harmless(self._repository.warning, _WARNING_CHARS)}. If you know that it belongs there: mesh trust-repo"
 
@@ -127,9 +126,6 @@ class Hook:
 
     def _ask(self, seen: ShownRecords, ask: Callable[[HookContext], str]) -> str:
         """Ask within one snapshot of the store."""
-        from clan_learnings.agents.hook_context import HookContext
-        from mesh.store.reader import read_errors
-
         with read_errors(self.home):
             memory = _opened(self.home, self._bound)
             repo = self._repository.identity if self._bound is None else self._bound
@@ -155,14 +151,10 @@ class Hook:
     def _bind(self) -> None:
         """Bind the session: all that is learned from it later counts for this repository, wherever it works."""
         if self._bound is not None and self._session:
-            from clan_learnings.agents.session_notes import bind
-
             bind(self.home, self._session, self._bound)
 
     def _point(self) -> None:
         """Where the transcript is and how far it goes, for the harvester."""
-        from clan_learnings.records import spool
-
         event = self.event
         if not event.transcript and not self._session:
             return
@@ -199,10 +191,6 @@ class Hook:
 
 def _opened(home: str, bound: str | None, *, private: bool = False) -> SessionMemory:
     """One snapshot of a home's records, to be closed as soon as the answer is known. It waits only briefly for locks."""
-    from clan_learnings.agents.hook_context import SessionMemory
-    from clan_learnings.records.mute_list import read_muted
-    from mesh.store.reader import open_reading
-
     reader = open_reading(home, private=private)
     reader.connection.set_busy_timeout(_BUSY_MS)
     reader.connection.execute("BEGIN")

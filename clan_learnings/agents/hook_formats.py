@@ -5,13 +5,11 @@ Formats drift: what cannot be understood is left out, and the rest is used. Ever
 
 from __future__ import annotations
 
+import os.path
+from typing import Any
+
 from clan_learnings.agents.light_json import after_space, loads, quoted, scan
 from clan_learnings.agents.surroundings import is_session
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
 
 CLAUDE_CODE, CODEX, GEMINI = "claude-code", "codex", "gemini"
 AGENTS = (CLAUDE_CODE, CODEX, GEMINI)
@@ -173,8 +171,6 @@ def _text(value: object) -> str:
 def _path(value: object) -> str:
     path = _text(value)
     if path.startswith("~/"):
-        import os.path
-
         path = os.path.expanduser(path)
     return path if path.startswith("/") and len(path) <= _PATH_CHARS and path.isprintable() else ""
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping, Sequence
 
 from clan_learnings.records import spool
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from clan_learnings.redaction import redact
+from mesh.core.display import harmless_line
 
 NAME = "hook.log"
 _BYTES = 1024 * 1024
@@ -21,8 +20,6 @@ _LINE_CHARS = 1000
 
 def log(home: str, event: str, problems: Sequence[str], environ: Mapping[str, str] = os.environ) -> None:
     """Note the problems of one event where they can be noted. `home`: empty, if it must not be touched."""
-    from clan_learnings.redaction import redact
-
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     text = "".join(f"{now} {_line(event)}: {_line(redact(problem).text)}\n" for problem in problems)
     if home and os.path.isdir(home) and _written(os.path.join(home, NAME), text):
@@ -33,7 +30,6 @@ def log(home: str, event: str, problems: Sequence[str], environ: Mapping[str, st
 
 
 def _line(text: str) -> str:
-    from mesh.core.display import harmless_line
 
     return harmless_line(text[:_LINE_CHARS])
 

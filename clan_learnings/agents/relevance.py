@@ -5,13 +5,11 @@ Search finds and ranks what shares words; this decides whether the best of it is
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from clan_learnings.context.token_bound import WORDS
 from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, MatchingToken, tokens
 from mesh.core.identifier_words import extra_words
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # The bars, chosen on the tuned half of `bench/recall_set` (ADR 0044): so much has to be in common, nearly as much as two rare names
 # have; more with an error, which is long and names many things by chance.

@@ -7,15 +7,12 @@ come first is decided in `session_context`.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Sequence
+
 from clan_learnings.context import injected_mark
 from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.context.token_bound import LEAST_CHARS, at_most_tokens
 from mesh.core.ids import named_digest, text_id
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
-
 
 # Shares of the room in per cent, kept while another part still wants it.
 _HOT_SHARE, _WARM_SHARE = 60, 20

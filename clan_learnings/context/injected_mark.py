@@ -7,9 +7,7 @@ transcript puts them: indented, numbered, cut off at the end, or inside a JSON s
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 NAME = "clan-mesh"
 VERSION = 1

@@ -7,18 +7,14 @@ the order of what fits a task, where some nodes search by meaning and others can
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from itertools import islice
 
-from clan_learnings.context.composition import ContextRecord, HotRule, compose, limits_for
-from clan_learnings.records.record import KINDS, LOGS
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clan_learnings.context.composition import Context
-    from clan_learnings.records.memory import HotItem, Memory
-    from clan_learnings.records.record import Note
+from clan_learnings.context.composition import Context, ContextRecord, HotRule, compose, limits_for
+from clan_learnings.records.memory import HotItem, Memory
+from clan_learnings.records.record import KINDS, LOGS, Note
+from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.record_search import search
 
 MIN_CONFIDENCE = 0.7  # what is not believed more than this is not shown
 CALL = 'mesh correct --wrong "what you did" --right "what is right"'
@@ -114,8 +110,6 @@ def _items(memory: Memory, notes: list[Note], least: float) -> list[ContextRecor
 def _bank(memory: Memory, repo: str, task: str) -> list[Note]:
     if not task.strip():
         return memory.bank(repo, _BANK)
-    from clan_learnings.search.filters import SearchFilters
-    from clan_learnings.search.record_search import search  # no session start has a task: it need not load this
 
     hits = search(memory, task, SearchFilters(repo, archived=False), _BANK)
     return [hit.note for hit in hits if not memory.is_over(hit.note)]

@@ -11,6 +11,8 @@ Additive over lines that end in a line end, up to rounding to the safe side; mor
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 # One token each, in small letters and with a capital, behind a blank and without, in every vocabulary measured; behind
 # punctuation or another word at most one more. Most frequent first.
 WORDS = """
@@ -336,8 +338,6 @@ def _unknown(word: str) -> int:
 
 def _counted(text: str) -> tuple[str, int, int]:
     """The ASCII part of a text, with something that costs nothing in place of the rest; the rest's cost; all bytes."""
-    from unicodedata import normalize
-
     tokens, weight = 0, len(text)
     free = {}
     for char in set(text):

@@ -6,22 +6,17 @@ lowers the quality.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from clan_learnings.context.injected_mark import without_ours
 from clan_learnings.documents.learning import TITLE_CHARS, Learning, one_line, tidy
 from clan_learnings.documents.quality_gate import judge
-from clan_learnings.harvest.items import CORRECTION, FACT, FIX, PATTERN, PITFALL, TOOL_QUIRK
+from clan_learnings.harvest.items import CORRECTION, FACT, FIX, PATTERN, PITFALL, TOOL_QUIRK, HarvestItem
 from clan_learnings.harvest.model_question import clean
 from clan_learnings.records.record import category_of
+from clan_learnings.sessions.digest import Digest, Failure
 from clan_learnings.sessions.injected_by_us import words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from clan_learnings.harvest.items import HarvestItem
-    from clan_learnings.sessions.digest import Digest, Failure
 
 WORKED = "What worked:"  # before the command that mended it
 _THEN = "What then worked:"  # after a correction: alone it is no reason for a document

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clan_learnings.documents.learning import Learning, learning_of, require_room
 from clan_learnings.documents.learning_markdown import CHANGEABLE
 from clan_learnings.documents.quality_gate import Assessment, judge
+from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import completed, source_of
 from clan_learnings.records.record import BESIDE, HARVESTED, LEARNINGS, SECTIONS, SOURCES, About, Note, checked, one_of
 from clan_learnings.records.shared_settings import is_category
-from mesh.core.draft import Assignment, NewRecord
+from clan_learnings.redaction.text_cleaner import TextCleaner
+from mesh.core.draft import Assignment, Draft, NewRecord
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.record import Note
-    from clan_learnings.redaction.text_cleaner import TextCleaner
-    from mesh.core.draft import Draft
-
 
 MOST = 20_000  # documents that are gone through for one that says the same
 _PAGE = 500

@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clan_learnings.documents.learning import BYTES, learning_of, slug_of
-from clan_learnings.documents.learning_markdown import digits, parsed, rendered
-from clan_learnings.records.record import LEARNINGS
+from clan_learnings.documents.learning import BYTES, Learning, learning_of, slug_of
+from clan_learnings.documents.learning_markdown import Parsed, digits, parsed, rendered
+from clan_learnings.records.record import LEARNINGS, Note
 from clan_learnings.records.shared_settings import is_category
 from clan_learnings.render import owned_files
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from clan_learnings.documents.learning import Learning
-    from clan_learnings.documents.learning_markdown import Parsed
-    from clan_learnings.records.record import Note
-
 
 FILE_BYTES = 4 * BYTES  # we write no longer ones
 FILES = 20_000

@@ -7,8 +7,10 @@ came back from a file.
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clan_learnings.context.injected_mark import NAME
 from clan_learnings.records.record import (
@@ -25,9 +27,6 @@ from clan_learnings.records.record import (
 from clan_learnings.redaction.compiled_patterns import shown
 from mesh.core.errors import UsageError
 from mesh.core.limits import OPERATION_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 TITLE_CHARS = 200
 RELATED = 32
@@ -179,8 +178,6 @@ def one_line(text: str, limit: int) -> str:
 
 def slug_of(title: str) -> str:
     """A title as the name of a file: small letters, digits and hyphens, whatever it was."""
-    import unicodedata
-
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = _OTHERS.sub("-", plain[:1000]).strip("-")
     if len(slug) > _SLUG_CHARS:

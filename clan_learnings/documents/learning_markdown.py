@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from calendar import timegm
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING
 from clan_learnings.documents import front_matter
 from clan_learnings.documents.learning import Learning, one_line, severity_of, tidy
 from clan_learnings.records.record import MINUTES, SECTIONS, SEVERITIES
 from mesh.core.ids import ID_CHARS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 # https://spec.commonmark.org/0.31.2/#fenced-code-blocks. Behind backticks no more of them may follow.
 _MARK = re.compile(r" {0,3}(?:(`{3,})([^`]*)|(~{3,})(.*))\Z")
@@ -281,7 +278,6 @@ def _fraction(text: str) -> float | None:
 
 
 def _date(text: str) -> int | None:
-    from calendar import timegm
 
     try:
         return max(0, timegm(time.strptime(text[:10], "%Y-%m-%d"))) * 1000

@@ -6,15 +6,11 @@ too: records of low quality go to the archive sooner (ADR 0047).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from clan_learnings.documents.learning import Learning
 from clan_learnings.records.record import CATEGORIES, category_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from clan_learnings.documents.learning import Learning
 
 LEAST_CHARS = 200
 _SHORT_CHARS = 60  # of a problem or a solution that a stranger can hardly follow

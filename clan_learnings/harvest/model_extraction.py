@@ -20,6 +20,7 @@ from clan_learnings.sessions.catalogue_rows import DigestRow
 from clan_learnings.sessions.catalogue_table import Catalogue
 from clan_learnings.sessions.digest import Digest, Failure
 from clan_learnings.sessions.injected_by_us import InjectedText, without_injected
+from clan_learnings.sessions.recognition import read_transcript
 from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent
 
 MOST = 50  # items of one session
@@ -313,8 +314,6 @@ def digest_from(value: dict[str, Any]) -> Digest | None:
 
 def _session(catalogue: Catalogue, found: DigestRow) -> Session | None:
     """The session itself, if its body is still there."""
-    from clan_learnings.sessions.recognition import read_transcript
-
     try:
         body = catalogue.body(found.path)
     except (OSError, ValueError):

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from fcntl import LOCK_EX, flock
+from typing import TYPE_CHECKING
 
+from mesh.core.draft import Draft, Increment
 from mesh.core.errors import MeshError
-from mesh.core.ids import text_id
+from mesh.core.ids import parse_id, text_id
+from mesh.store.reader import Reader
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mesh.core.draft import Draft
     from mesh.store.home import Home
-    from mesh.store.reader import Reader
 
 
 KEY = "opened:"  # before the id of a record and a month: opened:<id>:2026-11
@@ -82,7 +81,8 @@ def count_openings(home: Home, now_ms: int, *, anyway: bool = False) -> int:
 
 
 def _count_without_sidecar(home: str, now_ms: int) -> None:
-    from mesh.store.home import node_process_id, open_home
+
+    from mesh.store.home import node_process_id, open_home  # those who only read do not load what writes
 
     opened = open_home(home)
     if node_process_id(opened) is None:
@@ -122,7 +122,6 @@ def _is_due(descriptor: int, now_ms: int) -> bool:
 
 
 def _count(home: Home, lines: bytes) -> int:
-    from mesh.store.reader import Reader
 
     author = home.author()
     try:
@@ -137,7 +136,6 @@ def _count(home: Home, lines: bytes) -> int:
 
 
 def _drafts(reader: Reader, lines: bytes) -> list[Draft]:
-    from mesh.core.draft import Increment
 
     counts: dict[str, int] = {}
     live: dict[bytes, bool] = {}
@@ -152,8 +150,6 @@ def _drafts(reader: Reader, lines: bytes) -> list[Draft]:
 
 def _read(lines: bytes) -> Iterator[tuple[int, bytes, str]]:
     """Time, tag and id of every valid line."""
-    from mesh.core.ids import parse_id, text_id
-
     for line in lines.decode("ascii", "replace").splitlines():
         at, _, record = line.partition(" ")
         if len(at) == _TIME_CHARS and at.isascii() and at.isdigit():

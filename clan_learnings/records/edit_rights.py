@@ -8,14 +8,11 @@ Rights over single records are checked by the fold (`mesh.store.moderation_judge
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from clan_learnings.records.record import CORRECTIONS, PATTERNS
 from mesh.core.moderation import RegisterWord, is_agreed, standing
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from mesh.store.reader import Assigned, MemberRow, Reader
+from mesh.store.reader import Assigned, MemberRow, Reader
 
 _LOGS = (CORRECTIONS, PATTERNS)
 _ADMIN, _THROW_AWAY = "admin", ("ephemeral", "ephemeral-reader")  # as in `mesh.core.statement`, which is slow to load

@@ -7,19 +7,14 @@ few of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import apsw
 
 from mesh.core.ids import digest, named_digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES, TEXT_CHARS
 from mesh.core.strict_msgpack import unpack
-from mesh.store.subject import Subject, View
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mesh.store.subject import Element, Run, Step
+from mesh.store.subject import Element, Run, Step, Subject, View
 
 _CHUNK = 4096  # elements filled at a time
 

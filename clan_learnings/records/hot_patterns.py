@@ -6,21 +6,17 @@ approved or enough witnesses say; elsewhere in the latest.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
 from itertools import islice
 
 from clan_learnings.records.patterns import DISPUTED, IS_HOT, UNWITNESSED, Pattern, Patterns
 from clan_learnings.records.record import CORRECTIONS, KINDS, PATTERNS, Note, said_of
 from clan_learnings.records.shared_settings import KEY as SETTINGS
 from clan_learnings.records.shared_settings import SharedSettings
-from clan_learnings.records.witnesses import Witnesses, are_alike
+from clan_learnings.records.witnesses import Ballot, Witnesses, are_alike
 from mesh.core.ids import text_id
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from clan_learnings.records.witnesses import Ballot
-    from mesh.store.reader import Entry, PatternTally, Reader
+from mesh.store.reader import Entry, PatternTally, Reader
 
 _EXAMPLES = 20  # newest corrections of a pattern that are read to find one that is not muted
 
@@ -169,8 +165,6 @@ class HotPatterns:
         self, states: Sequence[int], repo: str | None, may: Callable[[PatternTally], bool] = lambda _: True
     ) -> Iterator[Pattern | PatternTally]:
         """Merges two sorted streams: patterns decided by their tally, and the few that must be read. `may` filters by the tally."""
-        from heapq import merge  # a search does without
-
         agreed = self.patterns.agreed
         special = agreed.special()
         exact = sorted((each for state in states for each in agreed.special_in(state)), key=_rank)

@@ -6,6 +6,7 @@ repository tells nothing of records that name another one, whichever way it is a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from clan_learnings.records import tiers
@@ -15,14 +16,9 @@ from clan_learnings.records.hot_patterns import HotPatterns, counted_under
 from clan_learnings.records.patterns import DISPUTED, NOT_HOT, UNWITNESSED, Pattern
 from clan_learnings.records.recent_records import WarmRecords
 from clan_learnings.records.record import CORRECTIONS, LOGS, Note
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from clan_learnings.records.witnesses import Vote
-    from clan_learnings.search.finder import Finder
-    from mesh.store.reader import Entry, PatternTally, Reader
+from clan_learnings.records.witnesses import Vote
+from clan_learnings.search.finder import Finder, KeywordFinder
+from mesh.store.reader import Entry, PatternTally, Reader
 
 _BANK_LOOK = 100  # newest records of a repository that are weighed for a context without a task
 
@@ -65,8 +61,6 @@ class Memory(HotPatterns):
     def finder(self) -> Finder:
         """What finds candidates for a search."""
         if self._finder is None:
-            from clan_learnings.search.finder import KeywordFinder  # most who read do not search
-
             self._finder = KeywordFinder(self.reader)
         return self._finder
 

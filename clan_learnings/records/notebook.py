@@ -5,8 +5,12 @@ Decides and drafts; the author of the home writes.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
 from clan_learnings.agents.surroundings import SHELL
 from clan_learnings.records import matching
+from clan_learnings.records.memory import Memory
 from clan_learnings.records.patterns import counter
 from clan_learnings.records.record import (
     CONFIDENCE,
@@ -24,20 +28,11 @@ from clan_learnings.records.record import (
     required_text,
 )
 from clan_learnings.records.shared_settings import is_category
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.search.filters import SearchFilters
-from clan_learnings.search.likeness import covering, judge, near_notes, telling_words
-from mesh.core.draft import Assignment, Increment, NewRecord, Removal
+from clan_learnings.search.likeness import CoveringRecord, covering, judge, near_notes, telling_words
+from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from typing import Any
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.redaction.text_cleaner import TextCleaner
-    from clan_learnings.search.likeness import CoveringRecord
-    from mesh.core.draft import Draft
 
 _PATTERNS = 20  # patterns compared with it
 _SIMILAR = 3  # names that are offered in the place of a new one

@@ -5,14 +5,11 @@ Compares those that are shown: HOT ones and the newest. Older ones that nobody r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from clan_learnings.records.matching import ComparableCorrection, compare, opposition
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.patterns import Pattern
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.patterns import Pattern
 
 _LOOKED_AT = 200  # patterns
 _TEXTS = 6  # newest corrections of each

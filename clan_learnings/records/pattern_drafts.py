@@ -5,9 +5,12 @@ What a session writes is drafted in `notebook`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from clan_learnings.records import matching
+from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import REASON_CHARS, best_pattern, completed, require_slug, source_of
-from clan_learnings.records.patterns import KEY
+from clan_learnings.records.patterns import KEY, Pattern
 from clan_learnings.records.record import CATEGORIES, PATTERNS, SUPERSESSIONS, WORD_CHARS, About, checked
 from clan_learnings.records.shared_settings import (
     CATEGORY,
@@ -25,18 +28,10 @@ from clan_learnings.records.shared_settings import (
 )
 from clan_learnings.records.shared_settings import KEY as SETTINGS
 from clan_learnings.records.witnesses import seal_of
-from mesh.core.draft import Assignment, NewRecord
+from clan_learnings.redaction.text_cleaner import TextCleaner
+from mesh.core.draft import Assignment, Draft, NewRecord
 from mesh.core.errors import UsageError
 from mesh.core.moderation import GUARDED, MODERATION, OPEN
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.patterns import Pattern
-    from clan_learnings.redaction.text_cleaner import TextCleaner
-    from mesh.core.draft import Draft
 
 
 def draft_pattern(

@@ -96,8 +96,6 @@ def _own_eldest(memory: Memory, slug: str, own: bytes) -> Note | None:
 
 def _as_agreed(memory: Memory, tag: bytes) -> Note | None:
     """A record without what one other node alone has edited: else a node would agree to words that it never wrote."""
-    from clan_learnings.records.record import Note
-
     entry = memory.reader.entry(tag)
     return None if entry is None else Note(entry, memory.patterns.agreed.edits(tag))
 

@@ -5,11 +5,9 @@ Any member may write thousands of aliases and supersessions, and every session s
 
 from __future__ import annotations
 
-from mesh.core.limits import TEXT_CHARS
+from collections.abc import Iterable, Iterator
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from mesh.core.limits import TEXT_CHARS
 
 
 def is_slug(value: object) -> bool:

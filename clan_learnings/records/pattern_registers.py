@@ -6,18 +6,15 @@ not enough: there a word holds if the owner, an admin or enough witnesses say it
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from clan_learnings.records.edit_rights import EditRights
 from clan_learnings.records.pattern_names import PatternNames, Successions, is_slug
 from clan_learnings.records.record import CORRECTIONS, PATTERNS, SUPERSESSIONS, Note
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
-
-    from clan_learnings.records.edit_rights import EditRights
-    from clan_learnings.records.shared_settings import SharedSettings
-    from clan_learnings.records.witnesses import Witnesses
-    from mesh.store.reader import Assigned, Entry, Reader
+from clan_learnings.records.shared_settings import SharedSettings
+from clan_learnings.records.witnesses import Witnesses
+from mesh.store.reader import Assigned, Entry, Reader
 
 KEY = "pattern:"  # before a slug: the key of its registers
 _SUPERSESSIONS = 10_000  # the newest that are read
@@ -311,7 +308,6 @@ def _slug(value: object) -> str | None:
 
 
 def _rights(reader: Reader, moved_to: dict[str, list[bytes]]) -> EditRights:
-    from clan_learnings.records.edit_rights import EditRights  # most meshes are open
 
     return EditRights(reader, moved_to)
 

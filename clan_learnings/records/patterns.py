@@ -6,23 +6,19 @@ in `pattern_registers`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from clan_learnings.records.pattern_names import is_slug
 from clan_learnings.records.pattern_registers import KEY as KEY  # noqa: PLC0414 (writers of registers import it from here)
 from clan_learnings.records.pattern_registers import PatternRegisters, of_patterns, said_under
 from clan_learnings.records.record import CORRECTIONS, OLD_NEWS_MS, PATTERNS, Note
+from clan_learnings.records.shared_settings import SharedSettings
 from clan_learnings.records.tiers import is_hot
-from clan_learnings.records.witnesses import EACH, Ballot, Support, is_seal
+from clan_learnings.records.witnesses import EACH, Ballot, Support, Witnesses, is_seal
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import named_digest
 from mesh.core.limits import TEXT_CHARS
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clan_learnings.records.shared_settings import SharedSettings
-    from clan_learnings.records.witnesses import Witnesses
-    from mesh.store.reader import Assigned, Entry, PatternTally, Reader
+from mesh.store.reader import Assigned, Entry, PatternTally, Reader
 
 _LOGGED, _PURPOSE = "logged:", b"clan-mesh logged"  # before a hash of a slug: the key of its counter
 _SHOWN = 10

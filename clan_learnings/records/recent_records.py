@@ -5,19 +5,17 @@ Reads through a memory, only as far as it must, and remembers what it has found.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from clan_learnings.records import tiers
-from clan_learnings.records.record import DISCOVERIES, LOGS
+from clan_learnings.records.patterns import Pattern
+from clan_learnings.records.record import DISCOVERIES, LOGS, Note
 from mesh.core.limits import TEXT_CHARS
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from clan_learnings.records.memory import Memory
-    from clan_learnings.records.patterns import Pattern
-    from clan_learnings.records.record import Note
 
 
 # The newest records are gone through in pages for those that may be WARM. Most stay, so one page that is a little longer is enough.

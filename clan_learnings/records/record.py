@@ -5,15 +5,11 @@ Records come from anyone: a field read through `Note` has the right type, whatev
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 from mesh.core.errors import UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from mesh.store.reader import Entry
-
+from mesh.store.reader import Entry
 
 DISCOVERIES, CORRECTIONS, PATTERNS, SUPERSESSIONS = "discoveries", "corrections", "patterns", "supersessions"
 LEARNINGS = "learnings"

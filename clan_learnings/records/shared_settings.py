@@ -5,16 +5,14 @@ The fold accepts only admins' changes to these registers (`mesh.core.moderation`
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from clan_learnings.records.record import CATEGORIES, WORD_CHARS
 from mesh.core.errors import UsageError
+from mesh.core.ids import display_name, text_id
 from mesh.core.moderation import GUARDED, MODERATION, SETTINGS
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from mesh.store.reader import MemberRow
+from mesh.store.reader import MemberRow
 
 KEY = SETTINGS
 HOT_AT = "hot_at"
@@ -50,7 +48,6 @@ def require_admin(members: Sequence[MemberRow], own: bytes, command: str) -> Non
     admins = [row for row in members if row.role == "admin" and not row.is_revoked]
     if not members or any(row.node == own for row in admins):
         return
-    from mesh.core.ids import display_name, text_id
 
     names = ", ".join(display_name(row.name, row.node) for row in admins[:_NAMED]) or "there is none now"
     raise UsageError(

@@ -6,13 +6,10 @@ One small file a session, only ever appended to: hooks of one session run at the
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from clan_learnings.repository.git_config import read_text
 from mesh.core.ids import digest
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 FOLDER = "seen"  # in the home
 _END = ".seen"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from clan_learnings.records.record import LOGS
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from clan_learnings.records.memory import Memory
 

@@ -6,15 +6,12 @@ HOT, and in which words, takes several members, or an admin.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from clan_learnings.records.matching import ComparableCorrection, says_the_same
 from mesh.core.ids import named_digest
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from clan_learnings.records.matching import ComparableCorrection
-    from mesh.store.reader import Assigned, Entry, MemberRow
+from mesh.store.reader import Assigned, Entry, MemberRow
 
 FULL_MEMBERS = 3  # from so many on witnesses are asked for: two machines are mostly one person's
 _THROW_AWAYS = b""  # all of them are one witness: one pipeline makes as many as it likes
@@ -212,7 +209,6 @@ class Support:
         if len(self._wrote) < 2:
             self._compared = self._wrote
             return
-        from clan_learnings.records.matching import ComparableCorrection, says_the_same
 
         found = {wording: {*witnesses} for wording, witnesses in self._wrote.items()}
         every = self._sayings()

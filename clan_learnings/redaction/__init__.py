@@ -4,10 +4,8 @@ Findings are told by sort and number, never by content. What is not found is lis
 so `re` and the rules are loaded by the first text that needs them.
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+from collections.abc import Iterable
+from typing import Any
 
 __all__ = ["Finding", "Redacted", "describe", "redact", "redact_value"]
 

@@ -5,11 +5,10 @@ nothing that could fail after it, or is possessive, or is bounded by a number. A
 atomic group, `(?>X*)`, not by `X*+`, which takes too much before Python 3.11.5 (`tests/test_regular_expressions.py`).
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from re import Pattern
+import re
+from re import Pattern
 
-    Span = tuple[int, int, str]
+Span = tuple[int, int, str]
 
 
 # Where a word may begin: not inside another one. But an escaped line break, a percent code and the end of a colour code
@@ -26,8 +25,6 @@ def compiled(pattern: str) -> "Pattern[str]":
     """The compiled pattern; flags are written into it."""
     found = _compiled.get(pattern)
     if found is None:
-        import re
-
         found = _compiled[pattern] = re.compile(pattern)
     return found
 

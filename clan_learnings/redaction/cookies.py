@@ -3,12 +3,8 @@
 The names of cookies say little, so every value counts that is long enough and not a placeholder. Attributes of a cookie are left alone.
 """
 
-from clan_learnings.redaction.compiled_patterns import compiled, places
+from clan_learnings.redaction.compiled_patterns import Span, compiled, places
 from clan_learnings.redaction.secret_values import is_random, is_stand_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from clan_learnings.redaction.compiled_patterns import Span
 
 SORT = "cookie"
 SORTS = frozenset({SORT})

@@ -4,14 +4,11 @@ The place alone decides, so any value counts that is not plainly a placeholder. 
 must also look like a password.
 """
 
-from clan_learnings.redaction.compiled_patterns import compiled, places
+from binascii import a2b_base64
+from re import Match
+
+from clan_learnings.redaction.compiled_patterns import Span, compiled, places
 from clan_learnings.redaction.secret_values import is_password, is_random, is_stand_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from re import Match
-
-    from clan_learnings.redaction.compiled_patterns import Span
 
 URL, HEADER, ARGUMENT, WORDS = "password in url", "authorization", "password", "seed phrase"
 SORTS = frozenset({URL, HEADER, ARGUMENT, WORDS})
@@ -194,8 +191,6 @@ def find(text: str, lower: str) -> "list[Span]":
 
 def _is_pair(encoded: str) -> bool:
     """Whether base 64 holds somebody's name and password."""
-    from binascii import a2b_base64
-
     bare = encoded.rstrip("=")
     if len(bare) % 4 == 1:
         return False

@@ -5,18 +5,13 @@ are usual, the second of them the one that finds nothing. A text made to need ma
 work stays linear.
 """
 
+from collections.abc import Callable
+from re import Match
+from typing import Any
+
 from clan_learnings.redaction import cookies, logins, personal_data, secret_arguments, secret_names, secret_shapes
-from clan_learnings.redaction.compiled_patterns import BLANK, compiled, shown
+from clan_learnings.redaction.compiled_patterns import BLANK, Span, compiled, shown
 from clan_learnings.redaction.secret_names import is_secret_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from re import Match
-    from typing import Any
-
-    from clan_learnings.redaction.compiled_patterns import Span
-
 
 PASSES = 6
 UNSETTLED = "text with entangled secrets"

@@ -6,14 +6,9 @@ numbers by the form people write them in. Digits without any form are a telephon
 Hosts, packages, versions and units that are written with an @ are not addresses.
 """
 
-from clan_learnings.redaction.compiled_patterns import compiled
+from re import Match
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from re import Match
-
-    from clan_learnings.redaction.compiled_patterns import Span
-
+from clan_learnings.redaction.compiled_patterns import Span, compiled
 
 CARD, ACCOUNT, SECURITY, PHONE = "card number", "bank account", "social security number", "phone number"
 ADDRESS = "e-mail address"

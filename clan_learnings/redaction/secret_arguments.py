@@ -7,13 +7,8 @@ the option back to the start of the command, in a shell line or in a list of wor
 (`--password`) are in `secret_names`.
 """
 
-from clan_learnings.redaction.compiled_patterns import compiled, places
+from clan_learnings.redaction.compiled_patterns import Span, compiled, places
 from clan_learnings.redaction.secret_values import is_password, is_random, is_stand_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from clan_learnings.redaction.compiled_patterns import Span
-
 
 PASSWORD, SECRET = "password", "secret"
 SORTS = frozenset({PASSWORD, SECRET})

@@ -4,7 +4,9 @@ A name is a word like password, secret, token or API key at the end of an identi
 `x-api-key`, but not `token_count`. `key` alone says little, so it needs a companion or a value that cannot be a hash.
 """
 
-from clan_learnings.redaction.compiled_patterns import BLANK, compiled, places
+from re import Match
+
+from clan_learnings.redaction.compiled_patterns import BLANK, Span, compiled, places
 from clan_learnings.redaction.cookies import has_cookie
 from clan_learnings.redaction.secret_values import (
     is_bare_pass,
@@ -21,12 +23,6 @@ from clan_learnings.redaction.secret_values import (
     is_strong,
     is_uuid,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from re import Match
-
-    from clan_learnings.redaction.compiled_patterns import Span
 
 PASSWORD, SECRET = "password", "secret"
 SORTS = frozenset({PASSWORD, SECRET})

@@ -8,12 +8,10 @@ once or several times, and its lines may be quoted, indented or the lines of a d
 keys. Public keys and certificates stay.
 """
 
-from clan_learnings.redaction.compiled_patterns import EDGE, compiled
-from clan_learnings.redaction.secret_values import is_random
+from base64 import b64decode
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from clan_learnings.redaction.compiled_patterns import Span
+from clan_learnings.redaction.compiled_patterns import EDGE, Span, compiled
+from clan_learnings.redaction.secret_values import is_random
 
 
 def _prefixed(listed: str) -> "list[tuple[str, list[str]]]":
@@ -310,7 +308,6 @@ def find_keys(text: str, _: str) -> "list[Span]":
 
 
 def _encoded(text: str) -> "list[Span]":
-    from base64 import b64decode
 
     return [
         (*block.span(), PRIVATE_KEY)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from clan_learnings.records.record import required_text
+from collections.abc import Callable, Iterable
+
+from clan_learnings.records.record import About, required_text
 from clan_learnings.redaction import SecretCount, describe, redact
+from clan_learnings.redaction.private_passages import without_private, without_private_values
 from mesh.core.errors import UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from clan_learnings.records.record import About
 
 _PRIVATE = "private passage"
 
@@ -40,8 +37,6 @@ class TextCleaner:
         """Several words as they may be written, those that are private all over left out: a mark may reach over some of them."""
         texts = list(texts)
         if any(_public(text) != text for text in texts):
-            from clan_learnings.redaction.private_passages import without_private_values
-
             texts = [kept for text in without_private_values(texts) if (kept := text.strip())]
             self._count(_PRIVATE, 1)
         return [self.clean(text) for text in texts]
@@ -78,6 +73,5 @@ def _public(text: str) -> str:
     """The text without its private passages. A plain look first: every text that is written is asked, and hardly one has any."""
     if "<" not in text or "private" not in text.lower():
         return text
-    from clan_learnings.redaction.private_passages import without_private
 
     return without_private(text)

@@ -9,19 +9,14 @@ from __future__ import annotations
 import mmap
 import os
 import re
+from collections.abc import Iterable, Iterator
 from errno import EIO
+from typing import Self
 
 from clan_learnings.render import owned_files
-from clan_learnings.render.record_lines import head_of, id_in_line, month, place_of
+from clan_learnings.render.record_lines import Place, head_of, id_in_line, month, place_of
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Self
-
-    from clan_learnings.render.record_lines import Place
-
-    Changes = dict[Place, bytes | None]  # the line of a record; None: it is not in the archive
+Changes = dict[Place, bytes | None]  # the line of a record; None: it is not in the archive
 
 FOLDER = "archive"
 _CHUNK = 1 << 20

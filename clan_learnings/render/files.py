@@ -7,28 +7,29 @@ was last written, and touches no others.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import CORRECTIONS, DISCOVERIES, LOGS, PATTERNS, SUPERSESSIONS, Note
 from clan_learnings.render import archive, markdown_files, memory_file, owned_files
-from clan_learnings.render.archive import Archive
+from clan_learnings.render.archive import Archive, Changes
 from clan_learnings.render.listed_patterns import hot_rules, listing
 from clan_learnings.render.owned_files import RenderState, as_dict, edge_of, edge_value
-from clan_learnings.render.record_lines import line
-from clan_learnings.render.render_cache import BEGINNING, RenderCache, concerns, renewed
+from clan_learnings.render.record_lines import Place, line
+from clan_learnings.render.render_cache import (
+    BEGINNING,
+    Lines,
+    RenderCache,
+    RenderSource,
+    StoreChanges,
+    concerns,
+    renewed,
+)
 from mesh.core.errors import UsageError
+from mesh.store.reader import Reader
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from clan_learnings.render.archive import Changes
-    from clan_learnings.render.record_lines import Place
-    from clan_learnings.render.render_cache import Lines, RenderSource, StoreChanges
-    from mesh.store.reader import Reader
-
-    Put = Callable[[str, bytes, bytes], bool]  # a path, what the file is to say, what it says
+Put = Callable[[str, bytes, bytes], bool]  # a path, what the file is to say, what it says
 
 NEWEST = 1000  # records in the file of a log; older ones are in its archive
 CORRECTIONS_SHOWN = 200

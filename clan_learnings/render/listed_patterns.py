@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from heapq import merge
 
+from clan_learnings.records.memory import HotItem, Memory
 from clan_learnings.records.pattern_names import is_slug
-from clan_learnings.records.record import CORRECTIONS, PATTERNS
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from clan_learnings.records.memory import HotItem, Memory
-    from clan_learnings.records.record import Note
-    from mesh.store.reader import Entry
+from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
+from mesh.store.reader import Entry
 
 LISTED = 500
 _RECENT, _PAGE = 1000, 200  # newest records of each log, for the patterns seen last; read as they are needed

@@ -6,18 +6,14 @@ fixed length: the shortest unique prefix would depend on what this node alone ho
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
 from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.context.injected_mark import FILE_CLOSING, FILE_OPENING
-from clan_learnings.records.record import LEARNINGS
+from clan_learnings.records.record import LEARNINGS, Note
+from clan_learnings.render.listed_patterns import ListedPattern, Listing
 from clan_learnings.render.memory_file import NOTICE, compose
 from clan_learnings.render.record_lines import when, whole_id
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from clan_learnings.records.record import Note
-    from clan_learnings.render.listed_patterns import ListedPattern, Listing
 
 ID_CHARS = 12  # 60 bits: two of a million records begin alike once in a few million meshes
 UNDER_HEADING = 5  # so that `grep -A5 TOPIC` shows them

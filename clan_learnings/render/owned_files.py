@@ -11,18 +11,13 @@ import json
 import os
 import stat
 import time
+from collections.abc import Callable, Iterable
+from typing import Any, Self
 
 from clan_learnings.context.injected_mark import NAME
 from clan_learnings.render.record_lines import OPENING as LINE_OPENING
+from clan_learnings.render.record_lines import Place
 from mesh.core.errors import HomeBusy, HomePermissions, UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, Self
-
-    from clan_learnings.render.record_lines import Place
-
 
 _FILE_OPENING = f"<!-- {NAME} rendered v".encode()
 _DRAFT = ".clan-mesh-new-"  # before the name of a file that is being written beside the one it will replace

@@ -10,18 +10,14 @@ import json
 import time
 from base64 import b32encode
 from functools import lru_cache
+from typing import Any
 
 from clan_learnings.context.injected_mark import NAME, RENDERED
+from clan_learnings.records.record import Note
 from mesh.core.display import escaped
 from mesh.core.ids import ID_CHARS, parse_id
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from clan_learnings.records.record import Note
-
-    Place = tuple[int, bytes]  # of a record in the order of writing: its stamp, of equal ones its tag
+Place = tuple[int, bytes]  # of a record in the order of writing: its stamp, of equal ones its tag
 
 # What records of ours have, in the order in which a person wants to read it. Whatever else a record has, anybody may have
 # written: it stands apart, so that it cannot pass for one of these or for what we say of the record.

@@ -5,17 +5,15 @@ The cache can be dropped at any time: everything is then read again, with the sa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+from clan_learnings.records.record import Note
+from clan_learnings.render.listed_patterns import ListedPattern
+from clan_learnings.render.record_lines import Place
+from mesh.store.reader import Entry
 
-    from clan_learnings.records.record import Note
-    from clan_learnings.render.listed_patterns import ListedPattern
-    from clan_learnings.render.record_lines import Place
-    from mesh.store.reader import Entry
-
-    Lines = dict[Place, bytes]
+Lines = dict[Place, bytes]
 
 
 BEGINNING: Place = (0, b"")  # before every record

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Mapping, Sequence
+from fcntl import LOCK_EX, flock
+from fnmatch import fnmatchcase
 
 from clan_learnings.repository.git_config import read_text
 from mesh.core.errors import HomePermissions
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    Pair = tuple[str, str]  # repository, folder
+Pair = tuple[str, str]  # repository, folder
 
 
 NAME = "trusted-repos"
@@ -72,8 +71,6 @@ def forget(environ: Mapping[str, str], folder: str) -> bool:
 
 def _change(path: str, after: Callable[[list[Pair]], list[Pair]]) -> bool:
     """Replace the file, one writer at a time: readers see the old file or the new one."""
-    from fcntl import LOCK_EX, flock
-
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -152,6 +149,4 @@ def change_shared(home: str, glob: str, *, on: bool) -> bool:
 
 def is_shared(repo: str, globs: list[str]) -> bool:
     """Whether what was harvested in a repository may leave this node."""
-    from fnmatch import fnmatchcase  # loads `re`, and most commands that read this module share nothing
-
     return EVERYTHING in globs or (bool(repo) and any(fnmatchcase(repo, glob) for glob in globs))

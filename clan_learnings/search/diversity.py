@@ -6,16 +6,12 @@ was measured to ruin the answers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from clan_learnings.records.matching import ComparableCorrection, compare
 from clan_learnings.records.matching_tokens import NAME, STRICT, split_words
 from clan_learnings.records.matching_words import SOFT, STOP, concept
-from clan_learnings.records.record import CORRECTIONS
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from clan_learnings.records.record import Note
+from clan_learnings.records.record import CORRECTIONS, Note
 
 _REMEMBERED = 2_000  # texts that were read: a sidecar is asked about the same ones again and again
 _read_before: dict[tuple[str, str], ComparableCorrection] = {}

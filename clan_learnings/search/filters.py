@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from clan_learnings.records.record import LOGS, one_of
+from collections.abc import Callable, Iterable, Sequence
+
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.record import LOGS, Note, one_of
 from clan_learnings.records.tiers import ARCHIVE, BANK, HOT, WARM
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.ids import display_name, fitting, text_id
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.record import Note
+from mesh.core.time_expression import span
 
 
 class SearchFilters:
@@ -124,7 +121,6 @@ def filters(
 def _span(text: str, now_ms: int) -> tuple[int | None, int | None]:
     if not text:
         return None, None
-    from mesh.core.time_expression import span  # most searches name no time, and it brings regular expressions with it
 
     return span(text, now_ms)
 

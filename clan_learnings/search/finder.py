@@ -6,15 +6,15 @@ questions sooner, and by meaning.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
 from clan_learnings.records.record import written_under
 from clan_learnings.search.keywords.search_table import WordSearch
+from mesh.store.reader import Entry, Reader
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from clan_learnings.search.filters import SearchFilters
-    from mesh.store.reader import Entry, Reader
 
 _AT_ONCE = 30  # records at least
 _COMMON = 10_000  # records; a word that is in so many tells hardly anything, whatever their number is

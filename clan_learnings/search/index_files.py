@@ -7,18 +7,22 @@ Everyday commands import this: nothing slow at the top.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from contextlib import suppress
+from json import load
+from logging import getLogger
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any
 
+from clan_learnings.search.embedders.embedder import AUTO, CHOICES, MINILM, NONE, available, is_address
 from mesh.core.errors import UsageError
 from mesh.store.file_access import unwritable
+from mesh.store.reader import Reader, open_reading
+from mesh.store.record_changes import ChangeCollector
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from clan_learnings.search.indexes import SearchIndexes
     from mesh.store.home import Home
-    from mesh.store.reader import Reader
 
 
 FOLDER = "recall"  # in the home
@@ -32,8 +36,6 @@ KEYWORDS, BOTH = "keywords", "keywords and vectors"
 
 def index_state(home: str, reader: Reader, recall: SearchIndexes | None) -> dict[str, Any]:
     """The state of every index. `recall`: the indexes of the node that answers; None if a command does."""
-    from clan_learnings.search.embedders.embedder import available
-
     choice = chosen(home)
     usable, says = available(choice)
     status = None if recall is None else recall.status()
@@ -68,8 +70,6 @@ def chosen(home: str, environ: Mapping[str, str] = os.environ) -> str:
 
 def choose(home: str, words: list[str]) -> dict[str, Any]:
     """Use another embedder from now on; a running node notices. A choice that cannot work raises UsageError."""
-    from clan_learnings.search.embedders.embedder import AUTO, CHOICES, MINILM, NONE, available, is_address
-
     choice = " ".join(words)
     if choice not in (AUTO, NONE, MINILM) and not is_address(choice):
         choice = os.path.abspath(os.path.expanduser(choice))
@@ -92,8 +92,6 @@ def choose(home: str, words: list[str]) -> dict[str, Any]:
 
 def drop_indexes(home: str, *, vectors: bool) -> list[str]:
     """Delete the indexes beside the database; a node builds them again."""
-    from shutil import rmtree  # brings three compressors with it
-
     folder = os.path.join(home, FOLDER)
     dropped = [name for name in _folders(folder) if vectors or name == WORDS]
     for name in dropped:
@@ -122,12 +120,6 @@ def _size(folder: str) -> int:
 
 def wipe_erased(home: Home) -> None:
     """Overwrite the vectors of what others have erased while no node ran. A node does the same when it starts."""
-    from contextlib import suppress
-    from json import load
-
-    from mesh.store.reader import open_reading
-    from mesh.store.record_changes import ChangeCollector
-
     folder = home.file(os.path.join(FOLDER, VECTORS))
     try:
         with open(os.path.join(folder, "state.json"), encoding="utf-8") as file:
@@ -153,7 +145,6 @@ def wipe_vectors(folder: str, tags: set[bytes]) -> None:
     """Overwrite these vectors without a running node: there may never be one again, and a text can be guessed from its vector."""
     if not os.path.isdir(folder):
         return
-    from logging import getLogger
 
     from clan_learnings.search.vectors.vector_file import wipe_rows  # brings numpy, and few homes have vectors
 

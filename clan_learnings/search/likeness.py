@@ -7,20 +7,15 @@ yes nor no, the cosine of two vectors may, if there are vectors. Each way has th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import zip_longest
 
 from clan_learnings.records.matching import ComparableCorrection, compare, leftovers, overlap
 from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, split_words, tokens
-from clan_learnings.records.record import DISCOVERIES
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.record import DISCOVERIES, Note
 from clan_learnings.search.filters import SearchFilters
 from mesh.core.identifier_words import extra_words
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.record import Note
 
 # The scale: from MERGE on two texts say the same, so that one of them is enough; from LINK on they are about the same thing.
 MERGE, LINK = 0.85, 0.70

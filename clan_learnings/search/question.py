@@ -7,21 +7,16 @@ slip for. The work is bounded, whatever is asked.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from math import log
 
 from clan_learnings.records.matching_tokens import split_words
 from clan_learnings.records.matching_words import STOP
+from clan_learnings.records.memory import Memory
 from clan_learnings.search.fusion import ideal_weight
 from clan_learnings.search.keywords.search_table import WordSearch
 from mesh.core.identifier_words import extra_words
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from clan_learnings.records.memory import Memory
-    from mesh.store.reader import Reader
-
+from mesh.store.reader import Reader
 
 SHORTEST = 4  # letters; any shorter word is one slip away from half a dozen others
 _LONG = 9  # letters; from here on two slips are forgiven

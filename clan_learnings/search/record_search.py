@@ -6,21 +6,16 @@ The filters come first, then the score, then what would be shown twice is put to
 
 from __future__ import annotations
 
-from clan_learnings.records.memory import quality
-from clan_learnings.records.record import CORRECTIONS, PATTERNS, written_under
+from collections.abc import Sequence
+
+from clan_learnings.records.memory import Memory, quality
+from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note, written_under
 from clan_learnings.search import fusion
 from clan_learnings.search.diversity import ResultText, diverse, grouped
+from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.question import Question
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.record import Note
-    from clan_learnings.search.filters import SearchFilters
-    from mesh.store.reader import Entry
+from mesh.store.reader import Entry
 
 # Candidates where words are all there is, for ten to be shown: see ADR 0043 for what more of them would change.
 _BY_WORDS = 30

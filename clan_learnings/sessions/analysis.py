@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from clan_learnings.harvest.rules import items_of_session
 from clan_learnings.sessions.catalogue_rows import (
     FAILED,
     SKIPPED,
@@ -18,6 +19,9 @@ from clan_learnings.sessions.catalogue_rows import (
     KnownFile,
 )
 from clan_learnings.sessions.cleaning import Cleaner, homeless
+from clan_learnings.sessions.digest import digest_of
+from clan_learnings.sessions.failures import SessionCourse
+from clan_learnings.sessions.recognition import read_transcript
 from clan_learnings.sessions.session_folders import SessionFile
 from clan_learnings.sessions.transcript_events import Session
 from clan_learnings.sessions.transcript_file import FileReading, FileRefused, read_file
@@ -46,11 +50,6 @@ class Analysis(NamedTuple):
 
 def real_analysts() -> Analysts:
     """Those of this program. Imported late: hooks and everyday commands come nowhere near."""
-    from clan_learnings.harvest.rules import items_of_session
-    from clan_learnings.sessions.digest import digest_of
-    from clan_learnings.sessions.failures import SessionCourse
-    from clan_learnings.sessions.recognition import read_transcript
-
     last: list[Any] = [None, None]  # a session and its course, which both of them need
 
     def course_of(session: Session) -> SessionCourse:

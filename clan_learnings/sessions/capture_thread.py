@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from clan_learnings.agents.hook_events import FIRED
 from clan_learnings.records.spool import FOLDER, POINTERS, POINTERS_BYTES
+from clan_learnings.sessions.analysis import Analysts, real_analysts
+from clan_learnings.sessions.capture import Capture
 from clan_learnings.sessions.capture_settings import CaptureSettings, keep_within, read_settings
 from clan_learnings.sessions.catalogue_table import Catalogue
 from clan_learnings.sessions.session_folders import SessionFile, discover, look_at
@@ -20,11 +22,6 @@ from clan_learnings.sessions.worker_processes import CaptureStopped
 from mesh.core.errors import HomeBusy, MeshError
 from mesh.store.background_thread import Background
 from mesh.store.home import Home
-
-TYPE_CHECKING = False  # what reads transcripts is loaded when there is one to read: the sidecar starts without it
-if TYPE_CHECKING:
-    from clan_learnings.sessions.analysis import Analysts
-
 
 _TAKEN = "pointers.taken"
 _LINE_BYTES = 64 * 1024
@@ -206,8 +203,6 @@ class CaptureThread(Background):
         return False
 
     def _run(self, files: Iterable[SessionFile], settings: CaptureSettings) -> None:
-        from clan_learnings.sessions.analysis import real_analysts
-        from clan_learnings.sessions.capture import Capture
 
         self._resumed = time.monotonic()
         with Catalogue(self._home) as catalogue:

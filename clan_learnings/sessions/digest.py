@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from clan_learnings.repository.consent import file_of
+from clan_learnings.repository.detection import find
 from clan_learnings.repository.remote_name import identity_of
 from clan_learnings.sessions.attempts import AttemptState
 from clan_learnings.sessions.cleaning import excerpt
@@ -112,7 +113,6 @@ def _trusted_at() -> int:
 def _repo_of_folder(folder: str, _trusted_at: int) -> str:
     if not os.path.isdir(folder):
         return ""
-    from clan_learnings.repository.detection import find
 
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:

@@ -7,10 +7,10 @@ what it needs and closes it, so an application can be kept.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from mesh.app.caller import HERE, Caller, CallerSide
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import os
 from _socket import AF_UNIX, SOCK_STREAM, socket
+from collections.abc import Mapping
+from typing import Any
 
 from clan_learnings.agents.light_json import line, loads
-from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UsageError
+from clan_learnings.agents.surroundings import in_sandbox
+from clan_learnings.records.spool import queue
+from mesh.app.caller import Caller
+from mesh.core.errors import HomeBusy, HomeError, HomePermissions, MeshError, UsageError
 from mesh.core.ids import parse_id
 from mesh.store.file_access import patience
 from mesh.store.wake_signal import socket_file
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from mesh.app.caller import Caller
-    from mesh.core.errors import HomeError
 
 _SECONDS = 15.0
 _BRIEF_SECONDS = 3.0  # for what the command can do by itself
@@ -154,13 +151,10 @@ def is_older_node(error: str) -> bool:
 
 
 def _queue(home: str, kind: str, arguments: Mapping[str, Any], error: HomeError) -> dict[str, Any]:
-    from clan_learnings.records.spool import queue
 
     try:
         path = queue(kind, {name: value for name, value in arguments.items() if value not in (None, "", [], ())}, home)
     except OSError as trouble:
-        from clan_learnings.agents.surroundings import in_sandbox
-
         step = "repeat the command outside the sandbox" if in_sandbox(os.environ) else error.next_step
         raise HomePermissions(
             f"{error}; and it cannot be queued either: {trouble}",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from clan_learnings.context.session_context import session_context
+from clan_learnings.records.recent_records import recent as newest_of
 from mesh.app import record_json
 from mesh.app.snapshot import memory_of, private_of
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from typing import Any
-
     from mesh.app.application import Application
 
 _LISTED = 1000  # the local API builds a whole answer in memory
@@ -25,8 +26,6 @@ def context(
     min_confidence: float | None = None,
 ) -> dict[str, Any]:
     """What a session is given at its start."""
-    from clan_learnings.context.session_context import session_context
-
     home, bound = application.home, application.bound
     # By keywords alone, also where there are vectors: the same bytes on every node in step.
     with memory_of(home, bound=bound) as memory, private_of(home, bound) as private:
@@ -69,9 +68,7 @@ def recent(
     everywhere: bool = False,
 ) -> dict[str, Any]:
     """The newest records of a scope, newest first; a thousand at most."""
-    from clan_learnings.records.recent_records import recent
-
     with memory_of(application.home, recall=application.recall, bound=application.bound) as memory:
         scope = application.scope(repo, everywhere=everywhere)
-        notes = recent(memory, scope, min(count, _LISTED), topic)
+        notes = newest_of(memory, scope, min(count, _LISTED), topic)
         return {"repo": scope, "records": [record_json.shown(memory, note) for note in notes]}

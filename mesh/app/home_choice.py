@@ -7,13 +7,10 @@ repository holds even if that home is missing or cannot be used: records of one 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from stat import S_IMODE, S_ISREG
 
 from mesh.core.errors import HomePermissions, UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 NAME = "homes"
 _BYTES = 256 * 1024

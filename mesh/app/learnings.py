@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from clan_learnings.documents.drafts import draft_learning, draft_revision, learnings
-from clan_learnings.documents.learning import learning_of
+from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.records.access_counts import accesses, month_of
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.record import Note
+from mesh.app.application import Application
 from mesh.app.record_json import iso
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clan_learnings.documents.learning import Learning
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.record import Note
-    from mesh.app.application import Application
 
 _DAY_MS = 86_400_000
 _MONTHS = 240  # of openings that are summed, at most

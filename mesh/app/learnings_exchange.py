@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clan_learnings.documents import folder as folders
 from clan_learnings.documents.drafts import learnings
-from clan_learnings.documents.folder import CHANGED, NEW, SKIPPED, UNCHANGED, told_by
-from clan_learnings.documents.learning import learning_of
+from clan_learnings.documents.folder import CHANGED, NEW, SKIPPED, UNCHANGED, FileEdit, told_by
+from clan_learnings.documents.learning import Learning, learning_of
 from clan_learnings.documents.learning_markdown import with_id
+from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import draft_retraction
+from clan_learnings.records.record import Note
+from mesh.app.application import Application
 from mesh.app.learnings import add, change, listed
 from mesh.app.snapshot import memory_of, private_of
 from mesh.core.errors import MeshError, UnknownId, UsageError, WriteRefused
 from mesh.core.ids import parse_id, text_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from clan_learnings.documents.folder import FileEdit
-    from clan_learnings.documents.learning import Learning
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.record import Note
-    from mesh.app.application import Application
 
 _GONE = "its file was removed from the folder"
 

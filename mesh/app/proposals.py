@@ -6,27 +6,21 @@ and whoever may decide alone can say no. Reads only; what granting and dismissin
 
 from __future__ import annotations
 
-from clan_learnings.records.edit_rights import same
+from collections.abc import Container, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from clan_learnings.records.edit_rights import EditRights, same
+from clan_learnings.records.memory import Memory
 from clan_learnings.records.patterns import KEY
 from clan_learnings.records.record import SUPERSESSIONS
 from mesh.app.record_json import iso
-from mesh.core.draft import Assignment, NewRecord, Removal
+from mesh.core.draft import Assignment, Draft, NewRecord, Removal
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.moderation import WITNESSES
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.store.erase_requests import DISMISSED, PROPOSAL
 from mesh.store.moderation_judge import Judge
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
-    from typing import Any
-
-    from clan_learnings.records.edit_rights import EditRights
-    from clan_learnings.records.memory import Memory
-    from mesh.core.draft import Draft
-    from mesh.store.reader import Assigned
+from mesh.store.reader import Assigned
 
 _FIELDS = ("alias_of", "archived", "global", "rule", "topic")  # of a pattern
 _SUPERSESSIONS = 1000  # the newest so many are looked at

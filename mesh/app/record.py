@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from clan_learnings.documents.drafts import documents_beside
+from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import (
     draft_correction,
     draft_discovery,
@@ -10,21 +15,16 @@ from clan_learnings.records.notebook import (
     draft_retraction,
     named_pattern,
 )
+from clan_learnings.records.record import HARVESTED, About, Note
+from clan_learnings.redaction.text_cleaner import TextCleaner
 from mesh.app import record_json
+from mesh.app.record_store import RecordStore
 from mesh.app.store_writer import StoreWriter, append, pending
+from mesh.core.draft import Request
+from mesh.store.receipts import Receipt
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.record import About, Note
-    from clan_learnings.redaction.text_cleaner import TextCleaner
     from mesh.app.application import Application
-    from mesh.app.record_store import RecordStore
-    from mesh.core.draft import Request
-    from mesh.store.receipts import Receipt
 
 
 def discover(
@@ -136,10 +136,7 @@ def retract(application: Application, text: str, reason: str) -> dict[str, Any]:
 
 def _documents_beside(memory: Memory, note: Note) -> list[str]:
     """The ids of learning documents that were harvested beside a record, and say the same."""
-    from clan_learnings.records.record import HARVESTED
-
     if HARVESTED not in note.record:
         return []
-    from clan_learnings.documents.drafts import documents_beside
 
     return [memory.reader.short_id(found.tag) for found in documents_beside(memory, note.tag, note.record)]

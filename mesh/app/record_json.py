@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from typing import Any
 
-from clan_learnings.records.record import KINDS
+from clan_learnings.context.harmless_lines import harmless
+from clan_learnings.records.memory import HotItem, Memory
+from clan_learnings.records.notebook import PatternChoice
+from clan_learnings.records.patterns import Pattern
+from clan_learnings.records.record import KINDS, Note
 from clan_learnings.records.tiers import ordinal
+from clan_learnings.search.record_search import SearchHit
 from mesh.core.ids import display_name, text_id
 from mesh.core.operation import Add, parse
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from clan_learnings.records.memory import HotItem, Memory
-    from clan_learnings.records.notebook import PatternChoice
-    from clan_learnings.records.patterns import Pattern
-    from clan_learnings.records.record import Note
-    from clan_learnings.search.record_search import SearchHit
-    from mesh.store.receipts import Receipt
-
+from mesh.store.feeds import Feeds
+from mesh.store.receipts import Receipt
 
 _DAY_MS = 86_400_000
 _ALIKE = 10  # ids of near-duplicates that are named
@@ -132,8 +128,6 @@ def lacking(memory: Memory, slug: str) -> dict[str, Any]:
 
 def dispute(disputed: list[dict[str, str]]) -> str:
     """What machines say that do not agree, in a sentence."""
-    from clan_learnings.context.harmless_lines import harmless
-
     said = [f'"{harmless(each["text"], _WORDS)}" ({each["by"]})' for each in disputed]
     more = f" and {len(said) - _VOICES} more" if len(said) > _VOICES else ""
     count = "two" if len(said) == _PAIR else len(said)
@@ -232,8 +226,6 @@ def recorded(memory: Memory, receipt: Receipt) -> dict[str, Any]:
 
 def counted_before(memory: Memory, tag: bytes) -> dict[str, Any]:
     """What a correction that was there already is counted under now. If it counts no more, or not yet: what it was written with."""
-    from clan_learnings.records.notebook import PatternChoice  # brings the matching of texts
-
     note = memory.note(tag)
     record = note.record if note is not None else _written(memory, tag)
     slug, sureness = str(record.get("pattern", "")), record.get("sureness")
@@ -244,8 +236,6 @@ def counted_before(memory: Memory, tag: bytes) -> dict[str, Any]:
 
 def _written(memory: Memory, tag: bytes) -> dict[str, Any]:
     """A record as it was written, though it is not live; empty if it was erased."""
-    from mesh.store.feeds import Feeds
-
     for _, row in Feeds(memory.reader.connection, b"").by_tag(tag):  # whose mesh it is plays no part in reading
         parsed = None if row.body is None else parse(row.kind, row.hlc, row.body)
         if isinstance(parsed, Add):

@@ -5,44 +5,41 @@ A command opens the store for itself. A node gives its use cases another store, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.mute_list import read_muted
-from mesh.core.stdlib_substitutes import block
+from mesh.core.draft import Draft, Request
+from mesh.store.author import Author
 from mesh.store.reader import Reader
+from mesh.store.receipts import Receipt
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from typing import Protocol
 
-    from mesh.core.draft import Draft, Request
-    from mesh.store.author import Author
-    from mesh.store.receipts import Receipt
+class RecordStore(Protocol):
+    """Where records are written."""
 
-    class RecordStore(Protocol):
-        """Where records are written."""
+    @property
+    def own(self) -> bytes:
+        """The node that writes."""
+        ...
 
-        @property
-        def own(self) -> bytes:
-            """The node that writes."""
-            ...
+    def memory(self, bound: str | None = None) -> AbstractContextManager[Memory]:
+        """What is known, as one state. `bound`: as of `Memory`."""
+        ...
 
-        def memory(self, bound: str | None = None) -> AbstractContextManager[Memory]:
-            """What is known, as one state. `bound`: as of `Memory`."""
-            ...
+    def earlier(self, request: Request) -> Receipt | None:
+        """What a request has written already, if it has. An error if that was something else."""
+        ...
 
-        def earlier(self, request: Request) -> Receipt | None:
-            """What a request has written already, if it has. An error if that was something else."""
-            ...
+    def append(self, drafts: Sequence[Draft], request: Request | None = None, *, is_bulk: bool = False) -> Receipt:
+        """Write one batch: all of it or nothing, on disk when this returns. `is_bulk`: as of `Author`."""
+        ...
 
-        def append(self, drafts: Sequence[Draft], request: Request | None = None, *, is_bulk: bool = False) -> Receipt:
-            """Write one batch: all of it or nothing, on disk when this returns. `is_bulk`: as of `Author`."""
-            ...
-
-        def close(self) -> None:
-            """Let it go."""
-            ...
+    def close(self) -> None:
+        """Let it go."""
+        ...
 
 
 class OpenedStore:
@@ -60,7 +57,7 @@ class OpenedStore:
         """The node that writes."""
         return self._author.store.own or b""
 
-    @block
+    @contextmanager
     def memory(self, bound: str | None = None) -> Iterator[Memory]:
         """What is known, as one state. `bound`: as of `Memory`."""
         database = self._author.store.database

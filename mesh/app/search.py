@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
+from clan_learnings.records.memory import Memory
 from clan_learnings.search.filters import filters
-from clan_learnings.search.record_search import search
+from clan_learnings.search.record_search import SearchHit, search
 from mesh.app.record_json import found
 from mesh.app.snapshot import memory_of
 from mesh.core.errors import UsageError
 from mesh.pages.page_search import pages_about
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.search.record_search import SearchHit
     from mesh.app.application import Application
 
 _MOST = 100

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.mute_list import read_muted
+from clan_learnings.records.record import Note
 from mesh.core.errors import UnknownId, UsageError
-from mesh.core.stdlib_substitutes import block
 from mesh.store.reader import open_reading, read_errors
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clan_learnings.records.record import Note
     from clan_learnings.search.indexes import SearchIndexes
 
 
-@block
+@contextmanager
 def memory_of(
     home: str, *, private: bool = False, recall: SearchIndexes | None = None, bound: str | None = None
 ) -> Iterator[Memory]:
@@ -39,7 +38,7 @@ def memory_of(
             reader.connection.close()
 
 
-@block
+@contextmanager
 def private_of(home: str, bound: str | None = None) -> Iterator[Memory | None]:
     """The private records, if this home has any."""
     if not has_private(home):
@@ -49,7 +48,7 @@ def private_of(home: str, bound: str | None = None) -> Iterator[Memory | None]:
         yield memory
 
 
-@block
+@contextmanager
 def memory_with(home: str, text: str, bound: str | None = None) -> Iterator[tuple[Memory, bytes]]:
     """The records among which an id is found, the shared ones first, and the tag it stands for."""
     private = False

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from mesh import __version__
 from mesh.app.record_json import iso
 from mesh.core import clock, member_limits
 from mesh.core.ids import display_name, text_id
+from mesh.core.trust import Trust
 from mesh.store.acceptance import AHEAD, CLIPPING, OVER_QUOTA, TOO_MANY_FEEDS
+from mesh.store.database import Run
 from mesh.store.erase_requests import EraseRequest, requests
 from mesh.store.erasure import unfinished
 from mesh.store.fold import FOLD_VERSION
-from mesh.store.home import node_process_id
+from mesh.store.home import Home, node_process_id
 from mesh.store.reader import Reader
 from mesh.store.republication import ended_feeds, refusal, shown, stamp_ahead
+from mesh.store.store import Store
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from mesh.core.trust import Trust
     from mesh.node.metrics import Counters
-    from mesh.store.database import Run
-    from mesh.store.home import Home
-    from mesh.store.store import Store
     from peers.proto.engine import Engine
     from peers.proto.membership import PeerView
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from mesh.store.subject import provide
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from mesh.store.subject import Subject
+from clan_learnings.records.facets_table import RECORDS
+from clan_learnings.search.keywords.word_table import SEARCH
+from mesh.pages.edit_table import PAGES
+from mesh.store.subject import Subject, provide
 
 
 def all_subjects() -> tuple[Subject, ...]:
     """In the order in which their tables are made."""
-    from clan_learnings.records.facets_table import RECORDS
-    from clan_learnings.search.keywords.word_table import SEARCH
-    from mesh.pages.edit_table import PAGES
-
     return (RECORDS, SEARCH, PAGES)
 
 

@@ -7,31 +7,29 @@ redacted on some of these ways and not on others, so requests are compared redac
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
 
+from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import REQUIRED
-from clan_learnings.records.record import About
+from clan_learnings.records.record import About, Note
+from clan_learnings.records.shared_settings import KEY, SharedSettings
 from clan_learnings.redaction.text_cleaner import TextCleaner
 from mesh.app import record_json
 from mesh.app.caller import SHARED
+from mesh.app.client import hand_over
+from mesh.app.proposals import needed
+from mesh.app.record_store import RecordStore
 from mesh.app.snapshot import has_private, live_note
-from mesh.core.draft import ID_BYTES, KEPT_SECONDS, Request, checked_id, content_of
-from mesh.core.errors import HomeBusy, HomePermissions, MeshError, UnknownId
+from mesh.core.draft import ID_BYTES, KEPT_SECONDS, Draft, Request, checked_id, content_of
+from mesh.core.errors import HomeBusy, HomeError, HomePermissions, MeshError, UnknownId
 from mesh.core.ids import digest
-from mesh.core.stdlib_substitutes import block
+from mesh.store.home import open_home
+from mesh.store.receipts import Receipt
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from typing import Any
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.record import Note
     from mesh.app.application import Application
-    from mesh.app.record_store import RecordStore
-    from mesh.core.draft import Draft
-    from mesh.core.errors import HomeError
-    from mesh.store.receipts import Receipt
 
 WORDS = ("text", "anyway", "wrong", "right", "pattern", "source")
 
@@ -127,7 +125,7 @@ class StoreWriter:
         """What is known, as one state: others write and erase meanwhile. Leave it before anything is written."""
         return store.memory(self._application.bound)
 
-    @block
+    @contextmanager
     def record(self, store: RecordStore, text: str) -> Iterator[tuple[Memory, Note]]:
         """The same, and the live record of an id."""
         with self.memory(store) as memory:
@@ -151,7 +149,6 @@ class StoreWriter:
             store.close()
 
     def _hand_over(self, kind: str, told: dict[str, Any], error: HomeError) -> dict[str, Any]:
-        from mesh.app.client import hand_over
 
         application, pen = self._application, TextCleaner()
         about = application.about(_node_of(application.home), told)
@@ -210,8 +207,6 @@ def fields_of(request: Request) -> dict[str, Any]:
 
 def _node_of(home: str) -> bytes:
     """Whose home it is, for the session of a caller that has none: a queued write counts as it would have directly."""
-    from mesh.store.home import open_home
-
     try:
         return open_home(home).node
     except MeshError:  # not even that can be read: at least no two machines are one
@@ -220,10 +215,7 @@ def _node_of(home: str) -> bytes:
 
 def _waits_for(memory: Memory, tags: Sequence[bytes]) -> str:
     """Who has to agree before what was just written counts. Empty but in a guarded mesh, about records of others."""
-    from clan_learnings.records.shared_settings import KEY, SharedSettings
-
     if not SharedSettings(memory.reader.fields(KEY)).is_guarded:
         return ""
-    from mesh.app.proposals import needed
 
     return needed(memory, tags)

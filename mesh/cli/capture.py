@@ -4,6 +4,7 @@ import argparse
 import os
 import time
 
+from clan_learnings.sessions.analysis import real_analysts
 from clan_learnings.sessions.capture import Capture, CaptureReport
 from clan_learnings.sessions.capture_settings import CaptureSettings, keep_within, read_settings, write_settings
 from clan_learnings.sessions.catalogue_table import PREFIX_CHARS, Catalogue, has_catalogue
@@ -54,7 +55,6 @@ def main(argv: list[str]) -> int:
 
 
 def _capture(home: str, given: argparse.Namespace) -> int:
-    from clan_learnings.sessions.analysis import real_analysts
 
     refuse_unknown(given.agent)
     refuse_missing(given.paths)

@@ -10,11 +10,14 @@ from __future__ import annotations
 import logging
 import socket
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from os import unlink
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from mesh import __version__
+from mesh.app.record_store import RecordStore
 from mesh.cli.caller_answers import NO_TEXT, OK, STDIN
 from mesh.cli.client import EVERYDAY, HOOK, command_of
 from mesh.cli.command_frames import (
@@ -40,12 +43,7 @@ from mesh.store.interruption import give_up_when
 from mesh.store.wake_signal import socket_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import TracebackType
-    from typing import Self
-
     from clan_learnings.search.indexes import SearchIndexes
-    from mesh.app.record_store import RecordStore
 
 SOCKET = "commands.sock"
 AT_ONCE = 16  # commands that run; those of further clients wait until one has ended

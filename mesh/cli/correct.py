@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, put, say
@@ -18,10 +20,6 @@ from mesh.cli.record_options import (
     request_id,
 )
 from mesh.cli.terminal import terminal
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 SYNTAX = CommandSyntax(
     "correct",

@@ -9,22 +9,17 @@ import termios
 import textwrap
 import tty
 from select import select
-from typing import Self
+from typing import Any, Self
 
 from clan_learnings.harvest.candidates import HarvestCandidate
+from clan_learnings.harvest.harvest import open_harvest, told
 from clan_learnings.harvest.review import CandidateReview
+from mesh.cli.detect import lines_of
 from mesh.cli.main import EXIT_OK, EXIT_WAITING, complain
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import clear_screen, plain, print_json, put, say, tell, tell_taken_out
 from mesh.core.display import number_of
 from mesh.core.errors import MeshError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from clan_learnings.harvest.review import CandidateReview
-
 
 SYNTAX = CommandSyntax(
     "curate",
@@ -72,8 +67,6 @@ def _curate(given: Given) -> int:
         raise WrongUsage("--all goes with --list")
     if not action and (not sys.stdin.isatty() or given.as_json):
         raise WrongUsage("without a terminal: --list, --accept ID, --reject ID, --edit ID, --merge ID INTO or --auto")
-    from clan_learnings.harvest.harvest import open_harvest
-    from clan_learnings.harvest.review import CandidateReview
 
     with open_harvest(given.home) as harvest:
         curator = CandidateReview(harvest)
@@ -87,8 +80,6 @@ def _curate(given: Given) -> int:
 
 
 def _list(given: Given, curator: CandidateReview, *, everything: bool) -> int:
-    from clan_learnings.harvest.harvest import told
-    from mesh.cli.detect import lines_of
 
     found = [told(each) for each in (curator.all() if everything else curator.queue())]
     if given.as_json:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from clan_learnings.harvest.candidates import MERGED
+from clan_learnings.harvest.clusters import ranked
+from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, Option, run
 from mesh.cli.output import Progress, plain, print_json, put, tell
 from mesh.cli.record_options import repo_name
 from mesh.core.display import number_of
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 _MOST = 100_000
 SYNTAX = CommandSyntax(
@@ -30,10 +31,7 @@ def main(argv: list[str]) -> int:
 
 
 def _detect(given: Given) -> int:
-    from clan_learnings.harvest.candidates import MERGED
-    from clan_learnings.harvest.clusters import ranked
     from clan_learnings.harvest.harvest import open_harvest, told
-    from clan_learnings.sessions.catalogue_table import Catalogue
 
     least = given.number("min_frequency", 2, 1, _MOST) or 1
     most = given.number("limit", _MOST if given.as_json else 20, 1, _MOST)

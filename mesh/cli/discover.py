@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mesh.cli.options import CommandSyntax, Given, Option, run
 from mesh.cli.output import plain, put
 from mesh.cli.record_options import (
@@ -15,10 +17,6 @@ from mesh.cli.record_options import (
     repo_name,
     request_id,
 )
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 SYNTAX = CommandSyntax(
     "discover",

@@ -32,11 +32,6 @@ from mesh.store.home import Home, node_process_id, open_home
 from mesh.store.reader import Reader
 from mesh.store.store import Store
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from mesh.store.home import Home
-
-
 _PATIENCE_SECONDS = 5.0  # for readers to come to their end; most are gone in a moment
 _PAUSE_SECONDS = 0.2
 

@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from clan_learnings.harvest.harvest import open_harvest, trial
 from clan_learnings.harvest.model_extraction import ModelExtraction
+from clan_learnings.sessions.analysis import real_analysts
 from clan_learnings.sessions.capture import Capture, CaptureReport
 from clan_learnings.sessions.capture_settings import keep_within, read_settings
 from clan_learnings.sessions.catalogue_table import Catalogue
@@ -67,7 +69,6 @@ def _asked(
 
 
 def _try(given: argparse.Namespace, since_ms: int) -> int:
-    from clan_learnings.harvest.harvest import trial
 
     progress = Progress("files read")
     asked = _asked(given, [])
@@ -90,7 +91,6 @@ def _try(given: argparse.Namespace, since_ms: int) -> int:
 
 
 def _harvest(given: argparse.Namespace, since_ms: int) -> int:
-    from clan_learnings.harvest.harvest import open_harvest
 
     with open_harvest(given.home) as harvest:
         files = list(discover(given.paths, given.agent, since_ms, os.environ))
@@ -111,7 +111,6 @@ def _harvest(given: argparse.Namespace, since_ms: int) -> int:
 
 
 def _captured(home: str, files: list[Any]) -> CaptureReport:
-    from clan_learnings.sessions.analysis import real_analysts
 
     bar = ProgressBar("transcripts", len(files))
     with Catalogue(home) as catalogue:

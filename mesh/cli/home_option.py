@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
+from clan_learnings.repository.detection import find_by_git
 from mesh.app import home_choice
+from mesh.cli.main import COMMANDS
 from mesh.cli.terminal import terminal
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 UNNAMED = "local/-"  # a repository without a remote, before its first record has given it an id
 
@@ -54,8 +52,6 @@ def repo_here(environ: Mapping[str, str], folder: str = "") -> str:
 
     What the repository itself says in `.clan-mesh.toml` is passed over: a stranger's clone must not choose one of our teams.
     """
-    from clan_learnings.repository.detection import find_by_git
-
     found = find_by_git(folder or _current(), environ)
     return UNNAMED if found.needs_claim else found.identity
 
@@ -86,7 +82,6 @@ def with_home(text: str, home: str) -> str:
 
 
 def _line(line: str, command: str) -> str:
-    from mesh.cli.main import COMMANDS
 
     done, *parts = line.split("mesh ")
     for part in parts:

@@ -9,7 +9,11 @@ import sys
 
 # What `signal` hands out, without its import of enum.
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
+from collections.abc import Callable
+from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
+from typing import TYPE_CHECKING
 
+from clan_learnings.agents.hook_events import Hook
 from clan_learnings.agents.hook_formats import (
     AGENTS,
     CALL,
@@ -21,15 +25,25 @@ from clan_learnings.agents.hook_formats import (
     parse,
     reply,
 )
+from clan_learnings.agents.hook_log import log
+from clan_learnings.agents.hook_side import HookSide
+from clan_learnings.agents.session_notes import ancestors
+from clan_learnings.records import spool
+from clan_learnings.repository.remote_name import named_repo
+from clan_learnings.sessions.session_folders import places
+from mesh.app.application import Application
+from mesh.app.caller import NOTES
 from mesh.cli.client import EXTRACTING, read_event
+from mesh.cli.home_option import home_path
+from mesh.cli.output import put, tell
 from mesh.cli.streams import OutputLost
 from mesh.cli.terminal import terminal
+from mesh.core.errors import MayNotWrite, NoHome, UsageError, WriteRefused
+from mesh.node.service_files import start_words
 from mesh.store.file_access import patience
+from mesh.store.reader import refuse_newer_format
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mesh.cli.command_server import ClientTerminal
 
 HELP = """usage: mesh hook EVENT [--agent AGENT] [--repo REPO] [--home DIR] [--json]
@@ -92,8 +106,6 @@ class _Given:
             self.problem = self.problem or "which event?"
 
     def _bind(self, repo: str) -> None:
-        from clan_learnings.repository.remote_name import named_repo
-        from mesh.core.errors import UsageError
 
         try:
             self.bound = named_repo(repo)
@@ -112,14 +124,10 @@ def take_in_queued(home: str, argv: list[str]) -> None:
 def main(argv: list[str]) -> int:
     """Answer one event."""
     if any(word in ("-h", "--help") for word in argv):
-        from mesh.cli.output import put
-
         put(*HELP.split("\n"))
         return 0
     given = _Given(argv)
     if given.problem:
-        from mesh.cli.output import tell
-
         tell(f"mesh hook: {given.problem}", "  next: mesh hook --help")
     run = _HookRun(given)
     afterwards = patience(_AFTERWARDS_SECONDS)
@@ -188,10 +196,6 @@ class _HookRun:
             self.problems.append(f"the event is not the JSON it should be ({len(data)} bytes)")
         elif event.meaning == OTHER or (event.meaning == CALL and not event.is_failure):
             return  # some agents tell of every call: one that went well costs as little as can be
-        from clan_learnings.agents.hook_events import Hook
-        from clan_learnings.agents.hook_side import HookSide
-        from clan_learnings.agents.session_notes import ancestors
-        from mesh.app.caller import NOTES
 
         if self._client is not None:
             if event.transcript and not _is_of_agents(event.transcript):
@@ -199,8 +203,6 @@ class _HookRun:
             self._home = self._client.home
             side: HookSide = self._client.hook_side()
         else:
-            from mesh.cli.home_option import home_path
-
             self._home = os.path.abspath(given.home or home_path(os.environ, event.folder, given.bound))
             side = HookSide(os.environ, ancestors())
         _refuse(self._home)
@@ -236,12 +238,8 @@ class _HookRun:
 
         What is refused for now, because this node has written as much as it may, stays queued; of a reader it is put aside.
         """
-        from clan_learnings.records import spool
-
         if not spool.is_waiting(home):
             return
-        from mesh.app.application import Application
-        from mesh.core.errors import MayNotWrite, UsageError, WriteRefused
 
         application = Application(home, folder=folder)
         for write in spool.take(home, _TAKEN):
@@ -270,8 +268,6 @@ class _HookRun:
     def log(self) -> None:
         """Why nothing was said, if there is a reason."""
         if self.problems:
-            from clan_learnings.agents.hook_log import log
-
             event = self._event
             name = f"{event.name} of {event.agent}" if event is not None else self._given.event or "hook"
             log(self._home if self._is_usable else "", name, self.problems)
@@ -279,32 +275,24 @@ class _HookRun:
 
 def _is_of_agents(path: str) -> bool:
     """Whether a transcript is where some agent of this user keeps its sessions."""
-    from clan_learnings.sessions.session_folders import places
-
     real = os.path.realpath(path)
     return any(real.startswith(os.path.realpath(place.folder) + os.sep) for place in places(os.environ))
 
 
 def _refuse(home: str) -> None:
     """A home that is not there, or that a newer version made, is not touched."""
-    from mesh.core.errors import NoHome
-
     if not os.path.isfile(os.path.join(home, "mesh.db")):
         raise NoHome(f"there is no clan-mesh node in {home}")
     with open(os.path.join(home, "home.json"), "rb") as file:
         if file.read(len(_TODAY)) == _TODAY:
             return
-    from mesh.store.reader import refuse_newer_format  # brings the database with it, which a pointer has no use for
 
     refuse_newer_format(home)
 
 
 def _start_sidecar(home: str) -> None:
     """Start the home's sidecar if none runs, without waiting for it. Of many hooks at once one does it."""
-    from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
-
     from clan_learnings.agents.hook_log import NAME as LOG
-    from mesh.node.service_files import start_words
 
     if os.environ.get("MESH_NO_AUTOSTART"):
         return

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.record_options import application_of, repo_name
 from mesh.core.display import number_of
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 SYNTAX = CommandSyntax("hot", "", (REPO, ALL), "mesh hot")
 

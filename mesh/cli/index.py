@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from clan_learnings.search.index_files import choose, drop_indexes
+from clan_learnings.search.keywords.word_table import reindex
+from mesh.app.application import Application
+from mesh.app.client import ask
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
-from mesh.cli.output import plain, print_json, put, say, tell
+from mesh.cli.output import Progress, plain, print_json, put, say, tell
 from mesh.core.display import number_of
 from mesh.core.errors import MeshError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
+from mesh.store.home import open_home
 
 SYNTAX = CommandSyntax(
     "index",
@@ -45,9 +48,6 @@ def _index(given: Given) -> int:
 
 def state_of(home: str) -> dict[str, Any]:
     """How the indexes stand: as a running sidecar says, else as a command finds them."""
-    from mesh.app.application import Application
-    from mesh.app.client import ask
-
     try:
         answer = ask(home, "GET", "/index")
     except MeshError:
@@ -85,8 +85,6 @@ def _sidecar(status: dict[str, Any] | None) -> list[str]:
 
 
 def _use(given: Given) -> int:
-    from clan_learnings.search.index_files import choose
-    from mesh.store.home import open_home
 
     done = choose(open_home(given.home).path, given.words[1:])
     if given.as_json:
@@ -99,10 +97,6 @@ def _use(given: Given) -> int:
 
 
 def _rebuild(given: Given) -> int:
-    from clan_learnings.search.index_files import drop_indexes
-    from clan_learnings.search.keywords.word_table import reindex
-    from mesh.cli.output import Progress
-    from mesh.store.home import open_home
 
     home = open_home(given.home)
     records: dict[str, int] = {}

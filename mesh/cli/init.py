@@ -2,11 +2,13 @@
 
 import os
 
+from clan_learnings.redaction import describe, redact
 from mesh.cli.arguments import parser
 from mesh.cli.output import print_json, say, tell
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name, parse_id, text_id
 from mesh.store.home import Home, create_home
+from mesh.store.join_table import Cards
 
 
 def main(argv: list[str]) -> int:
@@ -42,8 +44,6 @@ def main(argv: list[str]) -> int:
 
 def harmless_name(name: str) -> str:
     """A node's name goes to every member, for ever: what looks like a secret or an address is refused."""
-    from clan_learnings.redaction import describe, redact
-
     findings = redact(name).findings
     if findings:
         raise UsageError(
@@ -56,7 +56,6 @@ def harmless_name(name: str) -> str:
 def found(home: Home) -> None:
     """Make the certificates of the founding keys while both are here: the recovery key is about to be taken away."""
     from mesh.node.certificates import founding_cards
-    from mesh.store.join_table import Cards
 
     store = home.store()
     shelf = Cards(store.database)

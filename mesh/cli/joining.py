@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+from shutil import rmtree
 
 from mesh.app.client import ask
 from mesh.cli.arguments import add_role, parser
@@ -12,7 +13,10 @@ from mesh.cli.output import print_json, put, say, tell, when
 from mesh.core.errors import MeshError, NoHome, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.statement import INVITED, READERS, ROLE_NAMES, THROW_AWAY
+from mesh.node.certificates import Certificates
 from mesh.store.home import Home, create_home, node_process_id, open_home
+from mesh.store.join_table import Cards
+from peers.proto.cards import read_contact
 from peers.trust.join_client import JoinRefused, join
 from peers.trust.join_protocol import Joined
 from peers.trust.join_token import JoinToken, parse
@@ -40,8 +44,6 @@ def run_join(argv: list[str]) -> int:
         # Nothing was written in it; a home that belongs nowhere is only in the way. But once it was asked for, its key may be
         # a member's, though the answer was lost: who repeats it with that key is answered again.
         if is_new and (not asked or isinstance(error, JoinRefused)):
-            from shutil import rmtree
-
             rmtree(home.path)
         raise
     members, role = _learn(home, joined)
@@ -95,10 +97,6 @@ def _home(path: str, token: JoinToken, name: str | None, *, ephemeral: bool) -> 
 
 def _learn(home: Home, joined: Joined) -> tuple[int, str]:
     """Keep founders, statements, certificates and contacts. Returns how many members there are, and our role among them."""
-    from mesh.node.certificates import Certificates
-    from mesh.store.join_table import Cards
-    from peers.proto.cards import read_contact
-
     author = home.author()
     store = author.store
     store.learn_founders(*joined.founders)

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import os
+import time
+from calendar import timegm
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
 
+from clan_learnings.documents.learning import learning_from_record
+from clan_learnings.documents.learning_markdown import rendered
+from clan_learnings.records.record import SEVERITIES, one_of
+from mesh.app.application import Application
+from mesh.app.learnings import listed, row, stats
+from mesh.app.learnings_exchange import export_to, import_from
 from mesh.cli.learnings_edit import SECTIONS, add, edit
 from mesh.cli.main import EXIT_OK, EXIT_REFUSED, EXIT_WAITING
 from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import Progress, plain, print_json, put, put_ours, tell, tell_inexact
 from mesh.cli.record_options import ABOUT, PRIVATE, application_of, repo_name
 from mesh.cli.subcommands import chosen
-from mesh.core.display import number_of
+from mesh.core.display import harmless_value, number_of
 from mesh.core.errors import UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from mesh.app.application import Application
-
+from mesh.core.time_expression import span
 
 _TOLD = 50  # lines of unchanged or missing ones that are shown
 
 
 def export_(given: Given, application: Application, scope: str | None, filters: dict[str, Any]) -> int:
     """Write them, and say which."""
-    from mesh.app.learnings_exchange import export_to
-
     folder = given.words[0]
     answer = export_to(application, folder, scope, prune=given.has("prune"), **filters)
     if given.as_json:
@@ -53,9 +55,6 @@ def export_(given: Given, application: Application, scope: str | None, filters: 
 
 def import_(given: Given) -> int:
     """Take them in, and say what became of each."""
-    from mesh.app.application import Application
-    from mesh.app.learnings_exchange import import_from
-
     folder = given.words[0]
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {folder}", "write one first: mesh learnings export DIR")
@@ -220,9 +219,6 @@ def main(argv: list[str]) -> int:
 
 
 def _list(given: Given) -> int:
-    from itertools import islice
-
-    from mesh.app.learnings import listed, row
 
     application = application_of(given)
     scope = _scope(given, application)
@@ -248,12 +244,6 @@ def _list(given: Given) -> int:
 
 
 def _show(given: Given) -> int:
-    import time
-    from calendar import timegm
-
-    from clan_learnings.documents.learning import learning_from_record
-    from clan_learnings.documents.learning_markdown import rendered
-    from mesh.core.display import harmless_value
 
     answer = application_of(given).show(given.words[0])
     if answer["log"] != "learnings":
@@ -270,7 +260,6 @@ def _show(given: Given) -> int:
 
 
 def _stats(given: Given) -> int:
-    from mesh.app.learnings import stats
 
     application = application_of(given)
     scope = _scope(given, application)
@@ -295,11 +284,6 @@ def _stats(given: Given) -> int:
 
 def filters_of(given: Given) -> dict[str, Any]:
     """What a list or an export is limited to."""
-    import time
-
-    from clan_learnings.records.record import SEVERITIES, one_of
-    from mesh.core.time_expression import span
-
     since = span(given.text("since"), int(time.time() * 1000))[0] if given.has("since") else None
     return {
         "category": given.text("category"),

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from dataclasses import replace
+from shlex import split
+from typing import Any
 
+from clan_learnings.documents.folder import FILE_BYTES
+from clan_learnings.documents.learning import Learning, learning_from, learning_of, slug_of
+from clan_learnings.documents.learning_markdown import Parsed, parsed, rendered
+from clan_learnings.records.record import LEARNINGS
+from mesh.app import learnings
+from mesh.app.application import Application
+from mesh.app.snapshot import memory_with
+from mesh.cli.home_option import home_path
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.cli.record_options import application_of, print_answer, record_facts
 from mesh.core.errors import UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from clan_learnings.documents.learning import Learning
-    from clan_learnings.documents.learning_markdown import Parsed
-    from mesh.app.application import Application
+from mesh.core.ids import text_id
 
 SECTIONS = (
     Option("--title", "TEXT", "one line (default: the first of the problem)"),
@@ -34,11 +39,6 @@ _FACTS = ("topic", "category", "severity", "evidence")
 
 def add(given: Given) -> int:
     """Record one."""
-    from dataclasses import replace
-
-    from clan_learnings.documents.learning import Learning
-    from mesh.app import learnings
-
     about = record_facts(given)
     learning, has_repo = (_from_file(given.words[0])) if given.words else (Learning(), False)
     texts: dict[str, Any] = {name: given.text(name) for name in _TEXTS if given.has(name)}
@@ -73,10 +73,6 @@ def _print_added(answer: dict[str, Any]) -> None:
 
 def edit(given: Given) -> int:
     """Change one."""
-    from mesh.app import learnings
-    from mesh.app.application import Application
-    from mesh.cli.home_option import home_path
-
     # `--repo` says what the document is to say, not which of several teams' homes it is in.
     application = Application(given.text("home") or home_path())
     changes = _changes(given, application)
@@ -123,13 +119,7 @@ def _by_file(path: str) -> dict[str, Any]:
 
 def _in_editor(application: Application, text: str) -> dict[str, Any]:
     """In VISUAL or EDITOR. Whatever happens, what was typed is in the record or in a file that is named."""
-    from clan_learnings.documents.learning import learning_of, slug_of
-    from clan_learnings.documents.learning_markdown import rendered
-    from clan_learnings.records.record import LEARNINGS
-    from mesh.app import learnings
-    from mesh.app.snapshot import memory_with
     from mesh.cli.page_edit import EditorFile
-    from mesh.core.ids import text_id
 
     with memory_with(application.home, text) as (memory, tag):
         note = memory.note(tag)
@@ -152,7 +142,6 @@ def _in_editor(application: Application, text: str) -> dict[str, Any]:
 
 
 def _editor(text: str) -> list[str]:
-    from shlex import split
 
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     if not command.strip():
@@ -170,12 +159,8 @@ def _editor(text: str) -> list[str]:
 
 def _from_file(path: str) -> tuple[Learning, bool]:
     """A document from a file, and whether that says where it holds."""
-    from clan_learnings.documents.learning import learning_from
-
     text = _read(path)
     if text.lstrip().startswith("{"):
-        import json
-
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -186,7 +171,6 @@ def _from_file(path: str) -> tuple[Learning, bool]:
 
 
 def _parsed(text: str, path: str) -> Parsed:
-    from clan_learnings.documents.learning_markdown import parsed
 
     found = parsed(text)
     if found is None:
@@ -200,7 +184,6 @@ def _parsed(text: str, path: str) -> Parsed:
 
 
 def _read(path: str) -> str:
-    from clan_learnings.documents.folder import FILE_BYTES
 
     try:
         if path == "-":

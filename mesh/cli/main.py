@@ -8,6 +8,7 @@ import sys
 
 # Built in; `signal` would be loaded from a file.
 from _signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask  # type: ignore[import-not-found]
+from typing import Any, NoReturn
 
 import mesh.app.store_registry  # noqa: F401 (registers them)
 from mesh.cli.client import given_home
@@ -15,10 +16,6 @@ from mesh.cli.output import flush
 from mesh.cli.streams import OutputLost, open_streams
 from mesh.cli.terminal import terminal
 from mesh.core.errors import AmbiguousId, MeshError, UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any, NoReturn
 
 # name: module, and function if it is not `main`; one sentence. The order is that of the overview.
 COMMANDS = {

@@ -9,18 +9,19 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from clan_learnings.records.record import CATEGORIES
 from clan_learnings.repository.remote_name import named_repo
+from mesh import __version__
+from mesh.app.application import Application
 from mesh.app.caller import HERE
 from mesh.cli.arguments import any_text, parser
 from mesh.cli.home_option import home_path
 from mesh.cli.output import tell
 from mesh.cli.streams import OutputLost
 from mesh.core.errors import MeshError
-
-if TYPE_CHECKING:
-    from mesh.app.application import Application
+from mesh.node.log_lines import start_logs
+from mesh.store.feed_progress import state_folder
 
 _LOG = "mcp.log"
 _RETRY_SECONDS = 60  # a client that has heard nothing repeats the call: what says the same within a minute is one
@@ -72,8 +73,6 @@ def _serve(home: str | None, agent: str, session: str, bound: str | None, *, rea
 
     import anyio
 
-    from mesh import __version__
-    from mesh.app.application import Application
     from mesh.mcp.server import Server
     from mesh.mcp.tools import Tools
 
@@ -144,8 +143,6 @@ def _home(given: str | None, repo: str | None) -> str:
 
 def _categories(application: "Callable[[], Application]") -> Sequence[str]:
     """Those of this mesh and this repository; those of every mesh if its home cannot be read."""
-    from clan_learnings.records.record import CATEGORIES
-
     try:
         here = application()
         known = here.ask(lambda memory: {"categories": memory.settings.categories})["categories"]
@@ -156,9 +153,6 @@ def _categories(application: "Callable[[], Application]") -> Sequence[str]:
 
 def _start_log(home: str | None, bound: str | None) -> None:
     """Into the home; where that cannot be, beside the markers; else nowhere. Never to stdout, which is the protocol's."""
-    from mesh.node.log_lines import start_logs
-    from mesh.store.feed_progress import state_folder
-
     folders = [state_folder()]
     with suppress(OSError):
         os.makedirs(folders[0], mode=0o700, exist_ok=True)

@@ -14,6 +14,8 @@ from mesh.core.errors import HomeBusy, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.statement import ADMIN, INVITED, READERS, THROW_AWAY, Member, sign
+from mesh.node.log_lines import start_logs
+from mesh.node.node_settings import NodeSettings
 from mesh.store.file_access import patience
 from mesh.store.home import Home, node_process_id, open_home
 from mesh.store.store import Store
@@ -185,9 +187,7 @@ def _running(home: Home) -> bool:
 
 def _alone(home: Home) -> bool:
     """No sidecar runs: be one for a moment, to tell someone."""
-    from mesh.node.log_lines import start_logs
     from mesh.node.node import RunningNode, run_node
-    from mesh.node.node_settings import NodeSettings
 
     start_logs(None, logging.ERROR)
     nodes: list[RunningNode] = []

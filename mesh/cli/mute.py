@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from clan_learnings.records.mute_list import change_muted
+from mesh.app.mute import all_hidden, find_hidden, find_to_hide
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 SYNTAX = CommandSyntax(
     "mute",
@@ -34,8 +34,6 @@ def _mute(given: Given) -> int:
     home = given.home
     if given.has("list"):
         return _list(given, home)
-    from clan_learnings.records.mute_list import change_muted
-    from mesh.app.mute import find_hidden, find_to_hide
 
     found = find_hidden(home, given.words[0]) if given.has("undo") else find_to_hide(home, given.words[0])
     if given.has("undo"):
@@ -57,7 +55,6 @@ def _mute(given: Given) -> int:
 
 
 def _list(given: Given, home: str) -> int:
-    from mesh.app.mute import all_hidden
 
     found = all_hidden(home)
     if given.as_json:

@@ -1,6 +1,7 @@
 """The process of a node: `mesh up` and `mesh down`."""
 
 import asyncio
+import json
 import logging
 import os
 import select
@@ -12,16 +13,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mesh.cli.arguments import parser
+from mesh.cli.command_server import CommandServer
 from mesh.cli.init import advice, found, welcome
 from mesh.cli.output import print_json, put, say, tell
 from mesh.cli.terminal import terminal
 from mesh.core.errors import HomeBusy, MeshError, NoHome
 from mesh.core.ids import text_id
+from mesh.node.log_lines import start_logs
+from mesh.node.node_settings import settings
 from mesh.store.file_access import patience
 from mesh.store.home import Home, create_home, node_process_id, open_home
 
 if TYPE_CHECKING:
-    from mesh.cli.command_server import CommandServer
     from mesh.node.node import RunningNode
 
 
@@ -54,14 +57,12 @@ def run_up(argv: list[str]) -> int:
     in_background = os.environ.pop("MESH_DETACHED", None) is not None
     if in_background:
         terminal().worked_on = ""  # what we say is said again by whoever started us, who knows which home was named
-    from mesh.node.node_settings import settings
 
     chosen = settings(given.listen, given.advertise)  # what is wrong with the options is said before a home is made
     home = _home(given.home, make=given.init)
     home.store().close()  # whatever is wrong with the home is said first
     if given.detach:
         return _detach(home, given.listen, given.advertise, as_json=given.json)
-    from mesh.node.log_lines import start_logs
     from mesh.node.node import run_node
 
     start_logs(home.file(_LOG) if in_background else None)
@@ -74,7 +75,6 @@ def run_up(argv: list[str]) -> int:
 
 
 def _commands(node: "RunningNode") -> "CommandServer":
-    from mesh.cli.command_server import CommandServer
 
     return CommandServer(node.home.path, node.recall, node.records)
 
@@ -96,8 +96,6 @@ def _announce(node: "RunningNode", *, as_json: bool) -> None:
 
 def _detach(home: Home, listen: list[str], advertise: list[str], *, as_json: bool) -> int:
     """Start the same command anew, in a session of its own, and wait until it is ready or has said why not."""
-    import json
-    import select
     import subprocess
 
     words = [sys.executable, "-m", "mesh", "up", "--json", "--home", home.path]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from mesh.app.checks.node_checks import request_sentence, request_step
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, say, tell, tell_proposed, tell_taken_out
 from mesh.cli.record_options import application_of, missing_witnesses, occurrences
 from mesh.core.display import number_of
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
 
 SHOW_SYNTAX = CommandSyntax("show", "ID", (), "mesh show 7k3qmzpa", words=(1, 1))
 _CHARS = 2000
@@ -94,8 +92,6 @@ def _print_history(story: dict[str, Any]) -> None:
     for event in story["events"]:
         put(f"  {event['what']:<9} {event['at']} by {event['name']}: {plain(event['detail'])}")
     if story["erase_requests"]:
-        from mesh.app.checks.node_checks import request_sentence, request_step
-
         for request in story["erase_requests"]:
             say(f"  asked     {plain(request_sentence(request), 1000)}", f"            next: {request_step(request)}")
 

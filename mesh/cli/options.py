@@ -5,14 +5,16 @@ A command states its options in a table, from which its help is made too. Everyt
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from shlex import quote
+
+from clan_learnings.repository.remote_name import named_repo
 from mesh.cli.home_option import home_path, own_home
 from mesh.cli.main import COMMANDS, EXIT_OK, EXIT_USAGE, complain
+from mesh.cli.output import put
+from mesh.cli.subcommands import nearest_option, no_option
 from mesh.cli.terminal import terminal
 from mesh.core.errors import UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 _COLUMN = 24
 EMPTY_HOME = "--home needs a folder"  # a script with an empty variable would work on another home
@@ -26,7 +28,6 @@ class _Unknown(WrongUsage):
     """An option that is not there. `text`: the whole word, if it is like none and may be a text."""
 
     def __init__(self, word: str, known: Iterable[str]) -> None:
-        from mesh.cli.subcommands import nearest_option, no_option
 
         name = word.partition("=")[0]
         super().__init__(no_option(name, known))
@@ -127,7 +128,6 @@ class Given:
             return given
         if not repo or repo == ".":
             return home_path()
-        from clan_learnings.repository.remote_name import named_repo
 
         home = home_path(repo=named_repo(repo))
         if home != home_path():
@@ -190,15 +190,11 @@ def run(argv: Sequence[str], shape: CommandSyntax, command: Callable[[Given], in
         _refuse_empty(given, shape)
         return command(given)
     except _Help:
-        from mesh.cli.output import put
-
         put(*shape.help().split("\n"))
         return EXIT_OK
     except WrongUsage as problem:
         step = f"mesh {shape.name} --help"
         if isinstance(problem, _Unknown) and problem.text and shape.most:
-            from shlex import quote
-
             step += f"; if it is meant as text: mesh {shape.name} -- {quote(problem.text)}"
         complain(UsageError(f"{problem}", step), f"mesh {shape.name}")
         return EXIT_USAGE

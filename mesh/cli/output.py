@@ -6,18 +6,18 @@ is has a function of its own, `put_ours`, whose few callers a test names.
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from typing import Any
 
 from mesh.cli.streams import OutputLost, silence
 from mesh.cli.terminal import terminal
 from mesh.core.display import escaped, harmless, harmless_line
 from mesh.core.ids import text_id
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 
 def print_json(value: Any) -> None:
@@ -155,7 +155,6 @@ def _worded(line: str) -> str:
 
 
 def _dumps(value: Any) -> str:
-    import json  # not for `mesh tail`, which mostly prints plain text
 
     return json.dumps(value, ensure_ascii=False, default=_plain_bytes)
 
@@ -208,10 +207,6 @@ class ProgressBar:
 
 def json_answer(command: Callable[[list[str]], int], words: list[str]) -> Any:
     """What a command answers with `--json`. Its errors are raised, its words for people go to stderr as always."""
-    import io
-    import json
-    from contextlib import redirect_stdout
-
     kept = io.StringIO()
     with redirect_stdout(kept):
         command([*words, "--json"])

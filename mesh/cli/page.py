@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
+from shlex import quote
+from typing import TYPE_CHECKING
 
+from clan_learnings.redaction import SecretCount, describe
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell, tell_taken_out
 from mesh.cli.subcommands import chosen
@@ -11,11 +15,7 @@ from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 from mesh.pages.file_text import MOST_BYTES, Content, decoded
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from clan_learnings.redaction import SecretCount
     from mesh.pages.book import Book, PageInfo
 
 
@@ -163,8 +163,6 @@ def shown(info: PageInfo) -> str:
 
 def in_shell(*names: str) -> str:
     """Names as they can be typed behind a command."""
-    from shlex import quote
-
     return " ".join(quote(plain(name, _SHOWN_CHARS)) for name in names)
 
 
@@ -196,8 +194,6 @@ def written(
     changed: bool = True,
 ) -> None:
     """Say what was done to a page, and what a person has to know about it."""
-    from clan_learnings.redaction import describe
-
     counts, redacted = book.is_member(), describe(findings)
     if given.as_json:
         print_json(

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from shlex import split
+from shutil import rmtree
+from subprocess import run
+from tempfile import mkdtemp
 
 from mesh.app.checks.page_checks import EDITING
 from mesh.cli.main import EXIT_OK
@@ -12,15 +18,9 @@ from mesh.cli.options import Given
 from mesh.cli.output import tell
 from mesh.cli.page import in_shell, name_in, shown, typed, written
 from mesh.core.errors import HomePermissions, UsageError
+from mesh.pages.book import Book, PageInfo
 from mesh.pages.file_text import Content, read, same
-from mesh.pages.open_pages import open_pages
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from mesh.pages.book import Book, PageInfo
-    from mesh.pages.open_pages import Pages
+from mesh.pages.open_pages import Pages, open_pages
 
 
 def _edit(given: Given) -> int:
@@ -81,8 +81,6 @@ def _again(book: Book, info: PageInfo) -> PageInfo:
 
 def _editor(name: str) -> list[str]:
     """The words that start the editor."""
-    from shlex import split
-
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     instead = f"mesh page edit {in_shell(name)} --text -"
     if not command.strip():
@@ -99,7 +97,6 @@ class EditorFile:
     """A page in a file of its own, for its owner's eyes only. In a folder of its own: editors leave copies beside a file."""
 
     def __init__(self, home: str, name: str, text: str) -> None:
-        from tempfile import mkdtemp
 
         self._base = text
         self._folder = ""
@@ -118,8 +115,6 @@ class EditorFile:
 
     def let_edit(self, editor: list[str]) -> None:
         """Run the editor to its end."""
-        from subprocess import run
-
         try:
             with _outliving_signals():
                 code = run([*editor, self.path], check=False).returncode  # noqa: S603 (what the person has set)
@@ -155,8 +150,6 @@ class EditorFile:
 
     def remove(self) -> None:
         """Remove the file, unless it was rescued, and whatever else the editor has left there."""
-        from shutil import rmtree
-
         if not self.is_kept and self._folder:
             rmtree(self._folder, ignore_errors=True)
 
@@ -167,7 +160,6 @@ def _outliving_signals() -> Iterator[None]:
 
     Who ends us, or closes the terminal, ends us with the file rescued or removed.
     """
-    import signal
 
     def leave(number: int, _frame: object) -> None:
         sys.exit(128 + number)

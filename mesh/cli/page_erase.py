@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from clan_learnings.redaction import describe, redact
+from clan_learnings.render.files import RENDERED_FOLDER, RenderedFiles
+from mesh.app.render import render
 from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, WrongUsage
@@ -14,18 +17,10 @@ from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
 from mesh.core.limits import TEXT_CHARS
 from mesh.pages.file_table import wiped
-from mesh.pages.open_pages import open_pages
-from mesh.pages.page_erasure import erase_text
+from mesh.pages.open_pages import Pages, open_pages
+from mesh.pages.page_erasure import Cleaned, erase_text
 from mesh.store.file_access import patience
-from mesh.store.home import node_process_id, open_home
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mesh.pages.open_pages import Pages
-    from mesh.pages.page_erasure import Cleaned
-    from mesh.store.home import Home
+from mesh.store.home import Home, node_process_id, open_home
 
 _PATIENCE_SECONDS = 10.0  # for the files of pages to be written anew
 
@@ -64,8 +59,6 @@ def _rewritten(home: Home, pages: Pages) -> bool:
         while wiped(database).ids and time.monotonic() < deadline:
             time.sleep(0.05)
         return not wiped(database).ids
-    from clan_learnings.render.files import RENDERED_FOLDER, RenderedFiles
-    from mesh.app.render import render
     from mesh.pages.folder_sync import PageWorkspace
 
     study = PageWorkspace(home, pages)

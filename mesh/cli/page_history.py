@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given
 from mesh.cli.output import plain, print_json, put, tell, when
@@ -10,17 +13,10 @@ from mesh.cli.page_reading import names_of
 from mesh.core.clock import milliseconds
 from mesh.core.errors import Malformed
 from mesh.core.ids import text_id
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.blame import summary
-from mesh.pages.book import FRONT, is_front
+from mesh.pages.book import FRONT, Book, PageInfo, is_front
+from mesh.pages.edit_codec import parse
 from mesh.pages.open_pages import open_pages
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from mesh.pages.book import Book, PageInfo
 
 _SITTING_MS = 600_000
 _MOST = 1_000_000
@@ -123,8 +119,6 @@ def _row(sitting: EditSpan, name_of: Callable[[bytes], str]) -> dict[str, Any]:
 
 def _held(given: Given, book: Book, info: PageInfo) -> int:
     """What was written to a page and is not in it: somebody may want to put it there by hand."""
-    from mesh.pages.edit_codec import parse
-
     name_of, troubles = names_of(book), {trouble.op: trouble for trouble in book.read(info).troubles}
     rows = [row for row in book.shelf.rows(info.body) if row.op in troubles] if troubles else []
     for row in rows:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, WrongUsage
@@ -12,23 +14,15 @@ from mesh.core.clock import COUNTER_BITS, milliseconds, pack
 from mesh.core.errors import HomeBusy, MeshError, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.core.time_expression import span
-from mesh.pages.book import current
+from mesh.pages.book import Book, PageInfo, PageText, current
+from mesh.pages.conflicts import Conflict, conflicts, marked
 from mesh.pages.edit_table import Edits, LastEdit
 from mesh.pages.open_pages import open_pages
+from mesh.pages.page_fields import join
+from mesh.pages.page_links import Linked, Links
 from mesh.pages.page_names import folded, safe
-from mesh.pages.page_table import Element
+from mesh.pages.page_table import Element, Trouble
 from mesh.store.reader import SHORT_CHARS, Reader
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from mesh.pages.book import Book, PageInfo, PageText
-    from mesh.pages.conflicts import Conflict
-    from mesh.pages.page_links import Linked
-    from mesh.pages.page_table import Trouble
-
 
 _TRIES = 5
 
@@ -179,9 +173,6 @@ def _trouble(trouble: Trouble, name_of: Callable[[bytes], str]) -> dict[str, Any
 
 def _conflicts(book: Book, info: PageInfo) -> tuple[PageText, list[Conflict]]:
     """A page, and the places in it to read over. Somebody may write between the two questions: then it is asked again."""
-    from mesh.pages.conflicts import conflicts
-    from mesh.pages.page_fields import join
-
     for _ in range(_TRIES):
         page, ops = book.read(info), book.history(info)
         deltas = book.workshop.deltas([op.update for op in ops])
@@ -205,7 +196,6 @@ def _settled(book: Book, info: PageInfo) -> list[bytes]:
 
 
 def _marked(page: PageText, places: list[Conflict], name_of: Callable[[bytes], str]) -> str:
-    from mesh.pages.conflicts import marked
 
     return marked(page.text, places, name_of)
 
@@ -235,7 +225,6 @@ def _place(place: Conflict, name_of: Callable[[bytes], str]) -> dict[str, Any]:
 
 
 def _links(given: Given) -> int:
-    from mesh.pages.page_links import Links
 
     with open_pages(given.home) as pages:
         info = pages.book.find(name_in(given.words[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import Given, WrongUsage
@@ -13,10 +14,6 @@ from mesh.pages.file_table import Folders, is_inside
 from mesh.pages.page_names import checked
 from mesh.store.home import open_home
 from mesh.store.wake_signal import ring
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _PATH_CHARS = 4096
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from clan_learnings.redaction import redact
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
@@ -10,17 +12,11 @@ from mesh.cli.options import Given, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.page import in_shell, name_in, one_text, shown, typed, written
 from mesh.core.errors import MeshError, UnknownId, UsageError
+from mesh.pages.book import Book, PageInfo
 from mesh.pages.open_pages import open_pages
 from mesh.pages.page_names import checked, folded
 from mesh.store.database import BUSY_SECONDS
 from mesh.store.file_access import FileLock
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from mesh.pages.book import Book, PageInfo
 
 
 def _new(given: Given) -> int:

@@ -3,7 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
+from clan_learnings.agents.surroundings import require_person
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.pattern_drafts import (
+    draft_alias,
+    draft_approval,
+    draft_archive,
+    draft_pattern,
+    draft_restoration,
+    draft_supersession,
+    draft_unalias,
+    draft_wording,
+)
+from clan_learnings.records.recent_records import recent_patterns
+from clan_learnings.records.record import About
+from clan_learnings.redaction.text_cleaner import TextCleaner
+from mesh.app import record_json
+from mesh.app.pattern import whole_pattern
+from mesh.app.record_json import pattern
 from mesh.cli.home_option import quoted
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, WrongUsage, run
@@ -21,18 +41,9 @@ from mesh.cli.record_options import (
 from mesh.cli.subcommands import chosen
 from mesh.cli.terminal import terminal
 from mesh.core.display import number_of
+from mesh.core.draft import Draft
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.record import About
-    from clan_learnings.redaction.text_cleaner import TextCleaner
-    from mesh.core.draft import Draft
-
-    Made = tuple[list[Draft], dict[str, Any]]
+Made = tuple[list[Draft], dict[str, Any]]
 
 _REASON = Option("--reason", "TEXT", "why")
 _MOST = 200
@@ -132,7 +143,6 @@ def main(argv: list[str]) -> int:
 
 
 def _add(given: Given) -> int:
-    from clan_learnings.records.pattern_drafts import draft_pattern
 
     about = record_facts(given)
     rule, wrong = from_stdin(given.words[0], given.text("wrong"))
@@ -154,8 +164,6 @@ def _list(given: Given) -> int:
     count = given.number("n", 20, 1, _MOST) or 20
 
     def ask(memory: Memory) -> dict[str, Any]:
-        from clan_learnings.records.recent_records import recent_patterns
-        from mesh.app import record_json
 
         found = recent_patterns(memory, scope, count)
         return {"repo": scope, "patterns": [record_json.pattern(memory, standing) for standing in found]}
@@ -174,7 +182,6 @@ def _list(given: Given) -> int:
 
 
 def _show(given: Given) -> int:
-    from mesh.app.pattern import whole_pattern
 
     answer = application_of(given).ask(lambda memory: whole_pattern(memory, given.words[0]))
     if given.as_json:
@@ -218,7 +225,6 @@ def _show(given: Given) -> int:
 
 
 def _edit(given: Given) -> int:
-    from clan_learnings.records.pattern_drafts import draft_wording
 
     if given.has("global") and given.has("local"):
         raise WrongUsage("--global and --local exclude each other")
@@ -234,7 +240,6 @@ def _edit(given: Given) -> int:
 
 
 def _supersede(given: Given) -> int:
-    from clan_learnings.records.pattern_drafts import draft_supersession
 
     old, new = given.words
     return _write(
@@ -245,20 +250,17 @@ def _supersede(given: Given) -> int:
 
 
 def _alias(given: Given) -> int:
-    from clan_learnings.records.pattern_drafts import draft_alias
 
     one, other = given.words
     return _write(given, "joined", lambda memory, *_: draft_alias(memory, one, other))
 
 
 def _unalias(given: Given) -> int:
-    from clan_learnings.records.pattern_drafts import draft_unalias
 
     return _write(given, "parted", lambda memory, *_: draft_unalias(memory, given.words[0]))
 
 
 def _archive(given: Given) -> int:
-    from clan_learnings.records.pattern_drafts import draft_archive, draft_restoration
 
     slug = given.words[0]
     if given.has("undo"):
@@ -267,8 +269,6 @@ def _archive(given: Given) -> int:
 
 
 def _approve(given: Given) -> int:
-    from clan_learnings.agents.surroundings import require_person
-    from clan_learnings.records.pattern_drafts import draft_approval
 
     undo = given.has("undo")
     terminal().require_own_process()  # whether a person types it, only the caller's own environment tells
@@ -292,8 +292,6 @@ def _approve(given: Given) -> int:
 
 def _write(given: Given, done: str, draft: Callable[[Memory, About, TextCleaner], list[Draft]]) -> int:
     """Write what concerns the pattern of the first word, and say how it stands then."""
-    from mesh.app.record_json import pattern
-
     application = application_of(given)
     answer = application.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}), is_change=True)
     if answer["counts"]:

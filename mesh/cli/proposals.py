@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from clan_learnings.records.memory import Memory
+from mesh.app.checks.node_checks import request_sentence, request_step
+from mesh.app.proposals import draft_dismissal, draft_grant, named, proposals, resolved, told
+from mesh.app.status import erase_requests
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.cli.record_options import application_of, print_answer
 from mesh.core.display import number_of
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from clan_learnings.records.memory import Memory
-    from mesh.core.draft import Draft
+from mesh.core.draft import Draft
+from mesh.core.errors import UsageError
+from mesh.core.ids import text_id
+from mesh.store.erase_requests import LOG
+from mesh.store.home import open_home
 
 SYNTAX = CommandSyntax(
     "proposals",
@@ -44,9 +48,6 @@ def _proposals(given: Given) -> int:
 
 
 def _list(given: Given) -> int:
-    from mesh.app.proposals import proposals, told
-    from mesh.app.status import erase_requests
-    from mesh.store.home import open_home
 
     home = open_home(given.home)
     answer = application_of(given).ask(
@@ -69,7 +70,6 @@ def _list(given: Given) -> int:
 
 
 def _print(answer: dict[str, Any]) -> None:
-    from mesh.app.checks.node_checks import request_sentence, request_step
 
     for item in answer["proposals"]:
         whose = " (yours)" if item["is_own"] else ""
@@ -86,14 +86,10 @@ def _print(answer: dict[str, Any]) -> None:
 
 
 def _grant(given: Given, text: str) -> int:
-    from mesh.store.home import open_home
 
     node = open_home(given.home).node
 
     def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
-        from mesh.app.proposals import draft_grant, resolved
-        from mesh.core.errors import UsageError
-        from mesh.store.erase_requests import LOG
 
         entry = memory.reader.entry(resolved(memory, text))
         if entry is not None and entry.log == LOG:
@@ -113,9 +109,6 @@ def _print_granted(answer: dict[str, Any]) -> None:
 
 
 def _dismiss(given: Given, text: str) -> int:
-    from mesh.app.proposals import draft_dismissal, named, resolved
-    from mesh.app.status import erase_requests
-    from mesh.store.home import open_home
 
     home = open_home(given.home)
     store = home.store()
@@ -125,7 +118,6 @@ def _dismiss(given: Given, text: str) -> int:
         store.close()
 
     def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
-        from mesh.core.ids import text_id
 
         tag = resolved(memory, text)
         if text_id(tag) in asked:

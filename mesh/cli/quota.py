@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from mesh.app.status import member_shares
 from mesh.cli.arguments import parser
@@ -10,18 +11,12 @@ from mesh.cli.node_names import admins_to_ask, find_node, node_name
 from mesh.cli.output import plain, print_json, put, say, tell, when
 from mesh.core.display import SIZES, shown_size
 from mesh.core.errors import UsageError
+from mesh.core.identity import Identity
 from mesh.core.ids import text_id
 from mesh.core.limits import QUOTA_MOST
 from mesh.core.statement import READERS, ROLE_NAMES, Quota, sign
-from mesh.store.home import open_home
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mesh.core.identity import Identity
-    from mesh.store.home import Home
-    from mesh.store.store import Store
+from mesh.store.home import Home, open_home
+from mesh.store.store import Store
 
 _DIGITS = 15  # more of them are too much of any unit
 _COLUMNS = ("name", "role", "written", "may write", "of that free", "quota", "feeds")

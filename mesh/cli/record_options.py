@@ -6,20 +6,19 @@ Everyday commands come through here, so it imports next to nothing.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
+from clan_learnings.agents.surroundings import in_sandbox
+from mesh.app.application import Application
+from mesh.app.record_json import dispute
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.options import Given, Option, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.cli.terminal import terminal
 from mesh.core.display import number_of
+from mesh.core.draft import ID_BYTES, checked_id
 from mesh.core.errors import UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from mesh.app.application import Application
 
 ABOUT = (
     Option("--topic", "WORD", "what it is about, like: docker"),
@@ -54,8 +53,6 @@ def record_facts(given: Given) -> dict[str, Any]:
 
 def request_id(given: Given) -> str:
     """What makes this command one, whoever writes for it: the id that was given, else a new one."""
-    from mesh.core.draft import ID_BYTES, checked_id
-
     if given.has("request_id"):
         return checked_id(given.text("request_id"))
     return terminal().request_id or os.urandom(ID_BYTES).hex()
@@ -63,8 +60,6 @@ def request_id(given: Given) -> str:
 
 def application_of(given: Given, home: str = "") -> Application:
     """The application of the home that a command works on. `home`: if not the usual one for its options."""
-    from mesh.app.application import Application
-
     here = terminal()
     return Application(
         home or given.home, here.environ, side=here.side, recall=here.recall, store=here.store, asks_node=not here.home
@@ -115,8 +110,6 @@ def print_answer(given: Given, answer: dict[str, Any], show: Callable[[dict[str,
 
 def _taken_in() -> str:
     """What becomes of a write that is only queued."""
-    from clan_learnings.agents.surroundings import in_sandbox
-
     if in_sandbox(terminal().environ):
         return "nothing; the next hook of an agent outside the sandbox takes it in"
     return "mend that; the next session of an agent takes it in, or now: echo '{}' | mesh hook SessionStart"
@@ -132,8 +125,6 @@ def missing_witnesses(answer: dict[str, Any]) -> str:
     if answer.get("witnesses") is None:
         return ""
     if answer["disputed"]:
-        from mesh.app.record_json import dispute
-
         approve = f"an admin can approve the words told: mesh pattern approve {plain(answer['pattern'], 100)}"
         return f"{plain(dispute(answer['disputed']), 2000)}; {approve}"
     machines = f"{number_of(answer['witnesses'], 'machine')} of {answer['witnesses_needed']} needed"

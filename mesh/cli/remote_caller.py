@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from clan_learnings.agents.hook_side import HookPlace, HookSide
 from clan_learnings.agents.session_notes import Process
 from clan_learnings.agents.surroundings import Surroundings, is_session
+from clan_learnings.repository.detection import Repository
 from mesh.app.caller import CallerSide
 from mesh.cli.caller_answers import CLAIM, EXPORT, HOOK_PLACE, LOOK, REPOSITORY, REPOSITORY_FIELDS, unpacked
 from mesh.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clan_learnings.repository.detection import Repository
 
 
 class AskedSide(CallerSide):

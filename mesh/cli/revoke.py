@@ -1,5 +1,6 @@
 """`mesh revoke`: end a node."""
 
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from mesh.cli.arguments import any_text, parser
@@ -134,7 +135,6 @@ def _count(store: Store, node: bytes) -> _Counting:
 
 
 def _time(text: str) -> int:
-    from datetime import UTC, datetime
 
     try:
         time = datetime.fromisoformat(text)

@@ -4,17 +4,19 @@ import argparse
 import gc
 import os
 import time
+from typing import TYPE_CHECKING
 
+from clan_learnings.sessions.catalogue_table import Catalogue
+from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
 from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK
 from mesh.cli.output import Progress, plain, print_json, put, tell, when
 from mesh.core.display import number_of
 from mesh.core.errors import DiskFull, HomeBusy, HomePermissions, NoHome, UsageError
 from mesh.core.time_expression import span
+from mesh.store.home import open_home
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from clan_learnings.sessions.catalogue_table import Catalogue
     from clan_learnings.sessions.sampling import Scored
 
 
@@ -53,7 +55,6 @@ def main(argv: list[str]) -> int:
 
 def _sample(given: argparse.Namespace) -> int:
     from clan_learnings.sessions.sampling import best, scan, score_all
-    from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
 
     began = time.monotonic()
     refuse_unknown(given.agent)
@@ -115,9 +116,6 @@ def _print(chosen: "list[Scored]") -> None:
 
 def _memory(home: str) -> "Catalogue | None":
     """Where counts are remembered. Sampling works without: nothing else is kept in a home for it."""
-    from clan_learnings.sessions.catalogue_table import Catalogue
-    from mesh.store.home import open_home
-
     try:
         return Catalogue(open_home(home).path)
     except NoHome:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from shlex import quote
+from typing import Any
+
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.record_options import application_of, repo_name
 from mesh.core.display import number_of
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 _MOST = 100
 _WORDS = 12  # of a long question that are explained
@@ -103,8 +102,6 @@ def explained(found: dict[str, Any]) -> str:
 
 def _tell_nothing(given: Given, answer: dict[str, Any]) -> None:
     """What to try, the likeliest first."""
-    from shlex import quote
-
     if answer.get("says"):
         tell(f"{plain(answer['says'])}", "  try words, or a name from the error")
         return

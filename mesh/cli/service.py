@@ -12,6 +12,7 @@ from mesh.cli.arguments import parser
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.output import json_answer, plain, print_json, say, tell
 from mesh.core.errors import MeshError, NoHome, UsageError
+from mesh.node.node_settings import settings
 from mesh.node.service_files import NO_AUTOSTART, Service, addresses_in, is_ours, text_of
 from mesh.node.service_manager import INSTEAD, ServiceManager
 from mesh.store.file_access import patience
@@ -71,7 +72,6 @@ def install(
 ) -> dict[str, Any]:
     """Describe the service, put it in force, and wait until the sidecar answers."""
     from mesh.cli.install import program
-    from mesh.node.node_settings import settings
 
     service = Service(home.path, environ)
     supervisor = ServiceManager(service)

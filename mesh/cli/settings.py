@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from clan_learnings.harvest.evidence_bar import bar_of, draft_setting
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.pattern_drafts import (
+    draft_category,
+    draft_hot_at,
+    draft_hot_nodes,
+    draft_moderation,
+    draft_recall_weight,
+)
+from clan_learnings.records.record import CATEGORIES
+from clan_learnings.records.shared_settings import KEY, USUAL_NODES, machines, require_admin
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import print_json, put, tell
 from mesh.cli.record_options import application_of, print_answer
 from mesh.core.display import number_of
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from clan_learnings.records.memory import Memory
-    from mesh.core.draft import Draft
+from mesh.core.draft import Draft
+from mesh.store.home import open_home
 
 SYNTAX = CommandSyntax(
     "settings",
@@ -52,15 +60,6 @@ def _settings(given: Given) -> int:
         raise WrongUsage(f"{name} needs a value")
 
     def write(memory: Memory, *_: object) -> tuple[list[Draft], dict[str, Any]]:
-        from clan_learnings.records.pattern_drafts import (
-            draft_category,
-            draft_hot_at,
-            draft_hot_nodes,
-            draft_moderation,
-            draft_recall_weight,
-        )
-        from clan_learnings.records.shared_settings import machines, require_admin
-        from mesh.store.home import open_home
 
         command = f"mesh settings {name} {value}{' --remove' if given.has('remove') else ''}"
         require_admin(memory.reader.members(), open_home(given.home).node, command)
@@ -73,8 +72,6 @@ def _settings(given: Given) -> int:
         if name == "moderation":
             return draft_moderation(value), {"moderation": value}
         if name in _HARVEST:
-            from clan_learnings.harvest.evidence_bar import draft_setting
-
             return draft_setting(name, value), {"setting": name, "value": float(value)}
         return draft_category(memory, value, remove=given.has("remove")), {
             "category": value,
@@ -85,7 +82,6 @@ def _settings(given: Given) -> int:
 
 
 def _print(answer: dict[str, Any]) -> None:
-    from clan_learnings.records.shared_settings import USUAL_NODES
 
     if "hot_at" in answer:
         put(f"{answer['id']}  HOT at {answer['hot_at']} sessions, on every node")
@@ -125,9 +121,6 @@ def _list(given: Given) -> int:
 
 
 def _current(memory: Memory) -> dict[str, Any]:
-    from clan_learnings.harvest.evidence_bar import bar_of
-    from clan_learnings.records.record import CATEGORIES
-    from clan_learnings.records.shared_settings import KEY
 
     bar = bar_of(memory.reader.fields(KEY))._asdict()
     return {

@@ -8,12 +8,15 @@ from typing import Any
 
 from clan_learnings.harvest.candidate_table import CandidateStore, CandidateTable, has_candidates
 from clan_learnings.harvest.candidates import APPROVED, FOR_SHARE, RECORDED
-from clan_learnings.repository.consent import is_shared, read_shared
+from clan_learnings.repository.consent import GLOB_CHARS, change_shared, is_shared, read_shared
+from clan_learnings.repository.remote_name import named_repo
+from mesh.app.caller import HERE, Caller, CallerSide
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError
+from mesh.store.home import open_home
 
 SYNTAX = CommandSyntax(
     "share",
@@ -35,8 +38,6 @@ def main(argv: list[str]) -> int:
 
 
 def _share(given: Given) -> int:
-    from clan_learnings.repository.consent import change_shared, read_shared
-    from mesh.store.home import open_home
 
     if given.words and given.has("list"):
         raise WrongUsage("--list goes alone")
@@ -70,15 +71,9 @@ def _share(given: Given) -> int:
 
 def _glob(text: str) -> str:
     """A glob as it was given; a name or an address as records have it."""
-    from clan_learnings.repository.consent import GLOB_CHARS
-    from clan_learnings.repository.remote_name import named_repo
-    from mesh.app.caller import HERE
-
     if len(text) > GLOB_CHARS or not text.isprintable() or not text.strip():
         raise WrongUsage("a repository or glob is a short text of one line")
     if text == HERE:
-        from mesh.app.caller import Caller, CallerSide
-
         found = Caller("", CallerSide(os.environ)).scope(None)
         if not found:
             raise WrongUsage("we are in no repository; name one: mesh share github.com/acme/api")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from clan_learnings.repository.detection import UNCONFIRMED
 from mesh.app.caller import CallerSide
 from mesh.app.checks.node_checks import (
     clock_sentence,
@@ -13,6 +14,7 @@ from mesh.app.checks.node_checks import (
     unfinished_sentence,
     unfinished_step,
 )
+from mesh.app.client import ask
 from mesh.app.status import node_status
 from mesh.cli.arguments import parser
 from mesh.cli.index import state_of
@@ -55,8 +57,6 @@ def _search(home: str) -> str:
 
 def _repository() -> dict[str, Any]:
     """The repository we are in, and the one that its file asks for in vain."""
-    from clan_learnings.repository.detection import UNCONFIRMED
-
     here = terminal()
     found = (here.side or CallerSide(here.environ)).repository()
     UNCONFIRMED.clear()  # said here, and not once more
@@ -66,8 +66,6 @@ def _repository() -> dict[str, Any]:
 
 def _peers(home: str) -> list[dict[str, Any]]:
     """The other members, as the sidecar knows them."""
-    from mesh.app.client import ask  # only where a sidecar runs
-
     try:
         peers: list[dict[str, Any]] = ask(home, "GET", "/peers")["peers"]
     except MeshError:

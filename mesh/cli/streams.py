@@ -9,10 +9,8 @@ import os
 import sys
 from errno import EBADF, EPIPE
 from io import BufferedWriter, FileIO, RawIOBase, TextIOWrapper
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
+from select import POLLOUT, poll
+from typing import Any
 
 _STDOUT = 1
 
@@ -82,8 +80,6 @@ def _occupy() -> None:
 
 def _wait() -> None:
     """Until something can be written, or will fail."""
-    from select import POLLOUT, poll
-
     ready = poll()
     ready.register(_STDOUT, POLLOUT)
     ready.poll()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from mesh.cli.main import EXIT_OK, EXIT_USAGE, complain
-from mesh.core.errors import UsageError
+from collections.abc import Iterable, Mapping
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from mesh.cli.main import EXIT_OK, EXIT_USAGE, complain
+from mesh.cli.output import put
+from mesh.core.errors import UsageError
 
 
 def chosen(
@@ -23,7 +22,6 @@ def chosen(
         width = max(map(len, members))
         lines = [f"  {name:<{width}}  {sentence}" for name, (sentence, _) in members.items()]
         head = [f"usage: mesh {command} MEMBER [options]", "", about, ""]
-        from mesh.cli.output import put
 
         put(*head, *lines, "", "example:", f"  {members[shown][1]}")
         return EXIT_OK

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.mute_list import read_muted
+from clan_learnings.records.recent_records import recent
+from clan_learnings.records.record import LOGS, Note
 from mesh.cli.options import CommandSyntax, Given, Option, run
+from mesh.cli.output import plain, print_json, put, when
 from mesh.cli.record_options import application_of
 from mesh.cli.terminal import terminal
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name
-from mesh.store.reader import open_reading, read_errors
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from mesh.store.reader import Entry, Reader
+from mesh.store.reader import Entry, Reader, open_reading, read_errors
 
 _MOST = 999_999
 _MOST_OF_NODE = 1000  # the node answers others too
@@ -39,8 +40,6 @@ def main(argv: list[str]) -> int:
 
 
 def _tail(given: Given) -> int:
-    from clan_learnings.records.record import Note
-    from mesh.cli.output import plain, print_json, put, when
 
     count = given.number("n", 20, 1, _MOST) or 20
     if count > _MOST_OF_NODE:
@@ -79,10 +78,6 @@ def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
         if not os.path.exists(os.path.join(home, "muted")):
             return reader.tail(count, log)
         return _unmuted(reader, home, count, log)
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.mute_list import read_muted
-    from clan_learnings.records.recent_records import recent
-    from clan_learnings.records.record import LOGS
 
     scope = application_of(given).caller.scope(given.text("repo")) if given.has("repo") else None
     memory = Memory(reader, muted=read_muted(home))
@@ -92,9 +87,6 @@ def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
 
 def _unmuted(reader: Reader, home: str, count: int, log: str | None) -> list[Entry]:
     """The newest that are not hidden here: what was read is more than enough, or it is read again, and more of it."""
-    from clan_learnings.records.memory import Memory
-    from clan_learnings.records.mute_list import read_muted
-
     memory = Memory(reader, muted=read_muted(home))
     looked_at = count
     while True:

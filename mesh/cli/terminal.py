@@ -7,28 +7,28 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from mesh.app.caller import CallerSide
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Protocol
-
     from clan_learnings.search.indexes import SearchIndexes
-    from mesh.app.caller import CallerSide
     from mesh.app.record_store import RecordStore
 
-    class TextStream(Protocol):
-        """What can be written to."""
 
-        def write(self, text: str, /) -> object:
-            """Some text."""
+class TextStream(Protocol):
+    """What can be written to."""
 
-        def flush(self) -> None:
-            """All that was written."""
+    def write(self, text: str, /) -> object:
+        """Some text."""
 
-        def isatty(self) -> bool:
-            """Whether a person looks at it."""
+    def flush(self) -> None:
+        """All that was written."""
+
+    def isatty(self) -> bool:
+        """Whether a person looks at it."""
 
 
 class CommandStopped(BaseException):

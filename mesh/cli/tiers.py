@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from clan_learnings.records.memory import Memory
+from clan_learnings.records.tiers import Census
+from mesh.app import record_json
 from mesh.cli import hot, search
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.cli.record_options import application_of, missing_witnesses, repo_name
 from mesh.core.display import number_of
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from clan_learnings.records.memory import Memory
 
 SYNTAX = CommandSyntax("tiers", "", (REPO, ALL), "mesh tiers")
 _SHOWN = 20  # lines of a tier
@@ -56,8 +55,6 @@ def _print_lines(tier: str, lines: list[str], count: int, command: str) -> None:
 
 
 def _answer(memory: Memory, scope: str | None) -> dict[str, Any]:
-    from clan_learnings.records.tiers import Census
-    from mesh.app import record_json
 
     census = Census(memory, scope)
     return {

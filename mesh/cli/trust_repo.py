@@ -6,18 +6,17 @@ What was said is kept in `clan_learnings.repository.consent`; who may name what 
 from __future__ import annotations
 
 import os
+from typing import Any
 
+from clan_learnings.agents.surroundings import require_person
+from clan_learnings.repository.consent import file_of, forget, pairs, trust
+from clan_learnings.repository.detection import NOWHERE, Repository, find
+from clan_learnings.repository.repository_settings import NAME, read_repo_file
 from mesh.cli.home_option import quoted
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.errors import UsageError
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from clan_learnings.repository.detection import Repository
 
 SYNTAX = CommandSyntax(
     "trust-repo",
@@ -55,9 +54,6 @@ def _trust_repo(given: Given) -> int:
 
 
 def _trust(path: str) -> dict[str, Any]:
-    from clan_learnings.agents.surroundings import require_person
-    from clan_learnings.repository.consent import trust
-    from clan_learnings.repository.repository_settings import NAME
 
     found = _checkout(path)
     repo, file = found.file.repo, os.path.join(found.root, NAME)
@@ -83,9 +79,6 @@ def _trust(path: str) -> dict[str, Any]:
 
 def _forget(path: str) -> dict[str, Any]:
     """By the path alone where the folder is gone: what was said for it must not wait there for another."""
-    from clan_learnings.repository.consent import forget
-    from clan_learnings.repository.detection import NOWHERE, find
-
     found = find(path, os.environ) if os.path.isdir(path) else NOWHERE
     folder = os.path.realpath(found.root or path)
     changed = forget(os.environ, folder)
@@ -94,7 +87,6 @@ def _forget(path: str) -> dict[str, Any]:
 
 
 def _list(*, as_json: bool) -> int:
-    from clan_learnings.repository.repository_settings import read_repo_file
 
     rows = [
         {
@@ -117,7 +109,6 @@ def _list(*, as_json: bool) -> int:
 
 
 def _checkout(path: str) -> Repository:
-    from clan_learnings.repository.detection import find
 
     if not os.path.isdir(path):
         raise UsageError(f"there is no folder {path}", "name the checkout: mesh trust-repo PATH")
@@ -136,6 +127,5 @@ def _answer(found: Repository, *, trusted: bool, changed: bool, says: str) -> di
 
 
 def _said() -> list[tuple[str, str]]:
-    from clan_learnings.repository.consent import file_of, pairs
 
     return pairs(file_of(os.environ))

@@ -7,11 +7,9 @@ the rules that hold wherever text is shown; what a line of a context or of a Mar
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
+from _bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
 
 # Combining marks in a row; no writing needs more, and piles of them cover the lines above and below.
 _MOST_COMBINING = 4
@@ -115,7 +113,6 @@ def _odd(text: str) -> set[int]:
 
 
 def _is_hidden(code: int) -> bool:
-    from _bisect import bisect_right  # only few texts have anything to look up
 
     return code not in _KEPT and bisect_right(_HIDDEN, code) % 2 == 1
 

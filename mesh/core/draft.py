@@ -5,14 +5,11 @@ Named tuples, not dataclasses: importing those would be a fifth of the time of a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
 from mesh.core.errors import UsageError
 from mesh.core.ids import digest
-from mesh.core.stdlib_substitutes import NamedTuple
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 
 class NewRecord(NamedTuple):

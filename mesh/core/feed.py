@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from _blake2 import blake2b
 from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from mesh.core.errors import Forged, Malformed
 from mesh.core.identity import SIGNATURE_BYTES, Identity, point_message, require_point
@@ -22,12 +23,7 @@ from mesh.core.limits import (
     SALT_BYTES,
     SEQ_MAX,
 )
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.strict_msgpack import pack, unpack
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 _FEED_BYTES = KEY_BYTES + 8
 ENVELOPE_WEIGHT = 200  # no less than what a range costs beside its operations

@@ -5,12 +5,10 @@ nacl takes longer to import than a whole read command, so it is imported on firs
 
 from __future__ import annotations
 
+from typing import Any
+
 from mesh.core.errors import Forged
 from mesh.core.ids import KEY_BYTES, Feed, named_digest
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 SEED_BYTES = 32
 SIGNATURE_BYTES = 64

@@ -6,12 +6,8 @@ last, so the order in which words arrive does not matter.
 
 from __future__ import annotations
 
-from mesh.core.stdlib_substitutes import NamedTuple
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
 
 SETTINGS = "settings"  # the key whose registers only admins set
 MODERATION, OPEN, GUARDED = "moderation", "open", "guarded"

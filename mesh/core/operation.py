@@ -6,6 +6,8 @@ feed: `parse` answers `Ignored`, and every node ignores it alike.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from mesh.core.errors import Malformed
 from mesh.core.ids import HASH_BYTES, digest, signed_prefix
 from mesh.core.limits import (
@@ -19,12 +21,7 @@ from mesh.core.limits import (
     TEXT_CHARS,
     TOTAL_MAX,
 )
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.strict_msgpack import is_value, pack, unpack
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 ADD, REMOVE, SET, COUNT, PAGE = 1, 2, 3, 4, 5
 KIND_NAMES = {ADD: "add", REMOVE: "remove", SET: "set", COUNT: "count", PAGE: "page"}

@@ -7,6 +7,7 @@ Their encoding is canonical: a relay cannot make a second statement out of one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from mesh.core.errors import Forged, Malformed
 from mesh.core.feed import (
@@ -32,12 +33,7 @@ from mesh.core.limits import (
     TAGS_PER_BODY,
     TEXT_CHARS,
 )
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.strict_msgpack import pack, unpack
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 MEMBER, ADMIN, READER = "member", "admin", "reader"
 EPHEMERAL, EPHEMERAL_READER = "ephemeral", "ephemeral-reader"  # throw-away nodes, as of a CI job

@@ -8,15 +8,12 @@ timestamp, which decodes to a type that no reader accepts.
 from __future__ import annotations
 
 from math import isfinite
+from typing import Any
 
 from msgpack import packb, unpackb
 
 from mesh.core.errors import Malformed
 from mesh.core.limits import VALUE_DEPTH
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 _SCALARS = frozenset({str, bytes, int, bool, type(None)})
 _DECODING = (ValueError, TypeError, OverflowError, RecursionError, MemoryError, UnicodeError, KeyError)

@@ -12,6 +12,7 @@ Above them the recovery key names another root and says what still counts of ear
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from mesh.core import member_limits
 from mesh.core.ids import Feed
@@ -30,7 +31,6 @@ from mesh.core.statement import (
     fork_order,
     fork_place,
 )
-from mesh.core.stdlib_substitutes import NamedTuple
 
 Erasers = Callable[[bytes], Iterable[bytes]]  # a tag to the keys that have erased it
 _NEVER_MS = 2**47  # later than any statement

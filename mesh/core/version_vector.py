@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from mesh.core.ids import Feed, named_digest
-from mesh.core.stdlib_substitutes import NamedTuple
 
 BUCKETS = 256
 _BUCKET = b"clan-mesh bucket"

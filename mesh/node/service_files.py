@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from plistlib import dumps, loads
 
 from mesh.app.home_choice import default_home
 from mesh.core.errors import UsageError
 from mesh.core.ids import named_digest, text_id
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SYSTEMD, LAUNCHD = "systemd", "launchd"
 NO_AUTOSTART = "no-autostart"  # a file in the home: hooks are not to start its sidecar
@@ -97,9 +96,6 @@ def text_of(
 def addresses_in(service: Service, text: str) -> tuple[list[str], list[str]]:
     """Where the service described in a text of ours listens, and what it advertises."""
     if service.kind == LAUNCHD:
-        from itertools import pairwise
-        from plistlib import loads
-
         pairs = list(pairwise(loads(text.encode())["ProgramArguments"]))
         return [value for word, value in pairs if word == "--listen"], [
             value for word, value in pairs if word == "--advertise"
@@ -157,8 +153,6 @@ def _unit(
 
 def _plist(service: Service, words: Sequence[str], variables: Mapping[str, str]) -> str:
     """A launchd job. It is not started again after `mesh down`, which ends it well."""
-    from plistlib import dumps
-
     job = {
         "Label": service.name,
         "ProgramArguments": list(words),

@@ -5,6 +5,7 @@ The part for launchd was written from its documentation and never ran on a Mac.
 
 import os
 import subprocess
+from getpass import getuser
 
 from mesh.core.errors import MeshError
 from mesh.node.service_files import SYSTEMD, Service
@@ -88,8 +89,6 @@ class ServiceManager:
 
     def hints(self) -> list[str]:
         """What a person should know of how long a service runs here."""
-        from getpass import getuser
-
         if not self._is_systemd or os.path.exists(os.path.join(_LINGER, getuser())):
             return []
         return ["it runs while you are logged in; to have it always: loginctl enable-linger"]

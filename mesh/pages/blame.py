@@ -7,15 +7,12 @@ lies inside that, because what stands there may have been an edit of what was de
 
 from __future__ import annotations
 
-from mesh.core.stdlib_substitutes import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from mesh.pages.edit_acceptance import PageOp
 from mesh.pages.edit_codec import parse, units
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mesh.pages.edit_acceptance import PageOp
-    from mesh.pages.text_difference import Edit
+from mesh.pages.text_difference import Edit
 
 RUN, INSIDE, BETWEEN = range(3)  # what a piece is: text, a mark inside a line, a mark between lines
 _LINES, _LINES_AFTER, _WITHIN = range(

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from shlex import quote
+from typing import Any, NamedTuple
 
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.ids import parse_id, text_id
-from mesh.core.stdlib_substitutes import NamedTuple
-from mesh.pages.edit_acceptance import encode_prefix, prefix_of
+from mesh.pages.edit_acceptance import PageOp, encode_prefix, prefix_of
 from mesh.pages.page_fields import PageFields, is_field, join
 from mesh.pages.page_names import Named, folded, safe, shown
-from mesh.pages.page_table import PageTable, Trouble
+from mesh.pages.page_table import Element, PageField, PageTable, Trouble
 from mesh.pages.page_texts import Texts
+from mesh.pages.worker_client import WorkerClient
+from mesh.store.author import Author
 from mesh.store.republication import replacements
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from mesh.pages.edit_acceptance import PageOp
-    from mesh.pages.page_table import Element, PageField
-    from mesh.pages.worker_client import WorkerClient
-    from mesh.store.author import Author
 
 FRONT = "front"  # the register with the order of the keys; `front.KEY` holds a field
 

@@ -15,20 +15,15 @@ for the next line: it is marked once too often rather than not at all.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from mesh.core.clock import milliseconds
 from mesh.core.limits import HEAD_BYTES
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.blame import BETWEEN, INSIDE, RUN, Annotated
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from mesh.pages.edit_acceptance import PageOp
-    from mesh.pages.text_difference import Edit
-
+from mesh.pages.edit_acceptance import PageOp
+from mesh.pages.text_difference import Edit
 
 # A peer may name any epoch. This many of a node's are streams of their own, further ones go on in the last: what is
 # remembered of each operation stays small, whatever is named.

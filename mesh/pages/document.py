@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mesh.core.errors import Malformed
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.edit_codec import CLIENTS, DELETE_RANGES, ITEMS, ROOT, parse
 from mesh.pages.text_difference import Edit, applied
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
     from pycrdt._pycrdt import Doc, Text, Transaction
 
 _READER = 1  # the client id of a document nothing is inserted into

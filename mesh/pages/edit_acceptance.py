@@ -11,19 +11,14 @@ place pycrdt gives to that text may depend on the order in which it was applied.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
+from typing import Any, NamedTuple
 
 from mesh.core.errors import Malformed
 from mesh.core.limits import EPOCH_MAX, HEAD_BYTES, HEADS_PER_PAGE, HLC_MAX
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.strict_msgpack import pack, unpack
 from mesh.pages.edit_codec import CLIENT_END, CLOCK_END, Update, client_of, pairs, parse, seams
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
 
 _VERSION = 1
 _EXPECTED = 256  # heads named before they came; beyond, the oldest is forgotten, and that one head is shown too long

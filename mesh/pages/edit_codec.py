@@ -16,15 +16,12 @@ What is refused here is refused on every node, so the limits are frozen with the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 from mesh.core.errors import Malformed
 from mesh.core.ids import named_digest
-from mesh.core.stdlib_substitutes import NamedTuple
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 UPDATE_BYTES = 64 * 1024  # no more than an operation may have
 ITEMS = 2048

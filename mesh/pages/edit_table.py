@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import apsw
 
 from clan_learnings.search.keywords.fts_table import scrub
 from mesh.core.ids import digest, signed_prefix, tag_of
-from mesh.core.operation import PAGE, PAGES_LOG, Add, Ignored, Page, Set, fold_key, parse
-from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.core.operation import PAGE, PAGES_LOG, Add, Ignored, Page, Parsed, Set, fold_key, parse
 from mesh.pages.page_words_table import PAGE_WORDS
-from mesh.store.subject import Subject, View
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mesh.core.operation import Parsed
-    from mesh.store.database import Database
-    from mesh.store.subject import Run, Step
-
+from mesh.store.database import Database
+from mesh.store.subject import Run, Step, Subject, View
 
 _ARRIVED_LAST = (
     256  # among so many the newest by its stamp is looked for: they come almost in the order of their stamps

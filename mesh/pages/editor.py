@@ -7,16 +7,17 @@ time it is to be appended, it is built again.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from clan_learnings.redaction import describe, redact
-from mesh.core.draft import Assignment, NewRecord, PageEdit, Removal
+from clan_learnings.redaction import SecretCount, describe, redact
+from mesh.core.draft import Assignment, Draft, NewRecord, PageEdit, Removal
 from mesh.core.errors import HomeBusy, PageMoved, UsageError
-from mesh.core.ids import text_id
+from mesh.core.ids import Feed, text_id
 from mesh.core.limits import OPERATION_BYTES, TEXT_CHARS
 from mesh.core.operation import PAGES_LOG
-from mesh.core.stdlib_substitutes import NamedTuple
-from mesh.pages.book import FRONT, PageInfo, is_front, whole
-from mesh.pages.edit_acceptance import encode_prefix, prefix_of
+from mesh.pages.book import FRONT, Book, PageInfo, PageText, is_front, whole
+from mesh.pages.edit_acceptance import KnownPrefix, encode_prefix, prefix_of
 from mesh.pages.edit_codec import client_of
 from mesh.pages.page_fields import PageFields, split
 from mesh.pages.page_names import checked
@@ -24,17 +25,6 @@ from mesh.pages.text_difference import edits
 from mesh.pages.text_matching import Matching
 from mesh.pages.text_merging import merge
 from mesh.pages.worker_client import WorkerDied
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from clan_learnings.redaction import SecretCount
-    from mesh.core.draft import Draft
-    from mesh.core.ids import Feed
-    from mesh.pages.book import Book, PageText
-    from mesh.pages.edit_acceptance import KnownPrefix
 
 MOST_CHARS = 1024 * 1024  # of a page, as one may leave it; several at once may bring it above
 _UPDATE_BYTES = OPERATION_BYTES - 512  # what else an operation holds fits into the rest

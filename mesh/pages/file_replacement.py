@@ -14,8 +14,8 @@ import stat
 import sys
 import time
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.file_text import Content, LeftAlone, Stamp, read_open, stamp_of
 
 PREFIX = ".mesh-"  # of files of ours that are not there for long; hidden, so nobody takes them for pages

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from mesh.core.errors import UnknownId, UsageError
 from mesh.core.ids import digest
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.strict_msgpack import pack, unpack
 from mesh.store.database import Database, Run
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mesh.store.database import Database, Run
 
 
 class FileRow(NamedTuple):

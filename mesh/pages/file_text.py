@@ -6,8 +6,7 @@ Reads, never writes; what is no text of a page is left alone, with a reason to t
 import errno
 import os
 import stat
-
-from mesh.core.stdlib_substitutes import NamedTuple
+from typing import NamedTuple
 
 MOST_BYTES = 4 << 20  # what a page can have at most, and a little more where several wrote to it at once, fits
 _BOM = b"\xef\xbb\xbf"

@@ -9,30 +9,23 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from clan_learnings.render.files import RENDERED_FOLDER
 from mesh.core.errors import MayNotWrite, WriteRefused
 from mesh.pages import pages_to_files, sync_state
+from mesh.pages.book import Book
+from mesh.pages.editor import Editor
 from mesh.pages.file_table import FileRow, FileTable, Folders, pay_scrub, wiped
 from mesh.pages.file_text import Content, read
 from mesh.pages.files_to_pages import FileIntake, candidates
-from mesh.pages.folders_thread import say
+from mesh.pages.folders_thread import SyncedFolder, say
 from mesh.pages.memory_page import MemoryFile
-from mesh.pages.open_pages import open_pages
+from mesh.pages.open_pages import Pages, open_pages
 from mesh.pages.pages_to_files import FileOutput
 from mesh.pages.sync_state import EMPTY_SECONDS, QUIET_SECONDS, REFUSED_SECONDS, FolderState, Remembered, Say
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mesh.pages.book import Book
-    from mesh.pages.editor import Editor
-    from mesh.pages.folders_thread import SyncedFolder
-    from mesh.pages.open_pages import Pages
-    from mesh.store.home import Home
-
+from mesh.store.home import Home
 
 __all__ = ["FileRow", "FolderSync", "Remembered"]
 

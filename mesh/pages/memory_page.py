@@ -11,24 +11,20 @@ brought to safety, and then the file is put right again. Nobody renders into the
 import difflib
 import errno
 import os
-from typing import TYPE_CHECKING
 
 from clan_learnings.redaction import describe
 from clan_learnings.render import memory_file
 from clan_learnings.render.files import MEMORY_FILE
+from clan_learnings.render.memory_file import MemoryEdit, RenderedHalves
 from clan_learnings.render.owned_files import RenderState, as_dict, content, has_mark
 from mesh.core.errors import HomeBusy, MayNotWrite, MeshError, WriteRefused
-from mesh.pages.book import whole
+from mesh.pages.book import Book, PageInfo, whole
+from mesh.pages.editor import Editor
 from mesh.pages.file_replacement import keep_aside, replaced
 from mesh.pages.file_text import Stamp, stamp_of
 from mesh.pages.memory_text import NAME, memory_page
 from mesh.pages.sync_state import EMPTY_SECONDS, QUIET_SECONDS, REFUSED_SECONDS, Say
 from mesh.pages.text_difference import applied, edits
-
-if TYPE_CHECKING:
-    from clan_learnings.render.memory_file import MemoryEdit, RenderedHalves
-    from mesh.pages.book import Book, PageInfo
-    from mesh.pages.editor import Editor
 
 _ROUNDING = 1e-6
 _AGAIN_SECONDS = 3.0  # after a failure

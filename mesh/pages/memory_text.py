@@ -5,15 +5,15 @@ Where there are no pages, nothing of what pages need is loaded.
 
 from __future__ import annotations
 
-from mesh.core.stdlib_substitutes import NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-TYPE_CHECKING = False  # see `mesh`
+from mesh.pages.page_names import folded
+from mesh.pages.page_table import PageTable
+from mesh.store.reader import Reader
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
     from mesh.pages.book import Book, PageInfo
-    from mesh.store.reader import Reader
 
 NAME = "memory"
 
@@ -56,13 +56,11 @@ def memory_page(book: Book) -> PageInfo | None:
 
 def _listed(reader: Reader) -> PageInfo | None:
     from mesh.pages.book import listed
-    from mesh.pages.page_table import PageTable
 
     database: Any = MemoryReader(reader)
     return _named(listed(PageTable(database)))
 
 
 def _named(pages: Iterable[PageInfo]) -> PageInfo | None:
-    from mesh.pages.page_names import folded
 
     return next((info for info in pages if folded(info.shown) == NAME), None)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.book import Book
 from mesh.pages.editor import Editor
 from mesh.pages.page_merging import PageJoiner
 from mesh.pages.worker_client import WorkerClient
 from mesh.store.file_access import patience
 from mesh.store.home import open_home
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SILENT_SECONDS = 10.0  # the text worker says every moment that it is at work
 

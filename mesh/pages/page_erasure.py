@@ -6,24 +6,18 @@ had put the piece there are erased, as records are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 from mesh.core.draft import Assignment
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
-from mesh.core.stdlib_substitutes import NamedTuple
-from mesh.pages.book import FRONT, is_front
+from mesh.pages.book import FRONT, Book, PageInfo, is_front
+from mesh.pages.editor import Editor
 from mesh.pages.page_names import folded
-from mesh.store.erase_requests import erase
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from mesh.pages.book import Book, PageInfo
-    from mesh.pages.editor import Editor
-    from mesh.pages.text_difference import Edit
-    from mesh.store.erase_requests import Erased
-    from mesh.store.home import Home
+from mesh.pages.text_difference import Edit
+from mesh.store.erase_requests import Erased, erase
+from mesh.store.home import Home
 
 
 def holders(deltas: Sequence[Sequence[Edit]], secret: str) -> set[int]:

@@ -9,12 +9,8 @@ front matter here: it stays text, and nothing of it is lost.
 from __future__ import annotations
 
 import re
-
-from mesh.core.stdlib_substitutes import NamedTuple
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 # A limit for each field, none for all together: fields of two writers may meet in one page, and must still read as fields.
 FIELD_LINES = 200

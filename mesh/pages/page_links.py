@@ -6,18 +6,16 @@ Code is passed over, fenced or between backticks. The text comes from anybody: e
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from mesh.core.errors import HomePermissions, MeshError, UsageError
 from mesh.core.ids import digest
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.page_names import folded
 from mesh.store.reader import SHORT_CHARS, Reader
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mesh.pages.book import Book, PageInfo
 
 

@@ -7,22 +7,16 @@ change to the text that follows it. Each node does so for its own edits only, so
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
 from mesh.core.draft import Assignment
-from mesh.core.stdlib_substitutes import NamedTuple
-from mesh.pages.book import FRONT, current, first_body, id_of, is_front, whole
-from mesh.pages.edit_acceptance import EditAcceptance, decode_prefix, is_covered, prefix_of
+from mesh.pages.book import FRONT, PageInfo, current, first_body, id_of, is_front, whole
+from mesh.pages.edit_acceptance import EditAcceptance, KnownPrefix, PageOp, decode_prefix, is_covered, prefix_of
 from mesh.pages.edit_codec import parse, units
+from mesh.pages.editor import Editor
 from mesh.pages.page_names import folded
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from mesh.pages.book import PageInfo
-    from mesh.pages.edit_acceptance import KnownPrefix, PageOp
-    from mesh.pages.editor import Editor
-    from mesh.pages.page_table import Element, PageField
+from mesh.pages.page_table import Element, PageField
 
 
 class _EndedText(NamedTuple):

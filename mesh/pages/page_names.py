@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from mesh.core.errors import UsageError
 from mesh.core.ids import ID_CHARS, text_id
-from mesh.core.stdlib_substitutes import NamedTuple
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NAME_CHARS = 200
 PART_BYTES = 197  # with ".md" 200; with a whole id behind it still below the 255 a file name may have

@@ -5,18 +5,17 @@ By words alone, and by texts as they were last worked out. Where no page has the
 
 from __future__ import annotations
 
+from typing import Any
+
 from clan_learnings.records.matching_tokens import split_words
 from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.question import is_grammar
 from mesh.core.identifier_words import extra_words
 from mesh.core.ids import text_id
+from mesh.pages.memory_text import MemoryReader
+from mesh.pages.page_table import PageTable
 from mesh.pages.page_words_table import best_pages
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mesh.store.reader import Reader
+from mesh.store.reader import Reader
 
 _WORDS = 32  # of a question that are looked for
 _LOOKED_AT = 10  # pages that weigh most
@@ -56,8 +55,6 @@ def _words(query: str) -> list[str]:
 def _names(reader: Reader) -> dict[bytes, tuple[str, str]]:
     """The id and the shown name of the page that has a text now; of an ended or removed page none."""
     from mesh.pages.book import listed
-    from mesh.pages.memory_text import MemoryReader
-    from mesh.pages.page_table import PageTable
 
     database: Any = MemoryReader(reader)
     return {info.body: (text_id(info.id), info.shown) for info in listed(PageTable(database))}

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.operation import ADD, PAGE, PAGES_LOG, SET, Add, Set, parse, register_key
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.edit_table import COLUMNS, PageNews, PageRow, page_row
 from mesh.store.database import Database, Run
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class News(NamedTuple):

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 from mesh.core.errors import HomePermissions, Malformed, MeshError
 from mesh.core.ids import digest, text_id
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.strict_msgpack import pack
 from mesh.pages.edit_acceptance import EditAcceptance, PageOp, Ruling
-from mesh.pages.page_table import StoredText, TextState, Trouble
-from mesh.pages.worker_client import WorkerDied
+from mesh.pages.edit_table import PageRow
+from mesh.pages.page_table import News, PageTable, StoredText, TextState, Trouble
+from mesh.pages.worker_client import WorkerClient, WorkerDied
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mesh.pages.book import Book
-    from mesh.pages.edit_table import PageRow
-    from mesh.pages.page_table import News, PageTable
-    from mesh.pages.worker_client import WorkerClient
 
 
 _KEEP_UPDATES = 256  # so many, or so many bytes, may have to be applied when a page is opened

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import apsw
+
 from clan_learnings.search.keywords.bm25 import DIGITS, rarity, word_weight
 from clan_learnings.search.keywords.fts_table import FTS, FtsIndex, number_in
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import apsw
-
-    from mesh.store.database import Run
+from mesh.store.database import Run
 
 # The texts of pages, as last worked out. The numbers are ours: those of `page_texts` change when the file is written anew. A
 # REPLACE deletes without a trigger, so what comes in takes the place of what was there.

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.text_matching import TABLE_CELLS, Matching, same_end, same_start
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 _JOINER = "\u200d"
 _FLAG_LETTERS = 64  # how many regional indicators are looked at to tell pairs apart

@@ -6,6 +6,8 @@ Matched twice: by the longest common subsequence, and by the heaviest sequence o
 
 from bisect import bisect_left
 
+from rapidfuzz.distance import LCSseq
+
 # Bits of one comparison table (50 MB, a tenth of a second) and of all tables of one difference together.
 TABLE_CELLS = 400_000_000
 ALL_CELLS = 4_000_000_000
@@ -42,7 +44,6 @@ class Matching:
         if not cells or cells > min(TABLE_CELLS, self._cells):
             return []
         self._cells -= cells
-        from rapidfuzz.distance import LCSseq  # here, because commands that read have no use for it
 
         blocks = LCSseq.opcodes([rank for _, rank in left], [rank for _, rank in right])
         return [

@@ -6,12 +6,10 @@ also where the other side took away what stood around it. Where both changed the
 
 from __future__ import annotations
 
-from mesh.core.stdlib_substitutes import NamedTuple
-from mesh.pages.text_difference import Edit, edits
+from collections.abc import Iterator
+from typing import NamedTuple
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from mesh.pages.text_difference import Edit, edits
 
 _WORD_CHARS = 100  # how much of a word is taken along when both sides changed it
 

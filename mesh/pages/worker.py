@@ -16,16 +16,13 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Sequence
 from time import monotonic
+from typing import Any
 
 from mesh.core.strict_msgpack import pack, unpack
 from mesh.pages.document import Document, WrongEdit, deltas, proven, texts
 from mesh.pages.text_difference import Edit
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 FRAME_BYTES = 256 * 1024 * 1024  # more than any request or answer has reason to be
 OPEN_DOCUMENTS = 32  # those used last stay

@@ -7,16 +7,12 @@ about an update: that is what `settle` is for. One caller at a time: the owner s
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.text_difference import Edit
 from mesh.pages.worker_process import NotOpen, WorkerDied, WorkerProcess, WorkerSlow
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import TracebackType
-    from typing import Any, Self
 
 __all__ = ["NotOpen", "Settled", "WorkerClient", "WorkerDied", "WorkerSlow"]
 

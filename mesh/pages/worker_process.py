@@ -10,16 +10,13 @@ import selectors
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
+from typing import Any
 
 from mesh.core.errors import Malformed, MeshError
 from mesh.core.strict_msgpack import pack, unpack
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 FRAME_BYTES = 256 * 1024 * 1024  # as in `worker`, which is not imported here: it loads pycrdt
 _MOST_SECONDS = 600.0  # for one answer, even if the worker says all the time that it is at work

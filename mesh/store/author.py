@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from mesh.core import clock
 from mesh.core.draft import Draft, Request
@@ -20,6 +21,7 @@ from mesh.core.member_limits import feed_limit
 from mesh.core.operation import ADD, PAGE
 from mesh.core.statement import Erase, sign
 from mesh.core.trust import Trust
+from mesh.store import republication
 from mesh.store.acceptance import TOO_MANY_FEEDS
 from mesh.store.database import Run
 from mesh.store.feed_encoder import Allowance, FeedEncoder
@@ -27,15 +29,9 @@ from mesh.store.feed_progress import FeedProgress
 from mesh.store.feeds import FeedRow
 from mesh.store.merge_outcome import Merged, Outcome
 from mesh.store.receipts import Receipt, Receipts
-from mesh.store.republication import Losses, own_total
+from mesh.store.republication import Losses, Restamped, own_total, replacements, with_counterparts
 from mesh.store.store import BEHIND, RIGHT, Store
 from mesh.store.wake_signal import ANYTHING, OWN_FEED
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mesh.store.republication import Restamped
 
 
 class Author:
@@ -164,7 +160,6 @@ class Author:
         return done
 
     def _restamp(self) -> Restamped | None:
-        from mesh.store import republication
 
         store, node, now = self.store, self._identity.public, self.store.clock()
         horizon = clock.horizon(now)
@@ -195,8 +190,6 @@ class Author:
 
     def _erase_counterparts(self) -> None:
         """What was written again is one record under two tags: erased under one of them, it goes under both."""
-        from mesh.store.republication import replacements, with_counterparts
-
         store, node = self.store, self._identity.public
         names = replacements(store.database.connection, node)
         if not names:
@@ -325,7 +318,6 @@ class Author:
         last = max(held, self.store.feeds.greatest_stamp(HLC_MAX))
         if last <= horizon:
             return last
-        from mesh.store import republication
 
         verdict = self.store.peers_on_clock()
         if not clock_is_right:

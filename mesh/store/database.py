@@ -7,12 +7,14 @@ handling is not fair, and twenty starving writers would fail where twenty queued
 import errno
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import apsw
 
 from mesh.core.errors import DiskFull, HomeBusy, HomeDamaged, HomeError, HomePermissions, NewerHome
-from mesh.core.stdlib_substitutes import block
 from mesh.store import schema
+from mesh.store.file_access import FileLock, is_writable, unwritable
 from mesh.store.interruption import watch
 
 FORMAT = 1  # of the home folder around the databases, said in its home.json
@@ -26,14 +28,7 @@ _TO_READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 SCRATCH = "file:scratch?mode=memory"  # what can be attached, and written, where all else can only be read
 _USER_VERSION_AT = 60  # offset in the file's header, see SQLite's file format
 
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    Run = Callable[..., Any]
-else:
-    Run = Callable  # `execute`, untyped: what a column holds is known to the schema, not to apsw
+Run = Callable[..., Any]  # `execute`, untyped: what a column holds is known to the schema, not to apsw
 
 
 class Database:
@@ -51,7 +46,6 @@ class Database:
             self._file = os.stat(path).st_ino
         self.run: Run = self.connection.execute
         self._synchronous: int | None = None  # as SQLite last confirmed it
-        from mesh.store.file_access import FileLock  # who only reads comes without one
 
         self._lock = FileLock(path + ".lock")
         version = self._version()
@@ -75,7 +69,7 @@ class Database:
                 pass  # all of it is in the WAL, and stays there
         self.connection.close()
 
-    @block
+    @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the writers' lock: for what must happen in one go with a transaction, but outside it."""
         with translated(self.path), self._lock.held(BUSY_SECONDS):
@@ -83,13 +77,13 @@ class Database:
                 raise HomeBusy(f"{self.path} was replaced by a repair in the meantime", "repeat the command")
             yield
 
-    @block
+    @contextmanager
     def writing(self, *, durable: bool) -> Iterator[None]:
         """The lock, and one transaction in it."""
         with self.locked(), self.transaction(durable=durable):
             yield
 
-    @block
+    @contextmanager
     def transaction(self, *, durable: bool) -> Iterator[None]:
         """One write transaction, for who holds the lock. A durable one is on disk when this returns;
         another survives a crash of the process but may be lost, whole, in a power failure.
@@ -125,7 +119,7 @@ class Database:
                 self.connection.set_busy_timeout(BUSY_SECONDS * 1000)
         return not busy
 
-    @block
+    @contextmanager
     def savepoint(self) -> Iterator[None]:
         """A part of a transaction that can fail alone; outside of one, a snapshot to read from."""
         with self.connection:
@@ -179,11 +173,8 @@ def open_reader(path: str) -> apsw.Connection:
 
 def connect(path: str) -> apsw.Connection:
     """A connection to a file that is there. Where nobody may write, and SQLite would, to read: one that reads without."""
-    if not os.path.exists(path + "-shm"):
-        from mesh.store.file_access import is_writable
-
-        if not is_writable(os.path.dirname(path)):
-            return _connect_to_read(path)
+    if not os.path.exists(path + "-shm") and not is_writable(os.path.dirname(path)):
+        return _connect_to_read(path)
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     connection.set_busy_timeout(BUSY_SECONDS * 1000)
     return connection
@@ -243,7 +234,7 @@ def _newer(path: str, version: int) -> NewerHome:
     )
 
 
-@block
+@contextmanager
 def translated(path: str) -> Iterator[None]:
     """SQLite's errors as sentences with a next step."""
     try:
@@ -254,8 +245,6 @@ def translated(path: str) -> Iterator[None]:
 
 def sentence(path: str, error: apsw.Error) -> HomeError:
     """What an error of SQLite means to the person whose home it is."""
-    from mesh.store.file_access import is_writable, unwritable
-
     folder = os.path.dirname(path)
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _room(folder) < _LEAST_ROOM_BYTES):
         return DiskFull(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES
 from mesh.core.strict_msgpack import unpack
+from mesh.store.database import Run
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from mesh.store.database import Run
-
-    Slice = tuple[str, tuple[int | str, ...]]
-    Place = tuple[int, bytes]  # of a record in the order of writing: its stamp, and its tag
+Slice = tuple[str, tuple[int | str, ...]]
+Place = tuple[int, bytes]  # of a record in the order of writing: its stamp, and its tag
 
 
 class Entry:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
 from mesh.core.clock import milliseconds
 from mesh.core.errors import UsageError
+from mesh.core.identity import Identity
 from mesh.core.ids import digest, parse_id, tag_of, text_id
 from mesh.core.limits import TAGS_PER_BODY, TEXT_CHARS
 from mesh.core.operation import ADD, REMOVE, Remove, Set, parse
 from mesh.core.statement import Erase, sign
-from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.store.author import Author
+from mesh.store.home import Home
 from mesh.store.merge_outcome import Waiting
 from mesh.store.moderation_judge import Judge
 from mesh.store.reader import Reader
 from mesh.store.republication import with_counterparts
 from mesh.store.store import Store
 from mesh.store.subject import subjects
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from mesh.core.identity import Identity
-    from mesh.store.author import Author
-    from mesh.store.home import Home
-    from mesh.store.store import Store
 
 
 class Erased(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from mesh.core import clock, operation
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord, PageEdit, Removal, Republished
@@ -13,12 +14,10 @@ from mesh.core.ids import digest
 from mesh.core.limits import OPERATION_BYTES, SALT_BYTES, TAGS_PER_BODY, TEXT_CHARS, TOTAL_MAX
 from mesh.core.member_limits import share_weight
 from mesh.core.operation import Add, Body, Count, Ignored, Page, Remove, Set, encode, kind_of, parse
-from mesh.core.stdlib_substitutes import NamedTuple
+from mesh.store.feeds import FeedRow
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from mesh.store.author import Author
-    from mesh.store.feeds import FeedRow
 
 
 class Allowance(NamedTuple):

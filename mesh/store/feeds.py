@@ -7,6 +7,7 @@ vector and fold know. What counts is decided elsewhere (`acceptance`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -15,15 +16,10 @@ from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, chain, link_hash, pack_
 from mesh.core.ids import Feed, digest, first_prev, signed_prefix, tag_of
 from mesh.core.limits import ERASED_WEIGHT, HLC_MAX, RANGE_BYTES, RANGE_OPERATIONS
 from mesh.core.operation import ADD, Add, fold_key, parse
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.trust import Trust
 from mesh.core.version_vector import Head, Vector
 from mesh.store.database import Run
 from mesh.store.fold import FoldRow
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 POINT_SPACING = 64  # operations between kept points: 2 bytes of signature an operation, little to re-hash
 

@@ -6,10 +6,10 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from errno import EACCES, EPERM, EROFS
 
 from mesh.core.errors import HomeBusy, HomePermissions
-from mesh.core.stdlib_substitutes import block
 
 
 def is_writable(folder: str) -> bool:
@@ -55,7 +55,7 @@ class FileLock:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    @block
+    @contextmanager
     def held(self, timeout_seconds: float) -> Iterator[None]:
         """Hold the lock, or raise HomeBusy after the timeout."""
         descriptor = self.acquire(timeout_seconds)

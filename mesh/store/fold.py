@@ -9,6 +9,7 @@ said something (`moderation`): whatever the answer may depend on is judged again
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -29,14 +30,9 @@ from mesh.core.operation import (
     parse,
     register_key,
 )
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.store.database import Run
 from mesh.store.moderation_judge import Judge, Order, Place
 from mesh.store.subject import subjects
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
 
 FOLD_VERSION = 3  # shown beside a root: equal roots mean equal views at equal fold version
 

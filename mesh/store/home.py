@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from shutil import rmtree
+from typing import Any, NamedTuple
 
 from mesh.core.clock import EARLIEST_MS
 from mesh.core.errors import (
@@ -22,7 +25,6 @@ from mesh.core.identity import Identity
 from mesh.core.ids import mesh_id, parse_id, private_mesh_id, text_id
 from mesh.core.limits import TEXT_CHARS
 from mesh.core.statement import ADMIN, Member, sign
-from mesh.core.stdlib_substitutes import NamedTuple, block
 from mesh.core.trust import Trust
 from mesh.store import keyfile
 from mesh.store.author import Author
@@ -31,11 +33,6 @@ from mesh.store.feed_progress import FeedProgress
 from mesh.store.file_access import FileLock
 from mesh.store.store import Clock, Store, wall_clock
 from mesh.store.wake_signal import ring
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _NETWORK_FILE_SYSTEMS = frozenset(
     [
@@ -203,7 +200,6 @@ def create_home(
             "this machine's clock was never set: its keys and certificates would be of the wrong time",
             "set the clock, or wait until the network has set it, and repeat the command",
         )
-    from shutil import rmtree  # brings three compressors with it
 
     _sweep(path)
     draft = f"{path}.new-{os.getpid()}"
@@ -232,8 +228,6 @@ def _sync_folder(path: str) -> None:
 
 def _sweep(path: str) -> None:
     """Remove what an init that was killed has left: half a home, with keys in it."""
-    from shutil import rmtree
-
     folder, start = os.path.dirname(path), os.path.basename(path) + ".new-"
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         process = name.removeprefix(start)
@@ -320,7 +314,7 @@ _LOCK_NAME = "sidecar.lock"
 _PATIENCE_SECONDS = 0.5  # a check whether a node runs holds the lock for a moment
 
 
-@block
+@contextmanager
 def hold_node_lock(home: Home) -> Iterator[None]:
     """Be the one node of a home inside this block; HomeBusy if another process is."""
     path = home.file(_LOCK_NAME)

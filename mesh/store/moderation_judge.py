@@ -7,6 +7,7 @@ from two nodes that say the same. Pages are everybody's, and what is said of a r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import apsw
 
@@ -16,7 +17,6 @@ from mesh.core.limits import SALT_BYTES
 from mesh.core.moderation import GUARDED, MODERATION, SETTINGS, RegisterWord, is_agreed, standing
 from mesh.core.operation import ADD, PAGES_LOG, REMOVE, Add, Remove, parse
 from mesh.core.statement import ADMIN, THROW_AWAY
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.strict_msgpack import pack, unpack
 from mesh.store.database import Run
 

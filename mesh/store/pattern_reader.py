@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from mesh.store.entries import AMONG, PatternTally, RowReader, keys_of
+from collections.abc import Iterable, Sequence
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from mesh.store.entries import Entry
+from mesh.store.entries import AMONG, Entry, PatternTally, RowReader, keys_of
 
 
 class PatternReader(RowReader):

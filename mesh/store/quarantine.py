@@ -7,11 +7,11 @@ belong to the other branch of a fork. Both are kept as they came, so that nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import apsw
 
 from mesh.core.feed import Range, decode_range, encode_range
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.store.database import Run
 from mesh.store.feeds import FeedRow
 

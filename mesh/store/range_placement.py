@@ -1,5 +1,7 @@
 """Where an authentic range belongs: behind our chain, in quarantine, or on the other branch of a fork."""
 
+from typing import TYPE_CHECKING
+
 from mesh.core.clock import horizon
 from mesh.core.errors import Malformed, RemoteError
 from mesh.core.feed import Range, decode_range, link_hash, range_weight, require_order
@@ -12,7 +14,6 @@ from mesh.store.feeds import FeedRow
 from mesh.store.merge_outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
 from mesh.store.quarantine import UNBEGUN, QuarantineSpace
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
     from mesh.store.store import Store
 

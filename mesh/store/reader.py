@@ -7,6 +7,8 @@ what the fold took in were parsed before and are not checked again.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import apsw
 
@@ -16,18 +18,11 @@ from mesh.core.ids import ID_CHARS, digest, parse_id, prefix_bounds, short, sign
 from mesh.core.limits import SALT_BYTES
 from mesh.core.strict_msgpack import unpack
 from mesh.store.database import FORMAT, open_reader, translated
-from mesh.store.entries import Assigned, Entry, MemberRow, PatternTally
+from mesh.store.entries import Assigned, Entry, MemberRow, PatternTally, Place
 from mesh.store.pattern_reader import PatternReader
 from mesh.store.registers import RegisterReader
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, TypeVar
-
-    from mesh.store.entries import Place
-
-    Part = TypeVar("Part")
+Part = TypeVar("Part")
 
 __all__ = [
     "SHORT_CHARS",

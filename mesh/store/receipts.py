@@ -7,6 +7,7 @@ there or neither is. Ids and words cannot be read from the table: both are hashe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import apsw
 
@@ -14,7 +15,6 @@ from mesh.core import strict_msgpack
 from mesh.core.draft import Draft, Request
 from mesh.core.errors import Malformed, UsageError
 from mesh.core.ids import Feed, digest, named_digest, short
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.store.database import Run
 
 _HASH_BYTES = 16

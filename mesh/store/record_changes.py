@@ -7,7 +7,9 @@ was erased. Here are also the few questions of one who goes through all records.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
+from typing import Any
 
 import apsw
 
@@ -15,16 +17,10 @@ from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES
 from mesh.core.operation import ADD, SET, Add, Remove, Set, parse
 from mesh.core.strict_msgpack import unpack
+from mesh.store.database import Run
 from mesh.store.entries import Entry
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from mesh.store.database import Run
-    from mesh.store.reader import Reader
-
+from mesh.store.moderation_judge import Judge
+from mesh.store.reader import Reader
 
 MOST = 20_000  # operations looked at; who has missed more goes through everything
 _ERASED = 50_000  # as many are remembered by their numbers
@@ -186,8 +182,6 @@ class ChangeCollector:
 
     def _judged(self) -> str:
         """Another text whenever records or settings may count otherwise though no operation about them has come or gone."""
-        from mesh.store.moderation_judge import Judge
-
         ruling = Judge(self._connection, "main").ruling()
         return digest(repr(ruling).encode()).hex()[:_WITNESS_CHARS] if ruling else ""
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from mesh.core.limits import SALT_BYTES
 from mesh.core.strict_msgpack import unpack
+from mesh.store.database import Run
 from mesh.store.entries import Assigned, RowReader
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from mesh.store.database import Run
 
 
 def edits_of(run: Run, tags: Sequence[bytes]) -> dict[bytes, dict[str, Any]]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterator, Sequence
+from time import gmtime, strftime
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -23,18 +25,12 @@ from mesh.core.ids import KEY_BYTES, Feed, digest, parse_id, tag_of, text_id
 from mesh.core.limits import SALT_BYTES
 from mesh.core.operation import ADD, COUNT, Add, Count, Remove, Set, counter_key, encode, parse
 from mesh.core.statement import Fork, Statement, fork_between
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.core.trust import Trust
 from mesh.store.database import Run
 from mesh.store.feed_encoder import FeedEncoder
 from mesh.store.feeds import FeedRow, Feeds
 from mesh.store.quarantine import Quarantine
 from mesh.store.store import Store
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
 
 PREFIX, _AFTER = "restamped/", "restamped0"  # names of counters: PREFIX old/new (hashes of bodies), PREFIX feed/ID
 DAY_MS = 86_400_000  # a feed that is ended costs every node a statement for ever: one a day at most
@@ -205,8 +201,6 @@ def not_admitted(store: Store, last: int) -> ClockInDoubt:
 
 def shown(at_ms: int) -> str:
     """A time as it stands in messages."""
-    from time import gmtime, strftime
-
     return strftime("%Y-%m-%d %H:%M UTC", gmtime(at_ms // 1000))
 
 

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import apsw
 
-from mesh.store.subject import subjects
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from mesh.store.subject import Step
+from mesh.store.subject import Step, subjects
 
 # Bodies stand in the order they arrived (rowid): appending fills pages to the brim and moves nothing. `key` and `tag`
 # are 8-byte prefixes; a lookup compares the whole.

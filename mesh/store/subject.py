@@ -6,18 +6,16 @@ from operations in the transaction that moves the operations, so no view of a su
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-    import apsw
+import apsw
 
-    from mesh.core.operation import Parsed
+from mesh.core.operation import Parsed
 
-    Run = Callable[..., Any]
-    Element = tuple[Any, ...]  # op, log, at, and the columns of all views
-    Step = str | Callable[[apsw.Connection], None]  # SQL, or what SQL cannot do
+Run = Callable[..., Any]
+Element = tuple[Any, ...]  # op, log, at, and the columns of all views
+Step = str | Callable[[apsw.Connection], None]  # SQL, or what SQL cannot do
 
 
 class View:

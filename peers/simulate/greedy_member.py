@@ -5,7 +5,6 @@ Everything it signs is authentic and keeps to the protocol; there is only too mu
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING
 
 from mesh.core import clock
 from mesh.core.feed import Link, Range, chain, encode_range, sign_range
@@ -19,9 +18,7 @@ from peers.proto.message_codec import decode, encode
 from peers.proto.messages import FEEDS as FEED_SET
 from peers.proto.messages import STATEMENTS, Ending, Entry, FeedEntry, Give, Have, Push, Ranges, pack_ranges
 from peers.simulate.simulated_node import START_MS, SimNode
-
-if TYPE_CHECKING:
-    from peers.simulate.world import World
+from peers.simulate.world import World
 
 # Enough to be far beyond every limit; after that, the same again. So a mesh under attack can still agree.
 _MOST_FEEDS = 5 * FEEDS

@@ -7,7 +7,6 @@ protocol and is only too much is made in `greedy`.
 from collections import deque
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import TYPE_CHECKING
 
 from mesh.core import clock
 from mesh.core.errors import RemoteError
@@ -44,9 +43,7 @@ from peers.proto.messages import (
 from peers.simulate.greedy_member import Greedy
 from peers.simulate.simulated_node import SimNode
 from peers.simulate.virtual_time import chance
-
-if TYPE_CHECKING:
-    from peers.simulate.world import World
+from peers.simulate.world import World
 
 _HUGE = 2**39
 _BY_NAME = frozenset(("own_quota", "reader_writes"))

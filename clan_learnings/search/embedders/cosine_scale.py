@@ -7,14 +7,11 @@ The scale is that of MiniLM-L6, with which every bar was chosen. See docs/adr/00
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from clan_learnings.search.embedders.embedder import Embedder
 from clan_learnings.search.embedders.local_model import PREFIX
 from mesh.core.errors import MeshError
-
-if TYPE_CHECKING:
-    from clan_learnings.search.embedders.embedder import Embedder
-
 
 _LINES = """
 how do I take back my last commit => to undo the newest commit and keep its changes, run git reset --soft HEAD~1

@@ -7,20 +7,18 @@ or `none`.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+from urllib.parse import urlsplit
 
 from mesh.core.errors import MeshError, RemoteError, UsageError
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Protocol
-
     import numpy as np
     from numpy.typing import NDArray
 
-    Rows = NDArray[np.float32]
-else:
-    Protocol = object
+Rows: TypeAlias = "NDArray[np.float32]"
 
 AUTO, MINILM, NONE = "auto", "minilm", "none"
 CHOICES = "minilm, auto, none, an address like 'http://localhost:11434/v1 MODEL', or the path of a model folder"
@@ -104,8 +102,6 @@ def is_address(choice: str) -> bool:
 
 def split_address(choice: str) -> tuple[str, str]:
     """The address and the model of a choice like `http://localhost:11434/v1 nomic-embed-text`."""
-    from urllib.parse import urlsplit
-
     address, _, model = choice.strip().partition(" ")
     model = model.strip()
     example = "mesh index use http://localhost:11434/v1 nomic-embed-text"
@@ -133,7 +129,6 @@ def _need(*packages: str, also: str = "") -> None:
 
 
 def _is_installed(name: str) -> bool:
-    from importlib.util import find_spec
 
     try:
         return find_spec(name) is not None
@@ -143,8 +138,6 @@ def _is_installed(name: str) -> bool:
 
 def folder_of(package: str) -> str:
     """Where a package is installed, without importing it: its code is not ours to run. Empty if it is not."""
-    from importlib.util import find_spec
-
     try:
         spec = find_spec(package)
     except (ImportError, ValueError):

@@ -12,18 +12,13 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from clan_learnings.search.embedders.embedder import EmbeddingRefused
+from clan_learnings.search.embedders.embedder import EmbeddingRefused, Rows
+from clan_learnings.search.embedders.local_model import unit
 from mesh.core.errors import Malformed, MeshError, RemoteError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from clan_learnings.search.embedders.embedder import Rows
-
 
 DIMENSIONS = 8192  # more than any model has
 BATCH = 32
@@ -36,8 +31,6 @@ def parse_rows(body: bytes, count: int, dimensions: int | None) -> Rows:
     `dimensions`: what they had before; None for the first time.
     """
     import numpy as np
-
-    from clan_learnings.search.embedders.local_model import unit
 
     try:
         answer = json.loads(body)

@@ -6,20 +6,21 @@ would no longer depend on its own text alone.
 
 from __future__ import annotations
 
+import ctypes
 import os
+from collections.abc import Sequence
+from hashlib import file_digest, sha256
 from typing import TYPE_CHECKING, Any
 
-from clan_learnings.search.embedders.embedder import folder_of
+from clan_learnings.search.embedders.embedder import Rows, folder_of
+from clan_learnings.search.embedders.onnx_graph import BUILD, ModelShape, build_graph, cached
+from clan_learnings.search.embedders.safetensors_file import TensorFile
 from mesh.core.errors import Forged, Malformed, MeshError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     import onnxruntime
     import tokenizers
-
-    from clan_learnings.search.embedders.embedder import Rows
 
 
 PIECES = 256
@@ -117,8 +118,6 @@ def open_session(model: bytes | str) -> onnxruntime.InferenceSession:
 
 def give_back_memory() -> None:
     """Let the system have what building and opening a model needed for a moment: up to 80 MB that the C library would keep."""
-    import ctypes
-
     try:
         trim = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError):  # not glibc
@@ -186,10 +185,6 @@ def lacks() -> str:
 
 def open_minilm(cache: str) -> LocalModel:
     """The model, built into the cache folder if it is not there; about a second then, a tenth of one later."""
-    from hashlib import sha256
-
-    from clan_learnings.search.embedders.onnx_graph import BUILD, cached
-
     try:
         with open(_file("tokenizer.json"), "rb") as file:
             tokenizer = file.read(10_000_000)
@@ -202,10 +197,6 @@ def open_minilm(cache: str) -> LocalModel:
 
 
 def _build() -> bytes:
-    from hashlib import file_digest
-
-    from clan_learnings.search.embedders.onnx_graph import ModelShape, build_graph
-    from clan_learnings.search.embedders.safetensors_file import TensorFile
 
     with open(_file("model.safetensors"), "rb") as file:
         _check(file_digest(file, "sha256").hexdigest(), WEIGHTS_SHA256, "model.safetensors")

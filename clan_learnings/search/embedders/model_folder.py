@@ -11,13 +11,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from clan_learnings.search.embedders.embedder import CHOICES
+from clan_learnings.search.embedders.local_model import PIECES, LocalModel, open_session, open_tokenizer
+from clan_learnings.search.embedders.onnx_graph import BUILD, ModelShape, build_graph, cached
+from clan_learnings.search.embedders.safetensors_file import TensorFile
 from mesh.core.errors import Malformed, MeshError, UsageError
 
 if TYPE_CHECKING:
     import tokenizers
 
-    from clan_learnings.search.embedders.local_model import LocalModel
-    from clan_learnings.search.embedders.onnx_graph import ModelShape
 
 GRAPHS = ("model.onnx", os.path.join("onnx", "model.onnx"))
 WEIGHTS = "model.safetensors"
@@ -36,8 +37,6 @@ def check(folder: str) -> None:
 
 def open_folder(folder: str, cache: str) -> LocalModel:
     """The model of a folder. It is named by the content of its files, so that another model in the same place is another model."""
-    from clan_learnings.search.embedders.local_model import LocalModel, open_session, open_tokenizer
-
     folder = os.path.expanduser(folder)
     try:
         pieces, takes_first = _pieces(folder), _takes_first(folder)
@@ -59,8 +58,6 @@ def open_folder(folder: str, cache: str) -> LocalModel:
 
 def _shape(folder: str, tokenizer: tokenizers.Tokenizer, *, takes_first: bool) -> ModelShape:
     """The sizes of a model to be built: its table of words has to have every piece of its tokenizer."""
-    from clan_learnings.search.embedders.onnx_graph import ModelShape
-
     shape = ModelShape.parse(_settings(folder, "config.json"), takes_first=takes_first)
     if max(tokenizer.get_vocab().values(), default=0) >= shape.words:
         raise Malformed("tokenizer.json has more words than the model")
@@ -69,9 +66,6 @@ def _shape(folder: str, tokenizer: tokenizers.Tokenizer, *, takes_first: bool) -
 
 def _built(folder: str, cache: str, mark: str, pieces: int, shape: ModelShape) -> tuple[str, Any]:
     """A session of the graph that is built from weights, and its name."""
-    from clan_learnings.search.embedders.local_model import open_session
-    from clan_learnings.search.embedders.onnx_graph import BUILD, build_graph, cached
-    from clan_learnings.search.embedders.safetensors_file import TensorFile
 
     def build() -> bytes:
         with open(os.path.join(folder, WEIGHTS), "rb") as file:
@@ -98,8 +92,6 @@ def _graph(folder: str) -> str:
 
 def _pieces(folder: str) -> int:
     """How many pieces of a text the model takes: what it was trained for, never more than its positions."""
-    from clan_learnings.search.embedders.local_model import PIECES
-
     told = _settings(folder, "sentence_bert_config.json").get("max_seq_length")
     most = _settings(folder, "config.json").get("max_position_embeddings")
     return min(number for number in (told, most, PIECES) if type(number) is int and number > 2)

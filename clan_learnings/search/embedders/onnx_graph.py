@@ -13,19 +13,16 @@ import os
 import secrets
 import struct
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clan_learnings.search.embedders.embedder import Rows
+from clan_learnings.search.embedders.safetensors_file import TensorFile
 from mesh.core.errors import Malformed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
-
     import numpy as np
-
-    from clan_learnings.search.embedders.embedder import Rows
-    from clan_learnings.search.embedders.safetensors_file import TensorFile
 
 
 IR_VERSION = 8  # of 2021: every onnxruntime that runs on a supported Python reads it

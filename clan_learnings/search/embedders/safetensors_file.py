@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
+from clan_learnings.search.embedders.embedder import Rows
 from mesh.core.errors import Malformed
-
-if TYPE_CHECKING:
-    from clan_learnings.search.embedders.embedder import Rows
 
 HEADER_BYTES = 10_000_000
 _KINDS = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}

@@ -6,11 +6,8 @@ and `word_weight`; the index of a running node weighs whole texts with `Bm25Quer
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from math import log
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 _K1, _B = 1.2, 0.75  # as in FTS5
 DIGITS = 6  # of a weight: beyond them, mathematics libraries differ

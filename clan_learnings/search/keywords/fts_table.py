@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import apsw
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from typing import Any
-
-    from mesh.store.database import Run
+from mesh.store.database import Run
 
 # Fewer, larger segments than FTS5 makes by itself: see docs/adr/0016.
 TOKENIZER = ("porter", "unicode61")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
-    import apsw
+import apsw
 
-    from clan_learnings.search.keywords.word_weights_table import WordWeights
-    from mesh.store.entries import Entry
+from clan_learnings.search.keywords.word_weights_table import SearchScope, WordWeights
+from mesh.core.identifier_words import extra_words
+from mesh.store.entries import Entry
 
 
 class WordSearch:
@@ -38,8 +37,6 @@ class WordSearch:
         `also`: records that are searched too, whatever repo they were written for. `newest`: only so many that came last.
         `without`: patterns under which none of them was written.
         """
-        from clan_learnings.search.keywords.word_weights_table import SearchScope
-
         scope = SearchScope(self.connection.execute, repos, logs, also, author, since_ms, until_ms, without)
         return self._weights().best(words, count, scope, newest) if count > 0 else []
 
@@ -61,8 +58,6 @@ class WordSearch:
 
     def stems(self, text: str) -> list[str]:
         """The words of a text in that form, in their order; then those that its identifiers are made of."""
-        from mesh.core.identifier_words import extra_words
-
         return self._weights().stems("\n".join([text, *extra_words(text)]))
 
     def written(self, stem: str) -> str:
@@ -71,7 +66,5 @@ class WordSearch:
 
     def _weights(self) -> WordWeights:
         if self._weighed is None:
-            from clan_learnings.search.keywords.word_weights_table import WordWeights
-
             self._weighed = WordWeights(self.connection)
         return self._weighed

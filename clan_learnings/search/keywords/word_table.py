@@ -8,27 +8,21 @@ noted again: no text has to be known to take it out, so what the index holds can
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from shutil import rmtree
+from typing import Any
 
 import apsw
 
-from clan_learnings.search.index_files import FOLDER, VECTORS, WORDS
+from clan_learnings.search.index_files import FOLDER, VECTORS, WORDS, wipe_vectors
 from clan_learnings.search.keywords.fts_table import FTS, SEGMENTS, TOKENIZER, FtsIndex, scrub
 from mesh.core.identifier_words import extra_words
 from mesh.core.ids import digest, signed_prefix, tag_of
 from mesh.core.limits import SALT_BYTES
 from mesh.core.strict_msgpack import unpack
+from mesh.store.database import Database
 from mesh.store.registers import edits_of
-from mesh.store.subject import Subject, View
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from mesh.store.database import Database
-    from mesh.store.subject import Run, Step
-
+from mesh.store.subject import Run, Step, Subject, View
 
 BATCH = 512
 _LOOKED_UP = 500  # records that a check looks up by their words
@@ -233,12 +227,10 @@ class _Search(Subject):
         scrub(run, "words")
 
     def drop_files(self, folder: str) -> None:
-        from shutil import rmtree  # brings three compressors with it
 
         rmtree(os.path.join(folder, FOLDER, WORDS), ignore_errors=True)
 
     def wiped(self, folder: str, tags: set[bytes]) -> None:
-        from clan_learnings.search.index_files import wipe_vectors
 
         wipe_vectors(os.path.join(folder, FOLDER, VECTORS), tags)
 

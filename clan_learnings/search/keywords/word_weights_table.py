@@ -10,25 +10,20 @@ scope that have most of them are measured; the best of these are read and weighe
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import apsw
+
 from clan_learnings.search.keywords.bm25 import DIGITS, rarity, word_weight
 from clan_learnings.search.keywords.fts_table import FtsIndex, number_in
 from clan_learnings.search.keywords.word_table import searchable, texts
 from mesh.core.ids import digest, tag_of
 from mesh.core.limits import HLC_MAX, SALT_BYTES
 from mesh.core.strict_msgpack import unpack
+from mesh.store.database import Run
 from mesh.store.entries import AMONG, Entry, keys_of
 from mesh.store.registers import edits_of
-
-TYPE_CHECKING = False  # see `mesh`
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    import apsw
-
-    from clan_learnings.search.keywords.fts_table import FtsIndex
-    from mesh.store.database import Run
-
 
 _WRITING = 2  # SQLITE_TXN_WRITE
 

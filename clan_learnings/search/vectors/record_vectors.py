@@ -16,21 +16,20 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+from numpy import zeros
 
 from clan_learnings.records.record import LOGS, Note
 from clan_learnings.search.embedders.cosine_scale import Scale, scale_of
 from clan_learnings.search.embedders.embedder import Embedder, EmbeddingRefused, available, open_embedder
 from clan_learnings.search.index_files import EMBEDDER, VARIABLE, chosen
 from clan_learnings.search.index_thread import IndexOff, LiveRecord, live_records
+from clan_learnings.search.vectors.nearest import Vectors
 from clan_learnings.search.vectors.vector_file import FILE, TAG_BYTES, remove_vectors
 from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
 from mesh.store.reader import Reader
-
-if TYPE_CHECKING:
-    from clan_learnings.search.vectors.nearest import Vectors
-
 
 T = TypeVar("T")
 _QUESTION_CHARS = 2_000
@@ -163,7 +162,6 @@ class RecordVectors:
         embedder = self._embedder = open_embedder(choice, _cache(self._environ), self._environ)
         is_known = about is not None and about.get("embedder") == embedder.name
         scale = self._scale(embedder, about.get("scale") if about is not None and is_known else None)
-        from clan_learnings.search.vectors.nearest import Vectors
 
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         vectors = Vectors(self.folder, embedder.name, embedder.dimensions, scale)
@@ -228,7 +226,6 @@ class RecordVectors:
         except EmbeddingRefused:
             if len(texts) > 1:
                 raise
-            from numpy import zeros
 
             return zeros((1, space.embedder.dimensions))
 

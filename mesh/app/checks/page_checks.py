@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from mesh.app.checks.node_checks import Problem
 from mesh.core.ids import display_name
 from mesh.pages.file_table import Folders
 from mesh.pages.page_links import Links
 from mesh.pages.page_names import folded
+from mesh.pages.page_table import Trouble
 from mesh.store.reader import Reader
 
-TYPE_CHECKING = False  # see `mesh`
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mesh.pages.book import Book, PageInfo
-    from mesh.pages.page_table import Trouble
 
 _SHOWN = 20  # of each sort
 EDITING = "editing-"  # in the home: folders with pages that are open in an editor, or were when something went wrong

@@ -25,7 +25,7 @@ from clan_learnings.harvest.model_extraction import (
 from clan_learnings.harvest.model_question import EXCERPT_CHARS, question_about
 from clan_learnings.sessions.digest import Digest, Failure
 from clan_learnings.sessions.transcript_events import Kind, Session, SessionEvent
-from mesh.cli import hook
+from mesh.cli import client
 from tests.end_to_end.commands import wait_until
 
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6"
@@ -110,7 +110,7 @@ def test_the_question_arrives_whole_and_the_marker_is_set(tmp_path: Path) -> Non
     assert environ[EXTRACTING] == "1"
     assert environ["PATH"] == os.environ["PATH"]
     assert not Path(folder).exists()
-    assert EXTRACTING == hook.EXTRACTING
+    assert EXTRACTING == client.EXTRACTING
 
 
 @pytest.mark.parametrize(
