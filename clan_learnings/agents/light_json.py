@@ -1,4 +1,4 @@
-"""JSON for hooks: the two C functions behind `json`, without its regular expressions, which take longer to import than a hook to run.
+"""JSON for the small client's side of hooks: the two C functions behind `json`, without its regular expressions, which take longer to import than a hook to run.
 
 Reads and writes exactly what `json` does, and falls back to it where Python has no such functions.
 """
@@ -62,21 +62,6 @@ def flat(fields: Mapping[str, str | int]) -> str:
     """An object of texts and whole numbers, in one line of ASCII."""
     parts = (f"{quoted(name)}: {quoted(value) if isinstance(value, str) else value}" for name, value in fields.items())
     return "{" + ", ".join(parts) + "}"
-
-
-def line(value: Any) -> str:
-    """Any value in one line of ASCII."""
-    match value:
-        case str():
-            return quoted(value)
-        case dict():
-            return "{" + ", ".join(f"{quoted(name)}: {line(item)}" for name, item in value.items()) + "}"
-        case list() | tuple():
-            return "[" + ", ".join(map(line, value)) + "]"
-        case None | True | False:
-            return {None: "null", True: "true", False: "false"}[value]
-    text = repr(value)
-    return {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(text, text)
 
 
 def after_space(text: str, at: int) -> int:

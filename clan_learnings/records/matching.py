@@ -4,8 +4,8 @@ The writer decides and stores the result in the record, so the fold never guesse
 arrival, the same on every node. Everyday commands import this.
 """
 
-from _blake2 import blake2b  # what hashlib hands out, without its import of OpenSSL
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from itertools import pairwise
 
 from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, MatchingToken, tokens

@@ -1,17 +1,17 @@
 """The client of a running node: one raw HTTP request over its Unix socket, and the ways on where nobody answers.
 
-Everyday commands come through here, so it imports next to nothing. Whatever the node does not answer, the command does by
+Whatever the node does not answer, the command does by
 itself. The node may do it all the same, later: a write has a request id, and the second of the two finds it done.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from _socket import AF_UNIX, SOCK_STREAM, socket
 from collections.abc import Mapping
+from socket import AF_UNIX, SOCK_STREAM, socket
 from typing import Any
 
-from clan_learnings.agents.light_json import line, loads
 from clan_learnings.agents.surroundings import in_sandbox
 from clan_learnings.records.spool import queue
 from mesh.app.caller import Caller
@@ -37,9 +37,9 @@ def has_node(home: str) -> bool:
 
 def ask(home: str, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
     """The node's answer. An error of the node is raised as if it had happened here."""
-    status, answer = _required(home, f"{method} {path}", line(body).encode() if body else b"")
+    status, answer = _required(home, f"{method} {path}", json.dumps(body).encode() if body else b"")
     try:
-        value = loads(answer.decode())
+        value = json.loads(answer.decode())
     except ValueError:
         value = {}
     if status == 200:
@@ -114,7 +114,7 @@ def request_write(caller: Caller, kind: str, words: dict[str, Any], about: dict[
         if not _is_ours(path):
             return None
         with open(os.path.join(caller.home, "home.json"), encoding="utf-8") as file:
-            node = parse_id(loads(file.read())["node"])
+            node = parse_id(json.loads(file.read())["node"])
         if caller.is_unshared:
             return None  # then it is private, which only the command itself can write
         facts = caller.about(node, words | about)
@@ -199,8 +199,8 @@ def _required(home: str, route: str, body: bytes) -> tuple[int, bytes]:
 
 def _accepted(path: str, route: str, fields: dict[str, Any]) -> dict[str, Any] | None:
     """The answer, if the request was accepted."""
-    status, content = _exchange(path, route, line(fields).encode(), _BRIEF_SECONDS)
-    answer = loads(content.decode())
+    status, content = _exchange(path, route, json.dumps(fields).encode(), _BRIEF_SECONDS)
+    answer = json.loads(content.decode())
     return answer if status == 200 and isinstance(answer, dict) else None
 
 

@@ -6,11 +6,11 @@ forbids what the person was about to do: so nothing here ends with anything but 
 
 import os
 import sys
-
-# What `signal` hands out, without its import of enum.
-from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 from collections.abc import Callable
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
+
+# What `signal` hands out, without its import of enum.
+from signal import ITIMER_REAL, SIGALRM, setitimer, signal
 from typing import TYPE_CHECKING
 
 from clan_learnings.agents.hook_events import Hook

@@ -5,10 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-
-# Built in; `signal` would be loaded from a file.
-from _signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask  # type: ignore[import-not-found]
-from typing import Any, NoReturn
+from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
+from typing import Any
 
 import mesh.app.store_registry  # noqa: F401 (registers them)
 from mesh.cli.client import given_home
@@ -118,14 +116,7 @@ def main(request_id: str = "", event: bytes | None = None) -> None:
     if stdout.lost is not None and not stdout.lost.is_told:
         complain(MeshError(f"the output cannot be written: {stdout.lost}", _ELSEWHERE))
         code = EXIT_FAILED
-    _leave(code)
-
-
-def _leave(code: int) -> NoReturn:
-    """End. At once, where nobody has asked for something to be done first: taking all modules apart again takes its time."""
-    if "atexit" in sys.modules or "threading" in sys.modules:
-        sys.exit(code)
-    os._exit(code)
+    sys.exit(code)
 
 
 def run(argv: list[str]) -> int:

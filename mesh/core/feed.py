@@ -7,8 +7,8 @@ what comes before it is still missing.
 
 from __future__ import annotations
 
-from _blake2 import blake2b
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from mesh.core.errors import Forged, Malformed

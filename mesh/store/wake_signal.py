@@ -1,10 +1,7 @@
-"""The datagram that tells the running node "somebody has written". Nobody waits for an answer, or for a node.
-
-Light on purpose: every command that writes rings.
-"""
+"""The datagram that tells the running node "somebody has written". Nobody waits for an answer, or for a node."""
 
 import os
-from _socket import AF_UNIX, SOCK_DGRAM, socket
+from socket import AF_UNIX, SOCK_DGRAM, socket
 
 from mesh.core.ids import digest
 

@@ -38,10 +38,3 @@ def test_all_that_was_said_arrives() -> None:
 def test_what_has_to_be_done_at_the_end_is_done(before: str) -> None:
     """Whoever measures, traces or writes in the background has said so before."""
     assert ended("--version", before=before).stdout.endswith("\ndone\n")
-
-
-def test_an_everyday_command_has_nothing_to_do_at_the_end() -> None:
-    """It ends before the interpreter is taken apart: of what lives in a module nothing is told that it ends."""
-    before = "import os; last = type('Last', (), {'__del__': lambda self, write=os.write: write(2, b'taken apart')})()"
-    assert ended("--version", before=before).stderr == ""
-    assert ended("--version", before=f"import threading; {before}").stderr == "taken apart"

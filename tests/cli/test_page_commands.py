@@ -625,7 +625,7 @@ def test_reading_what_is_worked_out_loads_nothing_slow(alpha: Shell) -> None:
         "from mesh.cli.main import run\n"
         "for command in (['list'], ['show', 'p'], ['show', 'p', '--json']):\n"
         "    assert run(['page', *command, '--home', sys.argv[1]]) == 0\n"
-        "slow = {'pycrdt', 'aiohttp', 'numpy', 'watchfiles', 'rapidfuzz', 'asyncio', 'argparse'} & set(sys.modules)\n"
+        "slow = {'pycrdt', 'aiohttp', 'numpy', 'watchfiles', 'asyncio', 'argparse'} & set(sys.modules)\n"
         "assert not slow, slow"
     )
     done = subprocess.run([sys.executable, "-c", script, str(alpha.home)], capture_output=True, text=True, check=False)

@@ -295,10 +295,10 @@ def test_a_killed_init_leaves_no_home_or_a_whole_one(tmp_path: Path) -> None:
         ("mesh.store.keyfile.create", 2),
         ("mesh.store.keyfile.create", 3),
         ("json.dump", 1),
-        ("mesh.store.file_access.FileLock", 1),
+        ("mesh.store.database.FileLock", 1),
         ("mesh.store.home.sign", 1),
         ("os.rename", 1),
-        ("shutil.rmtree", 1),
+        ("mesh.store.home.rmtree", 1),
     ],
     ids=lambda step: f"{step[0]}-{step[1]}",
 )

@@ -1,13 +1,12 @@
 """Pages in memory, for synced folders: what Book and Editor do, without a store. And a folder that is driven step by step."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pytest
 
 from clan_learnings.redaction import SecretCount, redact
 from mesh.core.errors import UsageError
-from mesh.core.stdlib_substitutes import NamedTuple
 from mesh.pages.file_table import Renaming
 from mesh.pages.folder_sync import FileRow, FolderSync
 from mesh.pages.page_names import Named, checked, shown

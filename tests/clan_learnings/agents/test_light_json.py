@@ -76,9 +76,3 @@ def test_a_python_without_these_functions_uses_json() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == """{'a': [1, 'b']} {"c": "d"}\n"""
-
-
-@given(VALUES)
-def test_a_line_is_what_json_reads(value: object) -> None:
-    assert json.loads(light_json.line(value)) == value
-    assert "\n" not in light_json.line(value)

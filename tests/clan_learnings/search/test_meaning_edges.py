@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.records.provenance_table import edits_of
-from clan_learnings.search import index_files, indexes, node_finder
+from clan_learnings.search import indexes, node_finder
 from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.index_files import wipe_erased
 from clan_learnings.search.indexes import SearchIndexes
+from clan_learnings.search.keywords import word_table
 from clan_learnings.search.node_finder import NodeFinder
 from clan_learnings.search.vectors import record_vectors
 from clan_learnings.search.vectors.vector_file import wipe_rows
@@ -94,7 +95,7 @@ def test_what_others_erased_while_nobody_ran_has_no_vector_either(
         embedded(running, 5)
     wipe_erased(book.home)
     assert all(tag in kept(book) for tag in tags)
-    monkeypatch.setattr(index_files, "wipe_vectors", lambda *_: None)
+    monkeypatch.setattr(word_table, "wipe_vectors", lambda *_: None)
     wipe(book, tags[2])
     monkeypatch.undo()
     assert tags[2] in kept(book)
