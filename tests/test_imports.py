@@ -59,6 +59,28 @@ NEVER_IN = {
 SUBJECTS = ("mesh.pages", "mesh.app", "clan_learnings")
 BY_SUFFIX = {"apsw": ("_table",), "mesh.store.background_thread": ("_thread",)}
 
+# Where a use case's process was started, and what it prints to: the caller's affair, told as values. Who may look all the same:
+SURROUNDINGS = {"os": {"getcwd", "environ", "chdir"}, "sys": {"argv", "stdin", "stdout", "stderr"}}
+MAY_LOOK_AROUND = {
+    "mesh.app.client": "runs in the caller's process, looking for a node",
+    "mesh.app.caller": "the caller's side of it",
+    "clan_learnings.agents.hook_side": "the caller's side of it",
+    "clan_learnings.agents.hook_log": "which folder a log of this machine is in",
+    "clan_learnings.records.spool": "which folder a queue of this machine is in",
+    "clan_learnings.harvest.intake": "reads sessions of this machine; never for a client",
+    "clan_learnings.harvest.harvest": "the same",
+    "clan_learnings.harvest.record_writer": "the same",
+    "clan_learnings.harvest.model_extraction": "the same, and starts the model",
+    "clan_learnings.sessions.digest": "reads sessions of this machine; never for a client",
+    "clan_learnings.sessions.capture_thread": "the same",
+    "clan_learnings.search.index_files": "which model this machine has chosen",
+    "clan_learnings.search.indexes": "the same",
+    "clan_learnings.search.embedders.local_model": "switches a library's telemetry off",
+    "mesh.store.feed_progress": "where this machine keeps how far a home had come",
+    "mesh.store.file_access": "how patient tests are",
+    "mesh.store.wake_signal": "where this machine has its sockets",
+}
+
 
 def is_within(module: str, package: str) -> bool:
     return module == package or module.startswith(package + ".")
@@ -180,3 +202,35 @@ def test_a_forbidden_import_is_found(module: str, source: str) -> None:
 def test_an_allowed_import_passes(module: str, source: str) -> None:
     """The check does not cry wolf."""
     assert problems(module, ast.parse(source)) == []
+
+
+def looks_around(tree: ast.Module) -> bool:
+    """Whether a source asks the process it runs in for its place, its environment or its streams."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.attr in SURROUNDINGS.get(node.value.id, ()):
+                return True
+        elif isinstance(node, ast.ImportFrom) and {alias.name for alias in node.names} & SURROUNDINGS.get(
+            node.module or "", set()
+        ):
+            return True
+    return False
+
+
+def test_a_use_case_is_told_where_it_runs() -> None:
+    """Else a client's command would be answered with the node's folder and environment."""
+    trees = dict(modules())
+    reached, left = set[str](), [module for module in trees if is_within(module, "mesh.app")]
+    while left:
+        module = left.pop()
+        if module in trees and module not in reached:
+            reached.add(module)
+            left += imports(module, trees[module])
+    assert {module for module in reached if looks_around(trees[module])} == reached & MAY_LOOK_AROUND.keys()
+
+
+@pytest.mark.parametrize(
+    "source", ["import os\nprint(os.environ)", "from os import getcwd", "import sys\nsys.stdout.write('')"]
+)
+def test_looking_around_is_noticed(source: str) -> None:
+    assert looks_around(ast.parse(source))

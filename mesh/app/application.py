@@ -6,7 +6,6 @@ what it needs and closes it, so an application can be kept.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from mesh.app.caller import HERE, Caller, CallerSide
@@ -29,7 +28,7 @@ class Application:
     def __init__(
         self,
         home: str,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str],
         folder: str = "",
         *,
         agent: str = "",

@@ -75,7 +75,7 @@ def rule_for(repo: str, environ: Mapping[str, str]) -> HomeRule | None:
     return None
 
 
-def problems(path: str, environ: Mapping[str, str] = os.environ) -> list[str]:
+def problems(path: str, environ: Mapping[str, str]) -> list[str]:
     """What is wrong with a list, a sentence each. Nothing if there is none."""
     if not is_there(path):
         return []

@@ -108,7 +108,7 @@ def remove(path: str, glob: str, environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _list(only: str | None, *, as_json: bool) -> int:
     path = home_choice.config_path(os.environ)
-    wrong = home_choice.problems(path)
+    wrong = home_choice.problems(path, os.environ)
     rules: list[HomeRule] = []
     with suppress(HomePermissions):  # among the problems
         rules = home_choice.parse(home_choice.read(path), os.environ) if home_choice.is_there(path) else []

@@ -241,7 +241,7 @@ class _HookRun:
         if not spool.is_waiting(home):
             return
 
-        application = Application(home, folder=folder)
+        application = Application(home, os.environ, folder)
         for write in spool.take(home, _TAKEN):
             arguments = write.arguments
             if self._given.bound not in (None, arguments.get("repo")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from clan_learnings.search.index_files import choose, drop_indexes
@@ -52,7 +53,7 @@ def state_of(home: str) -> dict[str, Any]:
         answer = ask(home, "GET", "/index")
     except MeshError:
         answer = None
-    return answer if isinstance(answer, dict) else Application(home).index()
+    return answer if isinstance(answer, dict) else Application(home, os.environ).index()
 
 
 def _show(given: Given) -> int:

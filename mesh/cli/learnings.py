@@ -61,7 +61,7 @@ def import_(given: Given) -> int:
     progress = Progress("files")
     try:
         answer = import_from(
-            Application(given.home, folder=os.path.abspath(folder), is_bulk=True),
+            Application(given.home, os.environ, os.path.abspath(folder), is_bulk=True),
             folder,
             dry_run=given.has("dry_run"),
             link=not given.has("no_link"),

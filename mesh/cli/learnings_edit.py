@@ -74,7 +74,7 @@ def _print_added(answer: dict[str, Any]) -> None:
 def edit(given: Given) -> int:
     """Change one."""
     # `--repo` says what the document is to say, not which of several teams' homes it is in.
-    application = Application(given.text("home") or home_path())
+    application = Application(given.text("home") or home_path(), os.environ)
     changes = _changes(given, application)
     if given.has("file"):
         changes = _by_file(given.text("file")) | changes

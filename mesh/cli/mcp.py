@@ -79,6 +79,7 @@ def _serve(home: str | None, agent: str, session: str, bound: str | None, *, rea
     def application(repo: str | None = None) -> Application:
         return Application(
             _home(home, repo if bound is None else bound),  # what is bound has one home, whatever a call names
+            os.environ,
             agent=agent,
             session=session,
             retry_seconds=_RETRY_SECONDS,

@@ -207,7 +207,7 @@ def test_a_learning_turns_up_where_records_do(alpha: Shell) -> None:
 def test_an_agent_finds_and_opens_a_learning(alpha: Shell) -> None:
     """As the tools `search` and `fetch` of the MCP server answer: found by its words, opened whole, marked as ours."""
     name = alpha.json(*ADD, "--example", "step one\n" + "step more\n" * 400)["id"]
-    application = Application(str(alpha.home))
+    application = Application(str(alpha.home), {})
     found = tool_answers.searched(application.search("403 Forbidden"))
     assert [(hit.id, hit.log) for hit in found.records] == [(name, "learnings")]
     opened = tool_answers.opened(application.show(name))

@@ -120,7 +120,9 @@ def test_nobody_who_erases_waits_for_a_server_that_thinks_about_a_question(book:
         embedded(recall, 10)
         settled(book, recall)
         server.answers[:] = [slowly]
-        found = Application(book.home.path, recall=recall).search("a question that nobody has asked", everywhere=True)
+        found = Application(book.home.path, {}, recall=recall).search(
+            "a question that nobody has asked", everywhere=True
+        )
     assert emptied == [True]
     assert found["by"] == "keywords and vectors"
 
