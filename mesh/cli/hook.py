@@ -198,8 +198,10 @@ class _HookRun:
             return  # some agents tell of every call: one that went well costs as little as can be
 
         if self._client is not None:
-            if event.transcript and not _is_of_agents(event.transcript):
-                self._client.require_own_process()  # it may look where it likes; the node looks where agents keep sessions
+            if event.transcript:
+                event.transcript = os.path.realpath(event.transcript)
+                if not _is_of_agents(event.transcript):
+                    self._client.require_own_process()  # it may look where it likes; the node looks where agents keep sessions
             self._home = self._client.home
             side: HookSide = self._client.hook_side()
         else:
@@ -273,9 +275,8 @@ class _HookRun:
             log(self._home if self._is_usable else "", name, self.problems)
 
 
-def _is_of_agents(path: str) -> bool:
-    """Whether a transcript is where some agent of this user keeps its sessions."""
-    real = os.path.realpath(path)
+def _is_of_agents(real: str) -> bool:
+    """Whether a transcript's real path is where some agent of this user keeps its sessions."""
     return any(real.startswith(os.path.realpath(place.folder) + os.sep) for place in places(os.environ))
 
 
