@@ -15,6 +15,7 @@ from bench import (
     bootstrap,
     capture,
     cli,
+    commands,
     converge,
     correct,
     harvest,
@@ -47,6 +48,10 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
         "time to ready, also after kill -9",
     ),
     "cli": (lambda work, given: cli.run(work, max(given.records), given.rounds), "commands, beside `python -c pass`"),
+    "commands": (
+        lambda work, given: commands.run(work, _with_small(given.records), given.rounds),
+        "every everyday command and hook, with a node and without, beside `python -c pass`; memory of the node",
+    ),
     "converge": (
         lambda work, given: converge.run(work, given.seeds, given.peer_seconds),
         "live replication, beside pycrdt-websocket and git; a thousand simulated nodes",

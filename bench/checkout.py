@@ -29,7 +29,7 @@ class Checkout:
         """Claude Code's hook of a new session: seconds, and the context it gave, if any. It starts no sidecar."""
         said = {
             "session_id": str(uuid.uuid4()),
-            "transcript_path": os.path.join(self.folder, "transcript.jsonl"),
+            "transcript_path": os.path.expanduser("~/.claude/projects/bench/transcript.jsonl"),
             "cwd": self.folder,
             "hook_event_name": "SessionStart",
             "source": "startup",
