@@ -23,8 +23,9 @@ _HELP = {
     "writes": "how many writes, by random nodes",
     "write-bytes": "bytes of text in each",
     "duration": "writes and faults are spread over so many seconds",
-    "hostile": "nodes that break the protocol or take more than their share, in every way we know",
-    "habits": "only in these ways, as in: many_feeds,junk_erases",
+    "hostile": "nodes that break the protocol or take more than their share",
+    "habits": "only in these ways, as in: many_feeds,junk_erases. Only if named, what is not theirs to say: own_quota, "
+    "reader_writes, own_settings",
     "restarts": "nodes that crash and come back",
     "backups": "nodes that come back from an old backup, by turns noticed and not",
     "sleeps": "nodes that stand still for a while",

@@ -10,9 +10,10 @@ from mesh.core import clock
 from mesh.core.feed import Link, Range, chain, encode_range, sign_range
 from mesh.core.ids import Feed, digest, first_prev, tag_of
 from mesh.core.limits import FEEDS, QUOTA_MOST, THROW_AWAY_BYTES
-from mesh.core.operation import ADD, Add
+from mesh.core.moderation import GUARDED, MODERATION, SETTINGS
+from mesh.core.operation import ADD, SET, Add, Set
 from mesh.core.operation import encode as encode_body
-from mesh.core.statement import Erase, Quota, fork_between, sign
+from mesh.core.statement import ADMIN, Erase, Member, Quota, Revoke, Signed, fork_between, sign
 from mesh.core.version_vector import Head
 from peers.proto.message_codec import decode, encode
 from peers.proto.messages import FEEDS as FEED_SET
@@ -25,6 +26,8 @@ _MOST_FEEDS = 5 * FEEDS
 _MOST_FORKS = 4 * FEEDS
 _MOST_ERASES = 1_200
 _MOST_BYTES = THROW_AWAY_BYTES + 2**20
+_MOST_SETTINGS = 200
+_SETTINGS = ((MODERATION, GUARDED), ("hot_at", 2), ("hot_nodes", 1), ("category:evil", True))
 _BODY_BYTES, _BODIES = 60_000, 4  # of one range
 
 
@@ -40,6 +43,7 @@ class Greedy:
         "late_starts",
         "own_quota",
         "reader_writes",
+        "own_settings",
     )
 
     def __init__(self, world: "World", node: SimNode, random: Random, amount: int) -> None:
@@ -58,6 +62,9 @@ class Greedy:
         self._heavy_head = Head(0, first_prev(world.mesh, self._heavy))
         self._heavy_bytes = 0
         self._bait = b""
+        self._settings = Feed(node.identity.public, 0x5E7)
+        self._settings_said = b""  # the last range of that feed
+        self._settings_head = Head(0, first_prev(world.mesh, self._settings))
 
     def deeds(self) -> dict[str, Callable[[int], list[bytes]]]:
         """One for each kind."""
@@ -70,6 +77,7 @@ class Greedy:
             self._late_starts,
             self._own_quota,
             self._reader_writes,
+            self._own_settings,
         )
         return dict(zip(self.KINDS, made, strict=True))
 
@@ -108,6 +116,28 @@ class Greedy:
         if len(self._said) < _MOST_FEEDS:
             self._said.append(self._first(self._new_feed(), clock.pack(START_MS), "what a reader says"))
         return [encode(Push([data])) for data in self._random.choices(self._said, k=3)]
+
+    def _own_settings(self, _position: int) -> list[bytes]:
+        """Settings of the whole mesh, each later than all before; and statements that would make it an admin, and others less."""
+        head, own = self._settings_head, self._identity.public
+        if head.seq < _MOST_SETTINGS:
+            stamp = clock.pack(self._node.corrected_ms()) + head.seq
+            field, value = _SETTINGS[head.seq % len(_SETTINGS)]
+            body = encode_body(Set(stamp, SETTINGS, field, value), self._random.randbytes(16))
+            link = Link(stamp, SET, body, digest(body))
+            item = sign_range(self._world.mesh, self._identity, self._settings, head.seq + 1, head.hash, [link])
+            self._settings_said, self._settings_head = encode_range(item), Head(item.last, item.head)
+            self._node.take_in([self._settings_said])
+        other = self._random.choice([node for node in self._world.nodes if node is not self._node])
+        theirs = sorted(tag for chain in self._node.notebook.chains() for tag in chain.tags() if chain.feed.node != own)
+        facts: list[Signed] = [
+            Member(own, START_MS, own, "admin", ADMIN),
+            Member(own, START_MS, digest(own), "a friend"),
+            Revoke(own, START_MS, other.identity.public, (), (), "not wanted"),
+            *(Erase(own, START_MS, (tag,), "not wanted") for tag in self._random.sample(theirs, min(3, len(theirs)))),
+        ]
+        statements = [sign(self._world.mesh, self._identity, fact).encode() for fact in facts]
+        return [encode(Give(STATEMENTS, statements)), encode(Push([self._settings_said]))]
 
     def _erase(self, _position: int) -> list[bytes]:
         """Of what never was, and again and again of one operation of our own: each says that it came before all others."""

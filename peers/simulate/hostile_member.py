@@ -46,7 +46,7 @@ from peers.simulate.virtual_time import chance
 from peers.simulate.world import World
 
 _HUGE = 2**39
-_BY_NAME = frozenset(("own_quota", "reader_writes"))
+_BY_NAME = frozenset(("own_quota", "reader_writes", "own_settings"))
 _KIND = "hostile"
 
 
@@ -101,7 +101,7 @@ class Hostile:
             node.role = EPHEMERAL
         self._active = False
 
-    # The last two only by name: the worlds that seeds were kept for stay as they were, and a reader does nothing else.
+    # The last three only by name: the worlds that seeds were kept for stay as they were, and a reader does nothing else.
     HABITS = (
         "mutate", "truncate", "replay", "lie_ending", "lie_clock", "forge", "equivocate", "flood_push", "flood_ask",
         "unknown", "lie_have", "lie_ranges", "huge_seq", "noise", *Greedy.KINDS,

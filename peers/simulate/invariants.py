@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mesh.core.ids import Feed, short
 from mesh.core.member_limits import feed_limit, share_weight, usual_quota
+from mesh.core.statement import ADMIN
 from peers.proto.gossip_config import ANSWER_BYTES, FRAME_BYTES
 from peers.proto.replica import Changes, FeedState
 from peers.simulate.notebook_state import SpaceLimits
@@ -39,6 +40,7 @@ class Checker:
         self._accepted: dict[tuple[int, Feed], int] = {}
         self._forged: set[bytes] = set()  # hashes of bodies that were put into the mouth of others
         self._revoked: dict[bytes, dict[int, tuple[int, bytes]]] = {}  # node: epoch: where it ends
+        self._settings: dict[str, list[bytes]] = {}  # by name, what admins said it is, latest last
 
     # What happens
 
@@ -64,7 +66,10 @@ class Checker:
         self.anytime_only_authors_extend_their_feeds(node, changes.feeds)
         self.anytime_what_counts_only_shrinks_by_statements(node, changes)
         if node.twist is None:
-            self.anytime_nobody_costs_more_than_its_share(node, self._suspects(changes))
+            suspects = self._suspects(changes)
+            self.anytime_nobody_costs_more_than_its_share(node, suspects)
+            if suspects:
+                self.anytime_nobody_has_rights_that_it_gave_itself(node)
 
     def shunned(self, node: SimNode, other: bytes, why: str) -> None:
         """See Watcher."""
@@ -86,6 +91,10 @@ class Checker:
     def forged(self, body_hash: bytes) -> None:
         """Someone signed this body in the name of another."""
         self._forged.add(body_hash)
+
+    def setting_changed(self, field: str, tag: bytes) -> None:
+        """An admin changed a setting of the mesh."""
+        self._settings.setdefault(field, []).append(tag)
 
     def is_trusted(self, node: SimNode) -> bool:
         """Whether a node keeps to the protocol and has not been revoked."""
@@ -162,6 +171,21 @@ class Checker:
                         f"of {short(author)} {found} {what} on {_name(node)}, and {most} may",
                     )
 
+    def anytime_nobody_has_rights_that_it_gave_itself(self, node: SimNode) -> None:
+        """Who is an admin, and who is revoked, the root key said; and the settings that are shown, an admin."""
+        trust = node.notebook.statements.trust
+        named = {other.identity.public for other in self.world.nodes if other.role == ADMIN}
+        for what, found in (
+            ("is an admin", trust.admins - named),
+            ("is revoked", trust.revoked.keys() - self._revoked),
+            ("is a member", {key for key in trust.members if self.world.find(key) is None}),
+        ):
+            if found:
+                self._fail("nobody has rights that it gave itself", f"{short(min(found))} {what} on {_name(node)}")
+        for field, word in node.notebook.settings().items():
+            if word.tag not in self._settings.get(field, ()):
+                self._fail("settings are the admins'", f"on {_name(node)} {field!r} is what another member said")
+
     def _hostile(self) -> set[bytes]:
         return {node.identity.public for node in self.world.nodes if node.twist is not None}
 
@@ -197,6 +221,7 @@ class Checker:
         self.eventually_every_acknowledged_write_is_everywhere()
         self.eventually_forgeries_are_nowhere()
         self.eventually_the_revoked_are_cut_off()
+        self.eventually_settings_are_what_admins_said_last()
         everyone = [node.identity.public for node in self.world.nodes]
         for node in self.world.honest():
             self.anytime_nobody_costs_more_than_its_share(node, everyone)
@@ -241,6 +266,15 @@ class Checker:
                 ends = self._revoked.get(chain.feed.node)
                 if ends is not None and chain.accepted > ends.get(chain.feed.epoch, (0, b""))[0]:
                     self._fail("the revoked are cut off", f"{_name(node)} counts more of {chain.feed}")
+
+    def eventually_settings_are_what_admins_said_last(self) -> None:
+        """And nobody else's word is among them."""
+        wanted = {field: tags[-1] for field, tags in self._settings.items()}
+        for node in self.world.honest():
+            found = {field: word.tag for field, word in node.notebook.settings().items()}
+            if found != wanted:
+                other = min(field for field in found.keys() | wanted if found.get(field) != wanted.get(field))
+                self._fail("settings are the admins'", f"on {_name(node)} {other!r} is not what an admin said last")
 
     def _fail(self, rule: str, found: str) -> None:
         again = self.repeat or f"World({self.world.seed}, {len(self.world.nodes)})"

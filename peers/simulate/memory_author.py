@@ -1,6 +1,6 @@
 """Writing to one's own feed in memory: epochs, stamps, progress, and writing again what a fork cut off.
 
-As `mesh.store.author` does it, for records only. Only this module signs operations.
+As `mesh.store.author` does it, for records and settings only. Only this module signs operations.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,8 @@ from mesh.core.feed import Link, batches, chain, encode_range, sign_range
 from mesh.core.identity import Identity, new_epoch
 from mesh.core.ids import Feed, digest, tag_of
 from mesh.core.limits import SALT_BYTES
-from mesh.core.operation import ADD, Add, Set, encode, parse
+from mesh.core.moderation import SETTINGS
+from mesh.core.operation import ADD, SET, Add, Set, encode, parse
 from mesh.core.statement import Fork
 from peers.proto.replica import Parcel
 from peers.simulate.memory_feed import MemoryFeed
@@ -60,6 +61,14 @@ class MemoryAuthor:
             links.append(Link(stamp, ADD, body, digest(body)))
         self._append(feed, links)
         return [tag_of(feed.node, link.body_hash) for link in links]
+
+    def change_setting(self, field: str, value: Any) -> bytes:
+        """Write one change of a setting; its tag is the receipt."""
+        feed, stamp = self._own_feed(), clock.tick(self._last_stamp(), self._state.clock())
+        body = encode(Set(stamp, SETTINGS, field, value), self._random.randbytes(SALT_BYTES))
+        link = Link(stamp, SET, body, digest(body))
+        self._append(feed, [link])
+        return tag_of(feed.node, link.body_hash)
 
     def pay_republication(self) -> None:
         """Write again, in a new epoch, what a fork of our own feed took out of both its branches."""

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from mesh.core.identity import Identity
 from mesh.core.ids import Feed, first_prev, tag_of
-from mesh.core.operation import ADD
+from mesh.core.moderation import SETTINGS
+from mesh.core.operation import ADD, SET, Set, parse
 from mesh.core.statement import Erase
 from mesh.core.version_vector import Head
 from peers.proto.messages import peek
@@ -19,6 +20,13 @@ from peers.simulate.memory_feed import MemoryFeed
 from peers.simulate.memory_placement import MemoryPlacement
 from peers.simulate.notebook_state import KEEPING_BYTES, NotebookSpace, SpaceLimits, speaker
 from peers.simulate.verification_cache import KnownStatement, StatementSet, VerificationCache
+
+
+class SettingWord(NamedTuple):
+    """When it was said what a setting is, and the tag of having said it: the later word is the greater one."""
+
+    at: int
+    tag: bytes
 
 
 class Snapshot(NamedTuple):
@@ -147,6 +155,11 @@ class MemoryNotebook:
         self._author.pay_republication()
         return self._author.write(records)
 
+    def change_setting(self, field: str, value: Any) -> bytes:
+        """Say what a setting of the whole mesh is to be; the tag of having said it."""
+        self._author.pay_republication()
+        return self._author.change_setting(field, value)
+
     def settle(self) -> None:
         """Let in what has been waiting for the clock, and write again what waited for it."""
         self._state.settle_all()
@@ -226,6 +239,19 @@ class MemoryNotebook:
             for link in chain.links[: chain.accepted]
             if link.kind == ADD and link.body is not None
         }
+
+    def settings(self) -> dict[str, SettingWord]:
+        """Of each setting of the mesh the word that counts, by name: an admin's latest, as the store's fold finds it."""
+        found: dict[str, SettingWord] = {}
+        for chain in self._state.chains.values():
+            if not self._state.trust.may_certify(chain.feed.node):
+                continue  # no admin, or revoked
+            for link in chain.links[: chain.accepted]:
+                said = parse(SET, link.hlc, link.body) if link.kind == SET and link.body is not None else None
+                if isinstance(said, Set) and said.target == SETTINGS:
+                    word = SettingWord(said.at, tag_of(chain.feed.node, link.body_hash))
+                    found[said.field] = max(word, found.get(said.field, word))
+        return found
 
     def holds(self, tag: bytes) -> bool:
         """Whether a record is here at all, counting or not."""

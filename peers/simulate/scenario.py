@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from mesh.core.statement import ADMIN
 from peers.simulate.hostile_member import Hostile
 from peers.simulate.simulated_node import SimNode
 from peers.simulate.virtual_time import chance
@@ -27,7 +28,7 @@ class Scenario(NamedTuple):
     write_bytes: int = 200
     duration: float = 0.0  # writes and faults are spread over this
     hostile: int = 0  # nodes that break the protocol, or take more than their share
-    habits: tuple[str, ...] = ()  # in which ways; none: in every way we know
+    habits: tuple[str, ...] = ()  # in which ways; none: in all but those that have to be named
     restarts: int = 0
     backups: int = 0  # nodes that come back from an old backup, by turns noticed and not
     sleeps: int = 0
@@ -137,6 +138,8 @@ class Faults:
             self.happened["skewed clock"] += 1
         for node in self.hostile:
             node.twist = Hostile(self._world, node, self._random, self._scenario.habits or None)
+        if "own_settings" in self._scenario.habits:
+            self.writers[0].role = ADMIN  # so that there is a setting to change
 
     def arrange(self) -> None:
         """Put everything into the schedule, from now until the duration has passed."""
@@ -149,6 +152,9 @@ class Faults:
             node.twist.begin()
             world.schedule.after(scenario.duration + _GREED_SECONDS, node.twist.have_enough)
             self.happened["hostile node"] += 1
+        if "own_settings" in scenario.habits:
+            for share in (0.1, 0.9):
+                self._later(share, world.change_setting, self.writers[0], "hot_at", round(10 * share))
         bad = Conditions(
             world.wire.conditions.latency_seconds, 0.0, scenario.loss, scenario.duplicate, scenario.reorder
         )

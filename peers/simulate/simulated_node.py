@@ -218,6 +218,12 @@ class SimNode:
         self._tell(changes)
         return tags
 
+    def change_setting(self, field: str, value: Any) -> bytes:
+        """Say what a setting of the whole mesh is to be."""
+        tag = self.notebook.change_setting(field, value)
+        self._tell(self.notebook.refresh())
+        return tag
+
     def learn(self, statements: Sequence[bytes]) -> None:
         """Statements that were made here, by a command beside the sidecar."""
         self._tell(self.notebook.merge(statements, ()).changes)

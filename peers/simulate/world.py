@@ -158,6 +158,10 @@ class World:
         batch: Sequence[dict[str, object]] = [{"text": text, "n": number} for number in range(records)]
         return node.write(list(batch))
 
+    def change_setting(self, admin: SimNode, field: str, value: object) -> None:
+        """An admin changes a setting of the whole mesh."""
+        self.checker.setting_changed(field, admin.change_setting(field, value))
+
     def find(self, node: bytes) -> SimNode | None:
         """The node with a key."""
         return self._by_key.get(node)

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from clan_learnings.records.memory import Memory
+from clan_learnings.records.record import CATEGORIES
+from clan_learnings.records.shared_settings import HOT_AT, KEY, USUAL_NODES, USUAL_WEIGHT, SharedSettings
 from clan_learnings.records.witnesses import seal_of
 from mesh.core.clock import pack
 from mesh.core.draft import Assignment, NewRecord
-from mesh.core.moderation import GUARDED, MODERATION, SETTINGS
+from mesh.core.moderation import GUARDED, MODERATION, OPEN, SETTINGS
 from mesh.core.operation import Add, Body, Remove, Set
 from mesh.core.statement import ADMIN
 from mesh.store.reader import Reader
@@ -50,6 +52,14 @@ def _tags_of_others(intruder: Intruder) -> list[bytes]:
     """What the honest nodes wrote before: a member has it all."""
     entries = Reader(intruder.network.nodes[0].store.database.connection).tail(2**31)
     return sorted(entry.tag for entry in entries)
+
+
+def set_settings(network: Network) -> None:
+    """An admin has set two of the settings of the mesh."""
+    admin = network.nodes[0]
+    admin.learn(CLAN.member(admin.identity, "admin", ADMIN, at=NOW_MS).encode())
+    admin.append(Assignment(SETTINGS, MODERATION, OPEN), Assignment(SETTINGS, HOT_AT, 5))
+    network.settings = 2
 
 
 def write_hot_rule(network: Network) -> None:
@@ -145,6 +155,17 @@ def unwanted_changes(intruder: Intruder, count: int) -> Iterator[list[bytes]]:
                     yield Set(now, "pattern:use-pnpm", "alias_of", "evil")
 
     return _operations(intruder, bodies())
+
+
+def assert_settings_are_the_admins(node: StoreNode, intruder: Intruder) -> None:
+    """Two are as the admin set them and the others as usual, and nobody got a right or lost one."""
+    found = SharedSettings(Reader(node.store.database.connection).fields(KEY))
+    assert (found.hot_at, found.hot_nodes, found.is_guarded) == (5, USUAL_NODES, False)
+    assert (found.recall_weight, found.categories) == (USUAL_WEIGHT, CATEGORIES)
+    trust, network = node.store.trust(), node.network
+    assert trust.admins == {network.nodes[0].public}
+    assert trust.revoked.keys() <= {intruder.public}
+    assert trust.members.keys() == {intruder.public, *(item.public for item in network.nodes)}
 
 
 def assert_rule_is_theirs(node: StoreNode, _: Intruder) -> None:

@@ -158,8 +158,10 @@ def own_quota(intruder: Intruder, count: int) -> Waves:
 
 
 def own_settings(intruder: Intruder, count: int) -> Waves:
-    """Settings of the whole mesh by a member that is no admin, each later than those before."""
-    chain = Chain(CLAN, intruder.identity, 1)
+    """Settings of the whole mesh by a member that is no admin, each later than those before; and it names itself an admin."""
+    chain, own = Chain(CLAN, intruder.identity, 1), intruder.identity
+    victim = intruder.network.nodes[1].identity
+    rights = [CLAN.admin(own, own), CLAN.member(CLAN.node(99), "a friend", signer=own), CLAN.revoke(victim, signer=own)]
     said: dict[str, object] = {
         MODERATION: GUARDED,
         "hot_at": 2,
@@ -169,8 +171,9 @@ def own_settings(intruder: Intruder, count: int) -> Waves:
     }
     for n in range(count):
         field, value = [*said.items()][n % len(said)]
-        chain.add(Set(pack(NOW_MS) + n, SETTINGS, field, value), pack(NOW_MS) + n)
-        yield [encode(Push([chain.encoded(n + 1)]))]
+        stamp = pack(intruder.network.clock()) + n
+        chain.add(Set(stamp, SETTINGS, field, value), stamp)
+        yield [encode(Give(STATEMENTS, [item.encode() for item in rights])), encode(Push([chain.encoded(n + 1)]))]
 
 
 ATTACKS = {
@@ -183,7 +186,9 @@ ATTACKS = {
     "late starts": Attack(late_starts, 300, 10_000),
     "reader writes": Attack(reader_writes, 300, 5_000, READER),
     "own quota": Attack(own_quota, 14, 200, EPHEMERAL),
-    "own settings": Attack(own_settings, 100, 5_000),
+    "own settings": Attack(
+        own_settings, 100, 5_000, MEMBER, knowledge.set_settings, knowledge.assert_settings_are_the_admins
+    ),
     "invented sessions": Attack(
         knowledge.invented_sessions, 200, 5_000, MEMBER, knowledge.write_hot_rule, knowledge.assert_rule_is_theirs
     ),

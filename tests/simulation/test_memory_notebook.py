@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mesh.core.errors import Forged
 from mesh.core.feed import decode_range
 from mesh.core.ids import Feed
+from mesh.core.moderation import SETTINGS
 from mesh.core.trust import Founders
 from mesh.core.version_vector import Head
 from mesh.store.merge_outcome import AlreadyKnown, Clipped, Forked, Gap, Merged, Outcome, Refused, Waiting
@@ -65,6 +66,11 @@ def heads_of(store: Store) -> dict[Feed, tuple[Head, Head]]:
     return {row.feed: (row.accepted, row.held) for row in store.feeds.all()}
 
 
+def settings_of(store: Store) -> dict[str, tuple[int, bytes]]:
+    rows = store.database.run("SELECT field, at, tag FROM registers WHERE target=?", (SETTINGS,))
+    return {field: (at, tag) for field, at, tag in rows}
+
+
 def heads_in(notebook: MemoryNotebook) -> dict[Feed, tuple[Head, Head]]:
     return {chain.feed: (chain.head(chain.accepted), chain.head(chain.held)) for chain in notebook.chains()}
 
@@ -103,6 +109,7 @@ def test_the_notebook_answers_every_delivery_as_the_store_does(number: int) -> N
             assert heads_in(notebook) == heads_of(store)
             assert {feed: heads for feed, heads in heads_in(notebook).items() if heads[1].seq} == seen
             assert notebook.root() == store.root()
+            assert notebook.settings() == settings_of(store)
         # What one serves, the other takes: every feed, whole, from the beginning.
         other = make_notebook(91, clock)
         other.merge(notebook.read_statements(list(notebook.statements.known), 2**30), [])

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from mesh.core.limits import FEEDS, QUOTA_BYTES, THROW_AWAY_BYTES
+from mesh.core.statement import ADMIN
 from peers.proto.engine_events import Effect, Event, MergeThis, Tick
 from peers.proto.gossip_config import FRAME_BYTES, Config
 from peers.proto.replica import Changes
@@ -359,6 +360,26 @@ def test_of_a_throw_away_node_that_writes_too_much_its_share_counts(habit: str) 
         assert THROW_AWAY_BYTES - 70_000 < sum(weights[: chain.accepted]) <= THROW_AWAY_BYTES
 
 
+def test_what_a_member_says_of_settings_changes_none_that_an_admin_set() -> None:
+    """Neither before nor after the admin says more; its words are on every node, and its statements give it no right."""
+    world = World(3, 12, conditions=LINKS)
+    enemy, admin = world.nodes[:2]
+    enemy.twist = Hostile(world, enemy, Random(1), ["own_settings"])
+    admin.role = ADMIN
+    world.start_connected()
+    world.run(3.0)
+    world.change_setting(admin, "hot_at", 5)
+    enemy.twist.begin()
+    world.run(20.0)
+    world.change_setting(admin, "moderation", "open")
+    world.run(20.0)
+    find_peace(world, 60.0)
+    for node in world.honest():
+        (said,) = (chain for chain in node.notebook.chains() if chain.feed.node == enemy.identity.public)
+        assert said.accepted > 20
+        assert node.notebook.settings().keys() == {"hot_at", "moderation"}
+
+
 # The same seed, the same run
 
 
@@ -498,6 +519,34 @@ def test_a_member_of_which_more_counts_than_its_share_is_found_out() -> None:
     chain.accepted = len(chain.links)
     with pytest.raises(InvariantBroken, match=r"nobody costs more than its share; but of .* bytes count on node 1"):
         world.checker.anytime_nobody_costs_more_than_its_share(node, [world.nodes[0].identity.public])
+
+
+def test_a_right_that_a_member_gave_itself_is_found_out() -> None:
+    """A notebook that takes a member for an admin, and so shows its word as a setting."""
+    world = world_of(4)
+    member, node = world.nodes[:2]
+    member.change_setting("hot_at", 2)
+    world.run(2.0)
+    world.checker.eventually_everything()
+    node.notebook.statements.trust.admins |= {member.identity.public}
+    with pytest.raises(InvariantBroken, match=r"nobody has rights that it gave itself; but .* is an admin on node 1"):
+        world.checker.anytime_nobody_has_rights_that_it_gave_itself(node)
+    member.role = ADMIN
+    with pytest.raises(InvariantBroken, match=r"but on node 1 .* 'hot_at' is what another member said"):
+        world.checker.anytime_nobody_has_rights_that_it_gave_itself(node)
+
+
+def test_a_setting_that_is_lost_is_found_out() -> None:
+    """What an admin said last has to be on every node."""
+    world = World(1, 4, conditions=LINKS)
+    world.nodes[0].role = ADMIN
+    world.start_connected()
+    world.run(3.0)
+    world.change_setting(world.nodes[0], "hot_at", 5)
+    find_peace(world, 10.0)
+    world.checker.setting_changed("hot_at", b"said later, and nowhere")
+    with pytest.raises(InvariantBroken, match=r"but on node 0 .* 'hot_at' is not what an admin said last"):
+        world.checker.eventually_settings_are_what_admins_said_last()
 
 
 def test_an_honest_node_that_shuns_another_is_found_out() -> None:
