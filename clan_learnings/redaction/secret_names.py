@@ -71,6 +71,7 @@ _SAYS = r"(?i:[ \t](?:is|was|be|to|as|=|equals|ist|war|lautet|hei(?:ß|ss)t|est|
 _TELLING_BEFORE = r"(?i)(?:\b(?:api|access|client|auth|bearer|secret)[ _-]?|api|\b(?:use|using|with|my|our)[ \t]+(?:the[ \t]+|this[ \t]+)?)$"
 # Before `key is 9f8b2c7d11`: of any other key that is a hash, or an id.
 _API_BEFORE = r"(?i)\b(?:api|access|secret)[ _-]?$"
+_HEX_CHARS = 16  # without `is` it could be a short hash that stands beside the words by chance
 # Who logs in, some words before `password Yell0wPazz`.
 _LOGIN = r"(?i:\b(?:authenticat\w{2,4}|ssh|s?ftp|vnc|rdp|sudo|user(?:name)?|login|log(?:ged)? ?in|sign(?:ed)? ?in|account|benutzer|credentials)\b)"
 _LOGIN_CHARS = 60
@@ -264,7 +265,7 @@ def _said(text: str, place: int, before: str) -> "list[Span]":
         is_wanted = (is_wanted and is_secret(value, is_literal=True)) or (
             match[1].lower() == "secret" and is_one_time(value)
         )
-        if compiled(_API_BEFORE).search(before) and compiled(_SAYS).search(match[0]):
+        if compiled(_API_BEFORE).search(before) and (compiled(_SAYS).search(match[0]) or len(value) >= _HEX_CHARS):
             is_wanted = is_wanted or is_hex_key(value)
     if is_wanted:
         end = _end(text, match.end(), quote, is_escaped=False)
