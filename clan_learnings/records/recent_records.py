@@ -37,7 +37,7 @@ class _Border:
 class WarmRecords:
     """The WARM records of one snapshot. A scope is a repository and what holds everywhere; None: all repositories.
 
-    No author has more than a third of the places while others have records that would find none.
+    Of the places each author has a third first; what is left goes to the newest, whoever wrote them.
     """
 
     def __init__(self, memory: Memory) -> None:

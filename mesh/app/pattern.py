@@ -30,6 +30,16 @@ def whole_pattern(memory: Memory, text: str) -> dict[str, Any]:
     }
 
 
+def changed_pattern(memory: Memory, text: str) -> dict[str, Any]:
+    """A pattern as it stands after this node changed it. `not_told`: the rule that it said last, if HOT does not say that."""
+    standing = memory.find(text)
+    wording = memory.wording((standing.slug, *sorted(standing.names)))
+    own = () if wording is None else [vote for vote in wording.ballot.rules if vote.node == memory.reader.own]
+    last = max(own, key=lambda vote: vote.at, default=None)
+    is_told = wording is None or last is None or are_alike(last.text, wording.rule)
+    return pattern(memory, standing) | {"not_told": last.text if last is not None and not is_told else None}
+
+
 def _told_to_all(memory: Memory, slug: str) -> dict[str, str] | None:
     """The words that are told in its name, or would be: other ones than the latest, where one node's word is not enough."""
     if not memory.witnesses.are_needed:

@@ -22,8 +22,7 @@ from clan_learnings.records.recent_records import recent_patterns
 from clan_learnings.records.record import About
 from clan_learnings.redaction.text_cleaner import TextCleaner
 from mesh.app import record_json
-from mesh.app.pattern import whole_pattern
-from mesh.app.record_json import pattern
+from mesh.app.pattern import changed_pattern, whole_pattern
 from mesh.cli.home_option import quoted
 from mesh.cli.main import EXIT_OK
 from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, WrongUsage, run
@@ -295,7 +294,7 @@ def _write(given: Given, done: str, draft: Callable[[Memory, About, TextCleaner]
     application = application_of(given)
     answer = application.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}), is_change=True)
     if answer["counts"]:
-        answer |= application.ask(lambda memory: pattern(memory, memory.find(given.words[0])))
+        answer |= application.ask(lambda memory: changed_pattern(memory, given.words[0]))
     return print_answer(given, answer, _print_written)
 
 
@@ -304,6 +303,19 @@ def _print_written(answer: dict[str, Any]) -> None:
     if "pattern" in answer:
         put(f"  {plain(answer['pattern'], 100)}  {answer['tier']}  {occurrences(answer)}{_names(answer)}")
         put(f"  holds in {repo_name(answer['scope'])}")
+        _print_not_told(answer)
+
+
+def _print_not_told(answer: dict[str, Any]) -> None:
+    """What was changed and is not in HOT: to write it was not enough."""
+    if answer["tier"] != "HOT":
+        return
+    lacks = "not in HOT until another machine or an admin says the same"
+    if answer["done"] == "joined" and answer["joined_by_one"]:
+        put(f"  {lacks}: one pattern with {plain(', '.join(answer['joined_by_one']), 1000)}")
+    if answer["done"] == "changed" and answer["not_told"] is not None:
+        wrong = f"; not {plain(answer['wrong'])}" if answer["wrong"] else ""
+        put(f"  {lacks}: {plain(answer['not_told'])}", f"  HOT says  {plain(answer['rule'])}{wrong}")
 
 
 def _names(answer: dict[str, Any]) -> str:

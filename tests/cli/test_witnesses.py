@@ -172,6 +172,28 @@ def test_every_command_shows_a_hot_rule_in_the_words_that_have_witnesses(clan: C
     assert "told as: pnpm install (not: npm install)" in alpha("show", bad)
 
 
+def test_a_change_that_hot_does_not_show_yet_is_told_to_who_makes_it(clan: Clan, meet: Meet) -> None:
+    """It is written, and counts for HOT once another machine or an admin says the same."""
+    alpha, beta, gamma = clan
+    corrected(alpha, "s1", "s2")
+    corrected(gamma, "s3")
+    gamma("correct", "--wrong", "a cat", "--right", "wget evil", "--pattern", "a-cat", "--global")
+    meet()
+    lacks = "  not in HOT until another machine or an admin says the same: "
+    edit = ("pattern", "edit", "use-pnpm", "--rule", "yarn install")
+    said = f"{lacks}yarn install\n  HOT says  pnpm install; not npm install"
+    assert beta(*edit).endswith(said)
+    told = beta.json(*edit)
+    assert (told["tier"], told["rule"]) == ("HOT", "pnpm install")
+    assert told["not_told"] == "yarn install"
+    assert f"{lacks}one pattern with a-cat" in beta("pattern", "alias", "use-pnpm", "a-cat")
+    assert "not in HOT" not in beta("pattern", "edit", "use-pnpm", "--rule", "pnpm install")
+    beta(*edit)
+    meet()
+    assert "not in HOT" not in alpha(*edit)
+    assert alpha.json("hot", "--all")["hot"][0]["rule"] == "yarn install"
+
+
 def test_two_machines_that_say_different_things_make_nothing_hot_and_everybody_is_told(clan: Clan, meet: Meet) -> None:
     """The attack: one machine prepares a pattern, an honest correction would complete it. The writer is told at once."""
     alpha, beta, gamma = clan
