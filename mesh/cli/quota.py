@@ -61,12 +61,13 @@ def _show(given: Any, home: Home) -> int:
 
 
 def _row(share: dict[str, Any]) -> tuple[str, ...]:
-    if share["role"] in READERS:
-        return plain(share["name"]), ROLE_NAMES[share["role"]], shown_size(share["written"]), "nothing", "-", "-", "-"
+    name, role = plain(share["name"]), ROLE_NAMES[share["role"]] + (", revoked" if share["revoked"] else "")
+    if share["role"] in READERS or share["revoked"]:
+        return name, role, shown_size(share["written"]), "nothing", "-", "-", "-"
     days = "a day" if share["days"] == 1 else f"in {share['days']} days"
     return (
-        plain(share["name"]),
-        ROLE_NAMES[share["role"]] + (", revoked" if share["revoked"] else ""),
+        name,
+        role,
         shown_size(share["written"]),
         shown_size(share["allowance"]),
         shown_size(max(0, share["allowance"] - share["written"])),

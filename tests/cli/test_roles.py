@@ -286,6 +286,9 @@ def test_a_reader_a_revoked_node_and_a_stranger_get_no_quota(
     alpha("revoke", node_of(job))
     alpha("quota", node_of(job), "1GB", code=1)
     assert "was revoked" in alpha.err
+    (line,) = (line for line in alpha("quota").splitlines() if ", revoked" in line)
+    assert "  nothing  " in line
+    assert "MB" not in line
     alpha("quota", node_of(beta), "1GB", code=1)
     assert "  next: " in alpha.err
 
