@@ -20,6 +20,7 @@ from bench import (
     correct,
     harvest,
     hostile,
+    load,
     machine,
     merge,
     pages,
@@ -59,6 +60,10 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
     "hostile": (
         lambda work, _: hostile.run(work),
         "memory and write latency of an honest node under attack by a member, beside a quiet mesh",
+    ),
+    "load": (
+        lambda work, given: load.run(work, min(given.records)),
+        "gossip and hooks of a node that runs 200 commands a second, beside the same left in peace",
     ),
     "wire": (lambda work, given: wire.run(work, given.idle), "bytes on the wire, beside pycrdt-websocket and git"),
     "bootstrap": (

@@ -8,11 +8,12 @@ anything is done, and the client does it by itself.
 from __future__ import annotations
 
 import logging
+import os
+import select
 import socket
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
-from os import unlink
+from contextlib import closing, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -50,8 +51,10 @@ AT_ONCE = 16  # commands that run; those of further clients wait until one has e
 CLIENTS = 256  # that are there; further ones wait in the socket's queue
 _REQUEST_BYTES = 12 * 1024 * 1024  # what a system lets a command line have, and an agent's event
 _ANSWER_BYTES = 32 * 1024 * 1024
+_UNSENT_BYTES = 128 * 1024 * 1024  # of all answers that clients are slow to read; beyond that, who is slow gets no more
 _CHUNK = 32 * 1024  # of output, before it is sent
-_SECONDS = 10.0  # without anything read or taken by the client
+_SECONDS = 10.0  # for a client to say what it wants, or what it is asked
+_READING_SECONDS = 600.0  # for a client to read its answer: a person may look at the first page of it
 log = logging.getLogger("mesh.node")
 
 
@@ -87,7 +90,7 @@ class _Stream:
         data = b"".join(self._parts)
         self._parts, self._size = [], 0
         if data:
-            self._terminal.send(pack_bytes(self._kind, data))
+            self._terminal.put(pack_bytes(self._kind, data))
 
     def isatty(self) -> bool:
         """Whether a person looks at it."""
@@ -110,6 +113,8 @@ class ClientTerminal(Terminal):
         self.argv = rest[int(count) :]
         self._environ = dict(word.partition("=")[::2] for word in rest[: int(count)])
         self._connection = connection
+        self._server = server
+        self._unsent = bytearray()
         self._out = _Stream(self, OUT, is_terminal="o" in terminals)
         self._err = _Stream(self, ERR, is_terminal="e" in terminals)
 
@@ -140,25 +145,48 @@ class ClientTerminal(Terminal):
         """Where a hook was called."""
         return AskedHookSide(self.ask)
 
-    def send(self, frame: bytes) -> None:
-        """One frame. Raises ClientGone if nobody takes it."""
+    def put(self, frame: bytes) -> None:
+        """One frame, without waiting for a client who is slow to read: what it does not take now, it is sent later."""
+        self._unsent += frame
+        self._server.count_unsent(len(frame))
         try:
-            self._connection.sendall(frame)
+            self._forget(os.write(self._connection.fileno(), self._unsent))  # it never blocks: the socket has a timeout
+        except BlockingIOError:
+            return
         except OSError as error:
             raise ClientGone from error
 
+    def drain(self) -> None:
+        """Send what is left, however slowly the client reads."""
+        self._connection.settimeout(_READING_SECONDS)
+        try:
+            while self._unsent:
+                self._forget(self._connection.send(self._unsent[:_CHUNK]))
+        except OSError as error:
+            raise ClientGone from error
+
+    def close(self) -> None:
+        """Whatever was not sent, is not."""
+        self._forget(len(self._unsent))
+
+    def _forget(self, size: int) -> None:
+        del self._unsent[:size]
+        self._server.count_unsent(-size)
+
     def is_gone(self) -> bool:
         """Whether nobody waits any more: while a command runs, the client says nothing unless it is asked."""
+        poll = select.poll()
+        poll.register(self._connection, select.POLLIN)
         try:
-            return self._connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
-        except BlockingIOError:
-            return False
+            return bool(poll.poll(0)) and self._connection.recv(1, socket.MSG_PEEK) == b""
         except OSError:
             return True
 
     def ask(self, *question: str) -> list[str]:
         """What the client answers to a question."""
-        self.send(pack(QUESTION, *question))
+        self.put(pack(QUESTION, *question))
+        self.drain()
+        self._connection.settimeout(_SECONDS)
         kind, body = receive(self._connection)
         if kind != ANSWER:
             raise ClientGone
@@ -183,6 +211,7 @@ class CommandServer:
         self._seats = threading.BoundedSemaphore(CLIENTS)
         self._turns = threading.BoundedSemaphore(AT_ONCE)
         self._open: set[socket.socket] = set()
+        self._unsent = 0
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._accept, name="mesh-commands", daemon=True)
 
@@ -205,7 +234,7 @@ class CommandServer:
                     connection.shutdown(socket.SHUT_RDWR)
         self._thread.join(_SECONDS)
         with suppress(FileNotFoundError):
-            unlink(self._path)
+            os.unlink(self._path)
 
     def _accept(self) -> None:
         while True:
@@ -240,15 +269,23 @@ class CommandServer:
             return
         terminal = ClientTerminal(connection, fields, self)
         use(terminal)
-        try:
-            with self._turns, give_up_when(terminal.is_gone):
-                code = self._run(terminal)
-        except RunByCaller:
-            connection.sendall(pack(REFUSED))
-            return
-        terminal.out.flush()
-        terminal.err.flush()
-        terminal.send(pack_bytes(END, str(code).encode()))
+        with closing(terminal):
+            try:
+                with self._turns, give_up_when(terminal.is_gone):
+                    code = self._run(terminal)
+                terminal.out.flush()
+                terminal.err.flush()
+                terminal.put(pack_bytes(END, str(code).encode()))
+            except RunByCaller:
+                terminal.put(pack(REFUSED))
+            terminal.drain()
+
+    def count_unsent(self, size: int) -> None:
+        """Bytes of answers that wait to be read, or do no longer. Raises ClientGone if that is too many."""
+        with self._lock:
+            self._unsent += size
+            if size > 0 and self._unsent > _UNSENT_BYTES:
+                raise ClientGone
 
     def _run(self, terminal: ClientTerminal) -> int:
         if command_of(terminal.argv) not in EVERYDAY:

@@ -260,6 +260,8 @@ def sentence(path: str, error: apsw.Error) -> HomeError:
         )
     if isinstance(error, apsw.BusyError):
         return HomeBusy(f"another process has held {path} for {BUSY_SECONDS} s", "see who: mesh status")
+    if isinstance(error, apsw.InterruptError):
+        return HomeError(f"reading {path} was given up: nobody waited for it any more", "repeat the command")
     if isinstance(error, apsw.IOError):
         return HomeDamaged(
             f"the disk of {path} reports an error: {error}",

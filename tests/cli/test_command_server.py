@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import partial
@@ -19,6 +20,7 @@ from mesh.cli import caller_answers, command_server
 from mesh.cli.command_frames import ANSWER, END, ERR, OUT, QUESTION, REFUSED, REQUEST, pack, pack_bytes, take, unpack
 from mesh.cli.command_server import CommandServer
 from mesh.core.draft import NewRecord
+from mesh.store import interruption
 from mesh.store.home import Home, create_home
 from tests.end_to_end.commands import MESH
 
@@ -135,26 +137,58 @@ def test_bytes_that_are_no_request_end_nothing_but_their_connection(server: Comm
     assert works(server)
 
 
-def test_a_client_that_never_reads_holds_nobody_up(server: CommandServer, home: Home) -> None:
-    """Nor one that connects and says nothing: more of them than commands that run at once."""
+def test_who_waits_is_not_taken_for_gone(server: CommandServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked at every step of the database."""
+    monkeypatch.setattr(interruption, "_STEPS", 1)
+    assert works(server)
+    assert answer(server, "search", "--all", "note")[-1] == (END, b"0")
+
+
+@pytest.fixture
+def long_home(home: Home) -> Home:
+    """Its newest records together are longer than what a socket takes at once."""
     author = home.author()
     author.append(
-        [
-            NewRecord("discoveries", {"text": f"a long note {'of many words ' * 1000}{number}", "repo": ""})
-            for number in range(200)
-        ]
+        [NewRecord("discoveries", {"text": f"a long note {'of words ' * 1500}{number}"}) for number in range(200)]
     )
     author.store.close()
-    silent = [connected(server) for _ in range(command_server.AT_ONCE + 4)]
-    deaf = [connected(server) for _ in range(command_server.AT_ONCE - 1)]
-    try:
-        for connection in deaf:
-            connection.sendall(request("tail", "-n", "500", "--json"))
+    return home
+
+
+def test_clients_that_never_read_hold_nobody_up(long_home: Home) -> None:
+    """Nor those that connect and say nothing: more of them than commands that run at once."""
+    with CommandServer(long_home.path, None, None) as server:
+        silent = [connected(server) for _ in range(command_server.AT_ONCE + 4)]
+        deaf = [connected(server) for _ in range(command_server.AT_ONCE * 2)]
+        try:
+            for connection in deaf:
+                connection.sendall(request("tail", "-n", "500", "--json"))
+            assert works(server)
+        finally:
+            for connection in (*silent, *deaf):
+                connection.close()
         assert works(server)
-    finally:
-        for connection in (*silent, *deaf):
-            connection.close()
-    assert works(server)
+
+
+def test_who_reads_slowly_gets_the_whole_answer(long_home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person looks at the first page for longer than a client may be silent."""
+    monkeypatch.setattr(command_server, "_SECONDS", 0.05)
+    with CommandServer(long_home.path, None, None) as server, closing(connected(server)) as connection:
+        connection.sendall(request("tail", "-n", "200", "--json"))
+        time.sleep(0.5)
+        found = frames(connection)
+    assert found[-1] == (END, b"0")
+    assert b"".join(data for kind, data in found if kind == OUT).count(b"a long note") == 200
+
+
+def test_what_nobody_reads_is_bounded(long_home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of clients that are slow, those beyond the bound get no more; others are served."""
+    monkeypatch.setattr(command_server, "_UNSENT_BYTES", 1_000_000)
+    with CommandServer(long_home.path, None, None) as server, closing(connected(server)) as connection:
+        connection.sendall(request("tail", "-n", "200", "--json"))
+        time.sleep(0.5)
+        assert frames(connection)[-1][0] != END
+        assert works(server)
 
 
 def test_a_client_that_goes_in_the_middle_of_its_answer_ends_only_its_command(server: CommandServer) -> None:
