@@ -10,7 +10,7 @@ LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <
 
 def test_reading_ends_once_it_is_given_up() -> None:
     connection = apsw.Connection(":memory:")
-    asked = []
+    asked: list[None] = []
 
     def is_given_up() -> bool:
         asked.append(None)
