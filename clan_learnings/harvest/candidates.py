@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from clan_learnings.harvest.items import CORRECTION, FIX, QUESTION, HarvestItem, item_from
-from clan_learnings.records.matching import ComparableCorrection
+from clan_learnings.records.matching import ComparableCorrection, comparable
 from clan_learnings.records.matching_tokens import split_words
 from mesh.core.ids import named_digest, text_id
 
@@ -207,11 +207,7 @@ def family_of(kind: str, right: str) -> str:
 @lru_cache(8192)  # the same ones are compared again and again; 2 to 4 KB each
 def reading_of(kind: str, text: str, wrong: str, right: str) -> ComparableCorrection:
     """What is compared of an item or a candidate: of a rule what is wrong and what is right, else the sentence."""
-    return (
-        ComparableCorrection(wrong, right or text)
-        if family_of(kind, right) == RULES
-        else ComparableCorrection("", text)
-    )
+    return comparable(wrong, right or text) if family_of(kind, right) == RULES else comparable("", text)
 
 
 def words_of(reading: ComparableCorrection, text: str) -> str:

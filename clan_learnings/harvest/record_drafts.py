@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from clan_learnings.agents.surroundings import is_session
 from clan_learnings.harvest.candidates import RULES, HarvestCandidate, Signal
-from clan_learnings.records.matching import ComparableCorrection
+from clan_learnings.records.matching import comparable
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import CorrectionQuery, completed, find_pattern, named_pattern
 from clan_learnings.records.patterns import counter
@@ -90,12 +90,9 @@ def _logged_live(memory: Memory, wrong: str, right: str, repo: str, session: str
     """What the same session has logged about the same thing, in whatever words: that counts, and this does not once more."""
     sought = CorrectionQuery(memory, wrong, right)
     notes, _ = near_notes(memory, sought.text, sought.words, SearchFilters(repo or None, logs=(CORRECTIONS,)))
-    mine = ComparableCorrection(wrong, right)
+    mine = comparable(wrong, right)
     for note in notes:
-        if (
-            note.session == session
-            and likeness(mine, ComparableCorrection(note.word("wrong"), note.word("right"))) >= LINK
-        ):
+        if note.session == session and likeness(mine, comparable(note.word("wrong"), note.word("right"))) >= LINK:
             return note
     return None
 

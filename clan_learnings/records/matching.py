@@ -5,6 +5,7 @@ arrival, the same on every node. Everyday commands import this.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -29,6 +30,8 @@ _SLUG_WORDS = 4
 _SLUG_WORD_LENGTH = 16
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _SLUG_HASH_LENGTH = 6  # 30 bits, on top of the words
+# Reading a text takes longer than comparing it, and the same records are near to one new text after the other.
+_REMEMBERED, _REMEMBERED_CHARS = 2_000, 1_000  # texts, and the longest of them: about 10 MB
 
 
 class PatternCandidate:
@@ -110,6 +113,15 @@ class ComparableCorrection:
         return self._weights
 
 
+def comparable(wrong: str, right: str) -> ComparableCorrection:
+    """A correction, or with an empty `wrong` any text, as it is compared. Those of usual length are read once and remembered."""
+    if len(wrong) + len(right) > _REMEMBERED_CHARS:
+        return ComparableCorrection(wrong, right)
+    return _remembered(wrong, right)
+
+
+_remembered = lru_cache(_REMEMBERED)(ComparableCorrection)
+
 # The last comparison and its result: weighing a likeness asks for it twice.
 _latest: list[tuple[ComparableCorrection | None, ComparableCorrection | None, tuple[float, str]]] = [
     (None, None, (0.0, ""))
@@ -136,7 +148,7 @@ def slug_of(wrong: str, right: str) -> str:
 
     What it is for, then what it is against, then a hash of the whole form: `pnpm-not-npm-k3x7qa`.
     """
-    reading = ComparableCorrection(wrong, right)
+    reading = comparable(wrong, right)
     good, bad = sorted(reading.only(FOR)), sorted(reading.only(AGAINST))
     context = sorted(set(reading.hard).difference(good, bad))
     words = _readable(good + context)[: _SLUG_WORDS - 1]
@@ -312,12 +324,12 @@ def best_match(wrong: str, right: str, patterns: Iterable[PatternCandidate], jud
     One text of a pattern is enough, unless most of the others contradict: so a pattern cannot drift by small steps.
     `judge`: what compares two of them, and may ask for their cosine.
     """
-    reading = ComparableCorrection(wrong, right)
+    reading = comparable(wrong, right)
     best: tuple[float, int, str] | None = None
     match: Match | None = None
     for candidate in patterns:
         texts = [*candidate.texts, ("", candidate.rule)] if candidate.rule else candidate.texts
-        verdicts = [judge(reading, ComparableCorrection(*text), candidate.cosines.get(text)) for text in texts]
+        verdicts = [judge(reading, comparable(*text), candidate.cosines.get(text)) for text in texts]
         sureness, why = max(verdicts, default=(0.0, ""))
         if sureness <= 0 or 2 * sum(verdict[0] < 0 for verdict in verdicts) > len(verdicts):
             continue

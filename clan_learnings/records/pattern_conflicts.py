@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clan_learnings.records.matching import ComparableCorrection, compare, opposition
+from clan_learnings.records.matching import ComparableCorrection, comparable, compare, opposition
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.patterns import Pattern
 
@@ -80,7 +80,7 @@ def _looked_at(memory: Memory) -> Iterator[Pattern]:
 def _readings(standing: Pattern) -> list[ComparableCorrection]:
     """Newest first."""
     texts = [(note.word("wrong"), note.word("right")) for note in reversed(standing.corrections[-_TEXTS:])]
-    return [ComparableCorrection(wrong, right) for wrong, right in texts or [(standing.wrong, standing.rule)]]
+    return [comparable(wrong, right) for wrong, right in texts or [(standing.wrong, standing.rule)]]
 
 
 def _close(

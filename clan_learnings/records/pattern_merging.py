@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any
 
-from clan_learnings.records.matching import ComparableCorrection, best_match, compare
+from clan_learnings.records.matching import ComparableCorrection, best_match, comparable, compare
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.notebook import all_candidates
 from clan_learnings.records.pattern_names import is_slug
@@ -243,4 +243,4 @@ class PatternMerging:
 
 
 def _reading(note: Note) -> ComparableCorrection:
-    return ComparableCorrection(note.word("wrong"), note.word("right"))
+    return comparable(note.word("wrong"), note.word("right"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from clan_learnings.records.matching import ComparableCorrection, says_the_same
+from clan_learnings.records.matching import ComparableCorrection, comparable, says_the_same
 from mesh.core.ids import named_digest
 from mesh.store.reader import Assigned, Entry, MemberRow
 
@@ -217,7 +217,7 @@ class Support:
                 if other.witnesses <= found[one.wording]:
                     continue
                 for saying in (one, other):
-                    saying.reading = saying.reading or ComparableCorrection(*saying.said)
+                    saying.reading = saying.reading or comparable(*saying.said)
                 if one.reading and other.reading and says_the_same(one.text, one.reading, other.reading):
                     found[one.wording] |= other.witnesses
                     yield found[one.wording]

@@ -8,26 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from clan_learnings.records.matching import ComparableCorrection, compare
+from clan_learnings.records.matching import ComparableCorrection, comparable, compare
 from clan_learnings.records.matching_tokens import NAME, STRICT, split_words
 from clan_learnings.records.matching_words import SOFT, STOP, concept
 from clan_learnings.records.record import CORRECTIONS, Note
 
-_REMEMBERED = 2_000  # texts that were read: a sidecar is asked about the same ones again and again
-_read_before: dict[tuple[str, str], ComparableCorrection] = {}
+_REMEMBERED = 2_000  # words: a node is asked about the same texts again and again
 LAMBDA = 0.9  # of the score; the rest is for being different
 _ALIKE = 0.5  # shared words, from which on it is worth the time to look whether two say the same
 _DIGITS = 6
 _concepts: dict[str, str] = {}  # of words, empty of those that name nothing
-
-
-def _read(wrong: str, right: str) -> ComparableCorrection:
-    found = _read_before.get((wrong, right))
-    if found is None:
-        if len(_read_before) >= _REMEMBERED:
-            _read_before.clear()
-        found = _read_before[wrong, right] = ComparableCorrection(wrong, right)
-    return found
 
 
 def _named(word: str) -> str:
@@ -69,7 +59,7 @@ class ResultText:
             right, wrong = self.text, ""
             if self.note.log == CORRECTIONS:
                 right, wrong = self.note.word("right"), self.note.word("wrong")
-            self._reading = _read(wrong, right)
+            self._reading = comparable(wrong, right)
         return self._reading
 
     def likeness(self, other: ResultText) -> float:

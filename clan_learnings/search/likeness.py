@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import zip_longest
 
-from clan_learnings.records.matching import ComparableCorrection, compare, leftovers, overlap
+from clan_learnings.records.matching import ComparableCorrection, comparable, compare, leftovers, overlap
 from clan_learnings.records.matching_tokens import COMMON, NAME, STRICT, split_words, tokens
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import DISCOVERIES, Note
@@ -101,7 +101,7 @@ class CoveringRecord:
 
 def covering(memory: Memory, text: str, repo: str) -> CoveringRecord | None:
     """A discovery that says the same already, if there is one; of several the most alike, then the oldest."""
-    mine = ComparableCorrection("", text)
+    mine = comparable("", text)
     best: CoveringRecord | None = None
     within = SearchFilters(repo, logs=(DISCOVERIES,))
     notes, cosines = near_notes(memory, text, telling_words(memory, text), within)
@@ -110,7 +110,7 @@ def covering(memory: Memory, text: str, repo: str) -> CoveringRecord | None:
             continue
         if len(mine.hard) < _TELLING and split_words(text) != split_words(note.text):
             continue  # "written here" and "written there" have one word that counts, and it is the same
-        other, cosine = ComparableCorrection("", note.text), cosines.get(note.tag)
+        other, cosine = comparable("", note.text), cosines.get(note.tag)
         score = likeness(mine, other, cosine)
         if score >= MERGE and (best is None or (-score, note.stamp, note.tag) < best.rank):
             best = CoveringRecord(note, score, judge(mine, other, cosine)[1])
