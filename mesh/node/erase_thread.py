@@ -5,13 +5,17 @@ for, and `mesh doctor` names them.
 """
 
 import logging
+import os
 import threading
+import time
+from contextlib import suppress
 
 from mesh.core.errors import MeshError
 from mesh.store.background_thread import Background
 from mesh.store.erasure import finish, unfinished
 
 LOOK_SECONDS = 1.0
+_ANYWAY_SECONDS = 30.0  # a file's time has the grain of the system's clock: so often it is looked even if nothing seems to have changed
 _RARELY = 16  # tries between two times that our own are asked, once a stranger has held on for a while
 _STOP_SECONDS = 1.0
 
@@ -28,6 +32,8 @@ class EraseThread(Background):
         self._look_seconds = look_seconds
         self._tries = 0
         self._said = ""
+        self._clean: frozenset[tuple[str, int, int]] | None = None  # the home's files when nothing was owed
+        self._look_at = 0.0
         super().__init__("erases", _STOP_SECONDS)
 
     def _work(self) -> None:
@@ -42,7 +48,11 @@ class EraseThread(Background):
                 return
 
     def _look(self) -> None:
+        files = _files(self._home)
+        if files == self._clean and time.monotonic() < self._look_at:
+            return
         left = unfinished(self._home)
+        self._clean, self._look_at = None if left else files, time.monotonic() + _ANYWAY_SECONDS
         if left:
             self._tries += 1
             left = finish(self._home)
@@ -72,3 +82,14 @@ class EraseThread(Background):
         if text != self._said:
             self._said = text
             log.warning("%s", text)
+
+
+def _files(home: str) -> frozenset[tuple[str, int, int]]:
+    """What is different whenever a database was written to, or a file was added to a folder of the home: cheaper than to open them."""
+    found = set()
+    for entry in os.scandir(home):
+        if ".db" in entry.name or entry.is_dir(follow_symlinks=False):
+            with suppress(FileNotFoundError):  # it was deleted a moment ago
+                state = entry.stat(follow_symlinks=False)
+                found.add((entry.name, state.st_mtime_ns, state.st_size))
+    return frozenset(found)

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from watchfiles import Change, watch
 
@@ -16,9 +16,21 @@ from mesh.core.errors import MeshError
 from mesh.pages.folder_listing import is_hidden
 from mesh.store.background_thread import Background
 
-# Of the watcher, in milliseconds: how often it asks the system, how long it gathers what belongs together, and how often
-# we ask whether pages have changed.
-_STEP_MS, _GATHER_MS, _LOOK_MS = 20, 40, 60
+
+class _Pace(NamedTuple):
+    """Of the watcher, in milliseconds: how often it asks the system, how long it gathers what belongs together, and how often
+    we ask whether pages have changed.
+    """
+
+    step: int
+    gather: int
+    look: int
+
+
+_BUSY, _IDLE = _Pace(20, 40, 60), _Pace(100, 100, 200)
+_IDLE_SECONDS = (
+    10.0  # without a change in folders or pages; an idle node sleeps, and the first save after that waits for it
+)
 _SOON_SECONDS = 0.08  # what is due so soon is waited for: the watcher would be later
 _WHOLE_SECONDS = 5.0  # events can be lost: so often a folder is looked through without one
 _SHARE = 200  # but looking through it may take no more than this part of the time
@@ -112,6 +124,7 @@ class FoldersThread(Background):
         self._said = self._said_of_tending = self._said_of_watching = ""
         self._tended: int | None = None
         self._tend_at = self._rested_at = 0.0
+        self._changed_at = -_IDLE_SECONDS  # when folders or pages did
 
     def _work(self) -> None:
         while not self._stop.is_set():
@@ -141,13 +154,15 @@ class FoldersThread(Background):
             kept.identity = kept.folder.identity()
         there = [kept.real for kept in self._kept.values() if kept.identity is not None]
         if not there:
-            self._stop.wait(_LOOK_MS / 1000 if not mirrors else _AGAIN_SECONDS)
+            self._stop.wait(self._pace().look / 1000 if not mirrors else _AGAIN_SECONDS)
             return
-        is_first = True
-        for changes in self._changes(there):
+        is_first, pace = True, self._pace()
+        for changes in self._changes(there, pace):
             now = source.version()
             if now != version and [id(mirror) for mirror in source.mirrors()] != list(self._kept):
                 return
+            if changes or now != version:
+                self._changed_at = time.monotonic()
             version = now
             self._tend(source, version)
             self._turn(version, changes, is_first=is_first)
@@ -155,16 +170,21 @@ class FoldersThread(Background):
             self._said = ""
             if any(kept.identity != kept.folder.identity() for kept in self._kept.values()):
                 return
+            if self._pace() is not pace:
+                return  # another watcher, at another pace
 
-    def _changes(self, folders: Sequence[str]) -> Iterator[Collection[tuple[Change, str]]]:
+    def _pace(self) -> _Pace:
+        return _BUSY if time.monotonic() < self._changed_at + _IDLE_SECONDS else _IDLE
+
+    def _changes(self, folders: Sequence[str], pace: _Pace) -> Iterator[Collection[tuple[Change, str]]]:
         """What happens in the folders, or nothing for a moment, again and again."""
         try:
             yield from watch(
                 *folders,
                 watch_filter=lambda _change, path: _concerns(path, folders),
-                debounce=_GATHER_MS,
-                step=_STEP_MS,
-                rust_timeout=_LOOK_MS,
+                debounce=pace.gather,
+                step=pace.step,
+                rust_timeout=pace.look,
                 yield_on_timeout=True,
                 stop_event=self._stop,
                 raise_interrupt=False,
