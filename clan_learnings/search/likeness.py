@@ -133,7 +133,7 @@ def near_notes(
         found = [each for pair in by_turns for each in pair if each is not None]
         cosines = finder.cosines(text, [entry.tag for entry, _ in found])
     entries = {entry.tag: entry for entry, _ in found}
-    return [memory.read(entry) for entry in entries.values()], cosines
+    return memory.read_all(entries.values()), cosines
 
 
 def telling_words(memory: Memory, text: str, most: int = _WORDS) -> dict[str, float]:
