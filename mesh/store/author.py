@@ -13,7 +13,7 @@ from typing import Any
 from mesh.core import clock
 from mesh.core.draft import Draft, Request
 from mesh.core.errors import ClockInDoubt, MayNotWrite, TooManyFeeds, UsageError
-from mesh.core.feed import Link, batches, sign_range
+from mesh.core.feed import batches, sign_range
 from mesh.core.identity import Identity, new_epoch
 from mesh.core.ids import Feed, signed_prefix, tag_of
 from mesh.core.limits import HLC_MAX, TAGS_PER_BODY
@@ -184,7 +184,7 @@ class Author:
         names, left = republication.write_again(encoder, lost, ended, horizon)
         for old, new in names.items():  # a file of a page stays the file of the same page
             self._run("UPDATE page_files SET page=? WHERE page=?", (new, old))
-        self._commit(row, encoder.links, trust)
+        self._commit(row, encoder, trust)
         self._put("restamped_ms", now)
         return republication.Restamped(len(lost) - left, len(ahead), left)
 
@@ -237,7 +237,7 @@ class Author:
             except UsageError as error:
                 places.append(error)
         first = row.held.seq + 1
-        row = self._commit(row, encoder.links, trust)
+        row = self._commit(row, encoder, trust)
         tags = [tag_of(row.feed.node, link.body_hash) for link in encoder.links]
         counts = row.accepted.seq == row.held.seq
         return [
@@ -247,12 +247,13 @@ class Author:
             for place in places
         ]
 
-    def _commit(self, row: FeedRow, links: list[Link], trust: Trust) -> FeedRow:
-        store = self.store
-        for batch in batches(links):
+    def _commit(self, row: FeedRow, encoder: FeedEncoder, trust: Trust) -> FeedRow:
+        store, done = self.store, 0
+        for batch in batches(encoder.links):
             signed = sign_range(store.mesh, self._identity, row.feed, row.held.seq + 1, row.held.hash, batch)
             behind = row.accepted.seq == row.held.seq
-            row, fresh = store.feeds.extend(row, signed, trust)
+            row, fresh = store.feeds.extend(row, signed, trust, encoder.parsed[done : done + len(batch)])
+            done += len(batch)
             row, _ = store.acceptance().settle(row, fresh if behind else None, unsaved=True)
         store.weigh_erases()
         self._put("own_seq", row.held.seq)

@@ -13,7 +13,7 @@ from mesh.core.feed import Link
 from mesh.core.ids import digest
 from mesh.core.limits import OPERATION_BYTES, SALT_BYTES, TAGS_PER_BODY, TEXT_CHARS, TOTAL_MAX
 from mesh.core.member_limits import share_weight
-from mesh.core.operation import Add, Body, Count, Ignored, Page, Remove, Set, encode, kind_of, parse
+from mesh.core.operation import Add, Body, Count, Ignored, Page, Parsed, Remove, Set, encode, kind_of, parse
 from mesh.store.feeds import FeedRow
 
 if TYPE_CHECKING:
@@ -43,17 +43,19 @@ class FeedEncoder:
         self._totals: dict[str, int] = {}
         self._pages: set[bytes] = set()  # written to by earlier batches of this transaction
         self.links: list[Link] = []
+        self.parsed: list[Parsed | None] = []  # what they say; None: not read yet
 
     def write(self, drafts: Sequence[Draft]) -> None:
         """All drafts of a batch, or none if one cannot be written."""
         if not drafts:
             raise UsageError("nothing to write", "give at least one record")
-        links, totals, stamp = [], dict(self._totals), self._stamp
+        links, read, totals, stamp = [], [], dict(self._totals), self._stamp
         for draft in drafts:
             written = draft.at if isinstance(draft, Republished) else 0
             stamp = clock.tick(max(stamp, written - 1), self._now)
-            kind, body = self._body(draft, stamp, totals)
+            kind, body, parsed = self._body(draft, stamp, totals)
             links.append(Link(stamp, kind, body, digest(body)))
+            read.append(parsed)
         heavy = sum(share_weight(link.body) for link in links)
         if self._allowance is not None and self._written + heavy > self._allowance.free - self._allowance.spared:
             raise _quota_reached(self._allowance)
@@ -61,12 +63,13 @@ class FeedEncoder:
         self._totals, self._stamp = totals, stamp
         self._pages |= {draft.page for draft in drafts if isinstance(draft, PageEdit)}
         self.links += links
+        self.parsed += read
 
-    def _body(self, draft: Draft, stamp: int, totals: dict[str, int]) -> tuple[int, bytes]:
+    def _body(self, draft: Draft, stamp: int, totals: dict[str, int]) -> tuple[int, bytes, Parsed | None]:
         body: Body
         match draft:
             case Republished(kind=kind, body=raw):
-                return kind, raw
+                return kind, raw, None
             case NewRecord(log=log, record=record, at_ms=at_ms):
                 body = Add(min(stamp, clock.pack(at_ms)) if at_ms > 0 else stamp, log, record)
             case Removal(tags=tags, reason=reason):
@@ -82,7 +85,7 @@ class FeedEncoder:
             case PageEdit():
                 self._require_unmoved(draft)
                 body = Page(draft.page, draft.epoch, list(draft.heads), draft.update)
-        return kind_of(body), _checked(body, stamp)
+        return kind_of(body), *_checked(body, stamp)
 
     def _require_unmoved(self, edit: PageEdit) -> None:
         """What an update inserts is numbered on from our last update of the same page: there may be none it did not know."""
@@ -121,7 +124,7 @@ def _require_increment(key: str, amount: int) -> None:
         raise UsageError(f"this cannot be written: {error}") from error
 
 
-def _checked(body: Body, stamp: int) -> bytes:
+def _checked(body: Body, stamp: int) -> tuple[bytes, Parsed]:
     """Encode a body of ours and read it back as any peer will: what they would ignore is not written."""
     if isinstance(body, Count) and body.total > TOTAL_MAX:
         raise UsageError(f"the counter {body.key!r} cannot grow beyond {TOTAL_MAX}", "count under another key")
@@ -141,7 +144,7 @@ def _checked(body: Body, stamp: int) -> bytes:
     parsed = parse(operation.kind_of(body), stamp, raw)
     if isinstance(parsed, Ignored):
         raise UsageError(f"this cannot be written: {parsed.reason}", _HINTS.get(parsed.reason, ""))
-    return raw
+    return raw, parsed
 
 
 _SHORT = f"it is a text of 1 to {TEXT_CHARS} characters"

@@ -6,7 +6,8 @@ vector and fold know. What counts is decided elsewhere (`acceptance`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import apsw
@@ -15,7 +16,7 @@ from mesh.core.errors import HomeDamaged
 from mesh.core.feed import ENVELOPE_WEIGHT, Link, Range, chain, link_hash, pack_range, weight
 from mesh.core.ids import Feed, digest, first_prev, signed_prefix, tag_of
 from mesh.core.limits import ERASED_WEIGHT, HLC_MAX, RANGE_BYTES, RANGE_OPERATIONS
-from mesh.core.operation import ADD, Add, fold_key, parse
+from mesh.core.operation import ADD, Add, Parsed, fold_key, parse
 from mesh.core.trust import Trust
 from mesh.core.version_vector import Head, Vector
 from mesh.store.database import Run
@@ -109,17 +110,21 @@ class Feeds:
             (*row.held, row.held_hlc, *row.accepted, row.accepted_hlc, *row[-4:], row.number),
         )
 
-    def extend(self, row: FeedRow, item: Range, trust: Trust) -> tuple[FeedRow, list[FoldRow]]:
+    def extend(
+        self, row: FeedRow, item: Range, trust: Trust, known: Sequence[Parsed | None] = ()
+    ) -> tuple[FeedRow, list[FoldRow]]:
         """Hold what a range has behind our head. Returns the feed, to be saved, and the operations as the fold takes them.
 
-        This is the loop every operation passes: plain tuples, three `executemany`, nothing else.
+        `known`: what the operations of the range say, for who has just read them. This is the loop every operation passes: plain
+        tuples, three `executemany`, nothing else.
         """
         number, node, seq = row.number, row.feed.node, row.held.seq
         op = self._run("SELECT coalesce(max(op), 0) FROM ops").get
         ops: list[tuple[object, ...]] = []
         gone, fresh, size, share = [], [], 0, 0
         is_erasing = self._run("SELECT 1 FROM erase_tags LIMIT 1").get is not None
-        for hlc, kind, body, body_hash in item.links[seq + 1 - item.first :]:
+        new = item.links[seq + 1 - item.first :]
+        for (hlc, kind, body, body_hash), read in zip(new, known or repeat(None, len(new)), strict=True):
             op += 1
             seq += 1
             tag = tag_of(node, body_hash)
@@ -131,7 +136,7 @@ class Feeds:
                 is_add = kind == ADD
                 ops.append((op, number, seq, hlc, kind, prefix if is_add else None, None if is_add else prefix, None))
                 continue
-            parsed = parse(kind, hlc, body)
+            parsed = read or parse(kind, hlc, body)
             if type(parsed) is Add:
                 ops.append((op, number, seq, hlc, kind, prefix, None, body))
                 fresh.append(FoldRow(op, seq, tag, parsed))
