@@ -30,7 +30,7 @@ install: $(STAMP)
 
 # The small model that lets a node search by meaning, on this machine. Nothing else needs it.
 model: $(MODEL)
-	@echo "a node that starts from now on searches by meaning too; how far it is: mesh index"
+	@echo "a node that starts from now on searches by meaning too; for one that runs: mesh index use minilm"
 
 # Run docs/TOUR.md and write down what its commands print today; read the difference before you commit it.
 tour: $(TOOLS)

@@ -40,7 +40,7 @@ def test_a_plain_installation_runs_a_node_that_records_and_finds(home: Path) -> 
         done(home, "discover", "the gateway listens on port 8443")
         wait_until(lambda: bool(json.loads(done(home, "search", "gateway port", "--json") or "[]")))
         state = asked(home, "index")
-        assert state["embedder"]["says"] == f"numpy and onnxruntime and tokenizers not installed; next: {of_model()}"
+        assert state["embedder"]["says"] == f"numpy, onnxruntime and tokenizers are not installed; next: {of_model()}"
         assert "keywords only" in state["says"]
         assert "Traceback" not in (home / "sidecar.log").read_text(encoding="utf-8")
     finally:

@@ -123,7 +123,9 @@ def split_address(choice: str) -> tuple[str, str]:
 def _need(*packages: str, by: str = "") -> None:
     """A `MeshError` if one of them is not there. `by`: the command that installs them, if it is not one for just these."""
     if missing := [name for name in packages if not _is_installed(name)]:
-        raise MeshError(f"{' and '.join(missing)} not installed", by or of_packages(missing))
+        *first, last = missing
+        names = f"{', '.join(first)} and {last}" if first else last
+        raise MeshError(f"{names} {'are' if first else 'is'} not installed", by or of_packages(missing))
 
 
 def _is_installed(name: str) -> bool:

@@ -89,7 +89,7 @@ def test_a_server_needs_less_than_a_model(monkeypatch: pytest.MonkeyPatch) -> No
     hide(monkeypatch, "numpy")
     assert available(choice) == (
         False,
-        f"numpy not installed; next: {sys.executable} -m pip install 'numpy>=2'",
+        f"numpy is not installed; next: {sys.executable} -m pip install 'numpy>=2'",
     )
 
 
