@@ -26,7 +26,7 @@ up: install
 
 # What is needed to run it, and a link that makes `mesh` a command.
 install: $(STAMP)
-	@$(PYTHON) scripts/command_link.py put $(abspath $(BIN)/mesh)
+	@$(PYTHON) scripts/command_link.py put $(BIN)/mesh
 
 # The small model that lets a node search by meaning, on this machine. Nothing else needs it.
 model: $(MODEL)
@@ -67,7 +67,7 @@ soak: $(TOOLS)
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -q -n auto --timeout 7200 -m "not soak" tests/properties tests/pages
 
 clean:
-	@$(PYTHON) scripts/command_link.py remove $(abspath $(BIN)/mesh $(wildcard .venv*/bin/mesh))
+	@$(PYTHON) scripts/command_link.py remove $(BIN)/mesh $(wildcard .venv*/bin/mesh)
 	rm -rf .venv .venv-* build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(STAMP): pyproject.toml constraints.txt

@@ -27,7 +27,7 @@ def put(program: str, environ: Mapping[str, str]) -> list[str]:
         return [f"mesh is a command now: {link} leads to {program}"]
     return [
         trouble or f"{link} leads to {program}, but another mesh comes first on the PATH: {found}",
-        f"  next: alias mesh={shlex.quote(program)}",
+        f"  next: alias mesh={shlex.quote(shlex.quote(program))}",  # read as a value, then as a command
     ]
 
 
@@ -70,7 +70,8 @@ def _trouble(link: str, program: str) -> str:
 
 def main(argv: Sequence[str]) -> int:
     """`put PROGRAM` or `remove PROGRAM...`. Never fails: a command that is not on the PATH can still be run."""
-    action, *programs = argv
+    action, *paths = argv
+    programs = [os.path.abspath(path) for path in paths]
     lines = put(programs[0], os.environ) if action == "put" else remove(programs, os.environ)
     print(*lines, sep="\n", end="\n" if lines else "")
     return 0

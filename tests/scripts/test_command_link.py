@@ -21,7 +21,8 @@ class Machine:
         self.user.mkdir()
         self.binaries = self.user / ".local" / "bin"
         self.link = self.binaries / "mesh"
-        self.program = program_in(folder / "checkout" / ".venv" / "bin")
+        self.program = program_in(folder / "my checkout" / ".venv" / "bin")
+        self.alias = f"""alias mesh=''"'"'{self.program}'"'"''"""  # of a path with a space
         self.path = ["/nowhere", str(self.binaries)]
 
     @property
@@ -71,7 +72,7 @@ def test_a_program_of_somebody_else_stays_and_the_line_to_type_goes_around_it(ma
     theirs = program_in(machine.binaries)
     theirs.write_text("#!/bin/sh\necho theirs\n")
     said = machine.put()
-    assert said == f"{theirs} is not ours and was left alone.\n  next: alias mesh={machine.program}"
+    assert said == f"{theirs} is not ours and was left alone.\n  next: {machine.alias}"
     typed = f"shopt -s expand_aliases\n{said.partition('next: ')[2]}\nmesh"
     assert subprocess.check_output(["/bin/bash", "-c", typed], env=machine.environ, text=True) == "hello\n"
     assert machine.remove() == ""
@@ -94,19 +95,19 @@ def test_another_mesh_that_comes_first_on_the_path_is_named(machine: Machine) ->
     machine.path.insert(0, str(first.parent))
     said = machine.put()
     assert f"another mesh comes first on the PATH: {first}" in said
-    assert f"next: alias mesh={machine.program}" in said
+    assert f"next: {machine.alias}" in said
 
 
 def test_a_folder_that_cannot_be_made_is_said_and_stops_nothing(machine: Machine) -> None:
     (machine.user / ".local").write_text("a file")
     said = machine.put()
     assert "cannot be made" in said
-    assert f"next: alias mesh={machine.program}" in said
+    assert f"next: {machine.alias}" in said
 
 
 def test_make_clean_removes_the_link_even_if_the_environment_is_gone(machine: Machine) -> None:
     """The Makefile's own words, in a checkout that has no environment any more."""
-    checkout = machine.folder / "checkout"
+    checkout = machine.folder / "my checkout"
     shutil.copy(ROOT / "Makefile", checkout)
     shutil.copytree(ROOT / "scripts", checkout / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     machine.put()
