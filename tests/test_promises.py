@@ -1,16 +1,16 @@
-"""The README's promises: each names the tests that watch it, and those are there."""
+"""The promises of docs/PROMISES.md: each names the tests that watch it, and those are there."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_WATCHED = re.compile(r"\[`(test_\w+)`\]\((tests/[\w/]+\.py)\)")
+_WATCHED = re.compile(r"\[`(test_\w+)`\]\(\.\./(tests/[\w/]+\.py)\)")
 
 
 def promises() -> list[str]:
     """The numbered list, item by item."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme.split("## What it promises", 1)[1].split("\n## ", 1)[0]
+    text = (ROOT / "docs" / "PROMISES.md").read_text(encoding="utf-8")
+    section = text.split("# What it promises", 1)[1].split("\n## ", 1)[0]
     return re.split(r"(?m)^(?=\d+\. \*\*)", section)[1:]
 
 

@@ -146,7 +146,7 @@ def wipe_vectors(folder: str, tags: set[bytes]) -> None:
     if not os.path.isdir(folder):
         return
 
-    from clan_learnings.search.vectors.vector_file import wipe_rows  # brings numpy, and few homes have vectors
+    from clan_learnings.search.vectors.vector_wiping import wipe_rows
 
     try:
         wipe_rows(folder, tags)

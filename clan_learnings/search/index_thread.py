@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from clan_learnings.records.record import Note
-from clan_learnings.search.vectors.vector_file import STATE
+from clan_learnings.search.vectors.vector_wiping import STATE
 from mesh.core.errors import MeshError
 from mesh.store.background_thread import Background
 from mesh.store.entries import Entry

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import shutil
 import sys
 
@@ -94,6 +95,12 @@ def program() -> str:
     if on_path is not None and os.path.samefile(on_path, called):
         return os.path.abspath(on_path)  # often a link that outlives the environment it leads to
     return os.path.abspath(called)
+
+
+def typed_program() -> str:
+    """The same as a person types it: `mesh` where the PATH leads there."""
+    path, on_path = program(), shutil.which("mesh")
+    return "mesh" if on_path is not None and os.path.samefile(on_path, path) else shlex.quote(path)
 
 
 def report(done: list[PartChange], given: argparse.Namespace, notes: list[str]) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mesh.cli.arguments import parser
 from mesh.cli.command_server import CommandServer
 from mesh.cli.init import advice, found, welcome
+from mesh.cli.install import typed_program
 from mesh.cli.output import print_json, put, say, tell
 from mesh.cli.terminal import terminal
 from mesh.core.errors import HomeBusy, MeshError, NoHome
@@ -87,7 +88,7 @@ def _announce(node: "RunningNode", *, as_json: bool) -> None:
         )
     else:
         option = "" if home.path == os.path.expanduser("~/.clan-mesh") else f" --home {home.path}"
-        mesh = os.path.abspath(sys.argv[0])
+        mesh = typed_program()
         put(f'in a second terminal: {mesh} discover "what you found out"{option}')
         put(f'     after a mistake: {mesh} correct --wrong "what went wrong" --right "the right way"{option}')
         put(f"                then: {mesh} tail{option}")

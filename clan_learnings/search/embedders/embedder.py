@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
+from clan_learnings.search.embedders.model_installation import PACKAGES, of_model, of_packages, of_weights
 from mesh.core.errors import MeshError, RemoteError, UsageError
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ Rows: TypeAlias = "NDArray[np.float32]"
 
 AUTO, MINILM, NONE = "auto", "minilm", "none"
 CHOICES = "minilm, auto, none, an address like 'http://localhost:11434/v1 MODEL', or the path of a model folder"
-WITH_EXTRA = "pip install 'clan-mesh[semantic]'"
-_LOCAL = ("numpy", "onnxruntime", "tokenizers")  # what a model on this machine needs
 
 
 class EmbeddingRefused(RemoteError):
@@ -83,15 +82,14 @@ def describe(choice: str) -> str:
     if choice in (AUTO, MINILM):
         from clan_learnings.search.embedders import local_model
 
-        lacks = local_model.lacks()
-        _need(*_LOCAL, also=lacks)
-        if lacks:
-            raise MeshError("the weights of MiniLM-L6 are not installed", lacks)
+        _need(*PACKAGES, by=of_model())
+        if local_model.lacks_weights():
+            raise MeshError("the weights of MiniLM-L6 are not installed", of_weights())
         return "MiniLM-L6, 384 dimensions, on this machine"
     from clan_learnings.search.embedders import model_folder
 
     model_folder.check(choice)
-    _need(*_LOCAL)
+    _need(*PACKAGES)
     return f"the model in {choice}"
 
 
@@ -122,10 +120,12 @@ def split_address(choice: str) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc.lower()}{path}", model
 
 
-def _need(*packages: str, also: str = "") -> None:
-    """A `MeshError` if one of them is not there; `also`: what has to be run after its installation."""
+def _need(*packages: str, by: str = "") -> None:
+    """A `MeshError` if one of them is not there. `by`: the command that installs them, if it is not one for just these."""
     if missing := [name for name in packages if not _is_installed(name)]:
-        raise MeshError(f"{' and '.join(missing)} not installed", " && ".join(filter(None, (WITH_EXTRA, also))))
+        *first, last = missing
+        names = f"{', '.join(first)} and {last}" if first else last
+        raise MeshError(f"{names} {'are' if first else 'is'} not installed", by or of_packages(missing))
 
 
 def _is_installed(name: str) -> bool:

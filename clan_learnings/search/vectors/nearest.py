@@ -28,7 +28,8 @@ from clan_learnings.search.vectors.sign_filter import (
     quantised,
     unit,
 )
-from clan_learnings.search.vectors.vector_file import FILE, TAG_BYTES, VERSION_BYTES, Rows, VectorFile
+from clan_learnings.search.vectors.vector_file import Rows, VectorFile
+from clan_learnings.search.vectors.vector_wiping import FILE, TAG_BYTES, VERSION_BYTES
 
 _SHORTLIST = 4000  # get exact cosines: 0.998 of the true best hundred are among them (bench/recall_vectors)
 _EXACT = 2 * _SHORTLIST  # up to here all get exact cosines, which costs no more than twice the time

@@ -16,20 +16,20 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from shutil import rmtree
-from typing import Any, TypeVar
-
-from numpy import zeros
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clan_learnings.records.record import LOGS, Note
 from clan_learnings.search.embedders.cosine_scale import Scale, scale_of
 from clan_learnings.search.embedders.embedder import Embedder, EmbeddingRefused, available, open_embedder
 from clan_learnings.search.index_files import EMBEDDER, VARIABLE, chosen
 from clan_learnings.search.index_thread import IndexOff, LiveRecord, live_records
-from clan_learnings.search.vectors.nearest import Vectors
-from clan_learnings.search.vectors.vector_file import FILE, TAG_BYTES, remove_vectors
+from clan_learnings.search.vectors.vector_wiping import FILE, TAG_BYTES, remove_vectors
 from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
 from mesh.store.reader import Reader
+
+if TYPE_CHECKING:
+    from clan_learnings.search.vectors.nearest import Vectors
 
 T = TypeVar("T")
 _QUESTION_CHARS = 2_000
@@ -164,6 +164,8 @@ class RecordVectors:
         scale = self._scale(embedder, about.get("scale") if about is not None and is_known else None)
 
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        from clan_learnings.search.vectors.nearest import Vectors  # needs numpy, which is there by now
+
         vectors = Vectors(self.folder, embedder.name, embedder.dimensions, scale)
         self.space = EmbeddingSpace(embedder, vectors, scale)
         self._inode = max(0, self._inode_now())
@@ -227,7 +229,9 @@ class RecordVectors:
             if len(texts) > 1:
                 raise
 
-            return zeros((1, space.embedder.dimensions))
+            import numpy as np
+
+            return np.zeros((1, space.embedder.dimensions))
 
     def _leave_out(self, tags: Sequence[bytes]) -> None:
         """Records that are found by their words only; what they said before is not to be found either."""

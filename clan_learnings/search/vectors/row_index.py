@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clan_learnings.search.vectors.vector_file import TAG_BYTES
+from clan_learnings.search.vectors.vector_wiping import TAG_BYTES
 
 _RECENT = 4096  # as many are kept apart before all are sorted again, and a sixteenth more
 _FIRST_CAPACITY = 1024

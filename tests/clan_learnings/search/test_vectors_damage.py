@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from clan_learnings.search.vectors.nearest import Vectors
-from clan_learnings.search.vectors.vector_file import remove_vectors
+from clan_learnings.search.vectors.vector_wiping import remove_vectors
 from mesh.core.errors import HomeDamaged
 from tests.clan_learnings.search.vector_sets import directions, tag_of, version_of
 
