@@ -38,6 +38,7 @@ EVERYDAY = frozenset(
     )
 )
 HOOK = "hook"
+MCP = "mcp"  # messages of an agent, each of which the node answers
 EXTRACTING = "MESH_EXTRACTING"  # set for a model that is asked about sessions: its own session is none of the user's
 HOOK_SECONDS = 3.0  # then the agent's session goes on without us
 EVENT_BYTES = 8 * 1024 * 1024
@@ -47,7 +48,7 @@ PASSED_ON = ("COLUMNS", "MESH_DEBUG", "NO_COLOR", "TERM")
 _PATH_BYTES = 100  # as in `mesh.store.wake_signal`
 
 
-class _NotRun(Exception):
+class NotRun(Exception):
     """The node has not run the command, or nobody knows whether it has."""
 
 
@@ -55,22 +56,26 @@ def main() -> None:
     """The entry point of the `mesh` script."""
     request_id = os.urandom(16).hex()
     argv = sys.argv[1:]
+    if command_of(argv) == MCP:
+        from mesh.cli.mcp_client import serve_simply
+
+        serve_simply(argv)
     is_hook = command_of(argv) == HOOK
     event = None
     home = _home(argv)
     if home:
         try:
-            connection = _connected(home, HOOK_SECONDS if is_hook else SECONDS)
+            connection = connected(home, HOOK_SECONDS if is_hook else SECONDS)
             event = read_event() if is_hook else None
             end = monotonic() + HOOK_SECONDS if is_hook else 0.0
             code = _run(connection, argv, home, request_id, event or b"", end)
             if is_hook:
                 _after_hook(home, argv)
-            _leave(code)
-        except (_NotRun, OSError):
+            leave(code)
+        except (NotRun, OSError):
             pass
         except KeyboardInterrupt:
-            _leave(130)
+            leave(130)
     from mesh.cli.main import main as run_here
 
     run_here(request_id, event)
@@ -138,11 +143,11 @@ def _socket_path(home: str) -> str:
     return socket_file(home, "commands.sock")
 
 
-def _connected(home: str, seconds: float) -> socket:
+def connected(home: str, seconds: float) -> socket:
     """With the node of a home."""
     path = _socket_path(home)
     if os.stat(path).st_uid not in (os.getuid(), 0):
-        raise _NotRun
+        raise NotRun
     connection = socket(AF_UNIX, SOCK_STREAM)
     connection.settimeout(seconds)
     connection.connect(path)
@@ -179,22 +184,22 @@ def _follow(connection: socket, home: str, end: float) -> int:
             except TimeoutError:
                 if end:
                     if not printed:
-                        _write(1, NO_ANSWER)
+                        write(1, NO_ANSWER)
                     return 0
                 part = b""
             except OSError:
                 part = b""
             if not part:
                 if printed:
-                    _write(2, b"mesh: the node stopped in the middle of its answer\n  next: repeat the command\n")
+                    write(2, b"mesh: the node stopped in the middle of its answer\n  next: repeat the command\n")
                     return 1
-                raise _NotRun
+                raise NotRun
             data += part
             continue
         kind, body = frame
         if kind in (OUT, ERR):
             printed = True
-            _write(1 if kind == OUT else 2, body)
+            write(1 if kind == OUT else 2, body)
         elif kind == QUESTION:
             from mesh.cli.caller_answers import answer
 
@@ -203,9 +208,9 @@ def _follow(connection: socket, home: str, end: float) -> int:
             _remark()
             return int(body)
         elif kind == REFUSED:
-            raise _NotRun
+            raise NotRun
         else:
-            raise _NotRun
+            raise NotRun
 
 
 def read_event() -> bytes:
@@ -231,7 +236,8 @@ def _after_hook(home: str, argv: list[str]) -> None:
             take_in_queued(home, argv[argv.index(HOOK) + 1 :])
 
 
-def _write(descriptor: int, data: bytes) -> None:
+def write(descriptor: int, data: bytes) -> None:
+    """Write all of it, or end: with success if it is the reader that is gone."""
     while data:
         try:
             data = data[os.write(descriptor, data) :]
@@ -240,11 +246,11 @@ def _write(descriptor: int, data: bytes) -> None:
 
             select((), (descriptor,), ())
         except BrokenPipeError:  # whoever reads has enough
-            _leave(0)
+            leave(0)
         except OSError as error:
             if descriptor == 1:
-                _write(2, f"mesh: the output cannot be written: {error.strerror}\n  next: {_ELSEWHERE}\n".encode())
-            _leave(1)
+                write(2, f"mesh: the output cannot be written: {error.strerror}\n  next: {_ELSEWHERE}\n".encode())
+            leave(1)
 
 
 _ELSEWHERE = "send the output elsewhere and repeat the command; what it had done by then is kept"
@@ -274,5 +280,6 @@ def _remark() -> None:
             remark()
 
 
-def _leave(code: int) -> "NoReturn":
+def leave(code: int) -> "NoReturn":
+    """End at once: nothing here has to be tidied up."""
     os._exit(code)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Self
 from mesh import __version__
 from mesh.app.record_store import RecordStore
 from mesh.cli.caller_answers import NO_TEXT, OK, STDIN
-from mesh.cli.client import EVERYDAY, HOOK, command_of
+from mesh.cli.client import EVERYDAY, HOOK, MCP, command_of
 from mesh.cli.command_frames import (
     ANSWER,
     END,
@@ -36,6 +36,7 @@ from mesh.cli.command_frames import (
 )
 from mesh.cli.hook import answer_client
 from mesh.cli.main import EXIT_FAILED, run
+from mesh.cli.mcp_answers import answer_client as answer_agent
 from mesh.cli.remote_caller import AskedHookSide, AskedSide
 from mesh.cli.terminal import CommandStopped, RunByCaller, Terminal, use
 from mesh.core.errors import MeshError
@@ -288,9 +289,12 @@ class CommandServer:
                 raise ClientGone
 
     def _run(self, terminal: ClientTerminal) -> int:
-        if command_of(terminal.argv) not in EVERYDAY:
-            raise RunByCaller
         words = terminal.argv
+        if command_of(words) == MCP:
+            answer_agent(words, terminal)
+            return 0
+        if command_of(words) not in EVERYDAY:
+            raise RunByCaller
         if command_of(words) == HOOK:
             answer_client(words[words.index(HOOK) + 1 :], terminal)
             return 0

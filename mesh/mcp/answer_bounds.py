@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.context.token_bound import at_most_tokens
+from mesh.mcp.descriptions import ITEMS
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-ITEMS = 20
 TEXT_CHARS = 300
 NAME_CHARS = 100
 TOKENS = 10_000  # of each form
