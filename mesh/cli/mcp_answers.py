@@ -82,6 +82,7 @@ def answer_here(options: Options, message: Message) -> bytes:
 
 def _server(options: Options, application: Callable[..., Application]) -> Server:
     def tools() -> Tools:
+        import mesh.app.store_registry  # noqa: F401 (registers them)
         from mesh.mcp.tools import Tools
 
         return Tools(application)

@@ -183,7 +183,7 @@ async def test_what_one_agent_records_another_finds(home: Path) -> None:
 async def test_wrong_calls_are_answered_and_the_server_goes_on(home: Path) -> None:
     """Wrong arguments, unknown ids and unknown values are errors of the call, each with the next step."""
     async with served(home) as client:
-        assert "text: Field required" in await refused(client, "record_discovery")
+        assert "text is missing" in await refused(client, "record_discovery")
         assert "'low', 'medium', 'high' or 'critical'" in await refused(
             client, "record_discovery", text="a", severity="x"
         )
