@@ -8,7 +8,7 @@ and be replaced while a session lasts. A message that the node does not answer i
 import os
 import sys
 from _socket import socket
-from select import POLLIN, poll
+from select import POLLIN, POLLOUT, poll
 from time import monotonic
 
 from mesh import __version__
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LINE_BYTES = 8 * 1024 * 1024  # of a message; nothing that an agent may record is a hundredth of it
 AT_ONCE = 32  # messages that are being answered; further ones wait in the pipe
+_PIECE_BYTES = 4096  # of output: a pipe that has room takes as much without making us wait
+_UNREAD_BYTES = 1024 * 1024  # of answers that the agent has not read; then no more messages are read
 _SECONDS = 15.0  # without a word from the node, for what reads or writes records; then it is done here
 _BRIEF_SECONDS = 3.0  # the same, for all else
 _LONG = (b'"tools/call"', b'"resources/read"')
@@ -155,22 +157,21 @@ class _Session:
         self._wake = (-1, -1)
         self._parts: list[bytes] = []  # of a message that has not ended
         self._size = 0
-        self._is_ended = self._is_listening = False
+        self._output = b""  # what the agent has still to read
+        self._is_ended = self._is_unread = self._is_listening = False
 
     def run(self) -> None:
         """Until the input has ended, or nobody can read the answers any more, and what was under way is done."""
-        self._poll.register(1, 0)  # errors and hang-ups are always told
         while True:
             waiting = len(self._messages) + len(self._own)
-            if self._is_ended and not waiting:
+            if self._is_ended and not waiting and not self._output:
                 return
-            self._listen(is_wanted=not self._is_ended and waiting < AT_ONCE)
-            for descriptor, _ in self._poll.poll(self._patience()):
+            self._listen(is_wanted=not self._is_ended and waiting < AT_ONCE and len(self._output) < _UNREAD_BYTES)
+            for descriptor, events in self._poll.poll(self._patience()):
                 if descriptor == 0:
                     self._read()
                 elif descriptor == 1:
-                    self._is_ended = True
-                    self._poll.unregister(1)
+                    self._write(is_possible=events == POLLOUT)
                 elif descriptor == self._wake[0]:
                     self._take_answered()
                 elif descriptor in self._messages:
@@ -181,6 +182,8 @@ class _Session:
                     self._begin_here(message)
 
     def _listen(self, *, is_wanted: bool) -> None:
+        if not self._is_unread:
+            self._poll.register(1, POLLOUT if self._output else 0)  # errors and hang-ups are always told
         if is_wanted and not self._is_listening:
             self._poll.register(0, POLLIN)
         elif self._is_listening and not is_wanted:
@@ -193,6 +196,20 @@ class _Session:
             return None
         first = min(message.deadline for message in self._messages.values())
         return max(int((first - monotonic()) * 1000) + 1, 0)
+
+    def _write(self, *, is_possible: bool) -> None:
+        """Some of the output; never so much that it could block, as the node may have a question meanwhile."""
+        if is_possible:
+            write(1, self._output[:_PIECE_BYTES])
+            self._output = self._output[_PIECE_BYTES:]
+        else:  # nobody can read any more
+            self._poll.unregister(1)
+            self._is_unread = self._is_ended = True
+            self._output = b""
+
+    def _say(self, answer: bytes) -> None:
+        if not self._is_unread:
+            self._output += answer
 
     def _read(self) -> None:
         try:
@@ -208,7 +225,7 @@ class _Session:
             line, size = b"".join(self._parts), self._size
             self._parts, self._size = [], 0
             if size > LINE_BYTES:
-                write(1, _TOO_LONG)
+                self._say(_TOO_LONG)
             elif line.strip():
                 self._pass_on(line)
             self._keep(part)
@@ -268,7 +285,7 @@ class _Session:
             connection.sendall(pack(ANSWER, *answer(message.home, unpack(body))))
         elif kind == END:
             self._part_with_node(message)
-            write(1, b"".join(message.answer))
+            self._say(b"".join(message.answer))
             return False
         else:
             raise NotRun
@@ -305,7 +322,7 @@ class _Session:
         message = self._answered.pop(0)
         self._own.remove(message)
         if not message.is_cancelled:
-            write(1, b"".join(message.answer))
+            self._say(b"".join(message.answer))
 
     def _cancel(self, line: bytes) -> bool:
         """Give up what an agent does not want to know any more. Returns whether the message says so."""

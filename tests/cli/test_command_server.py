@@ -353,6 +353,17 @@ def test_the_node_opens_no_path_that_a_client_names(server: CommandServer, home:
             ("tiers", "--repo", folder),
         ):
             said += answer(server, *words, says=lie)
+        for tool, given in (
+            ("record_discovery", {"text": f"@{path}", "evidence": path, "repo": folder}),
+            ("record_correction", {"wrong": path, "right": f"@{path}", "pattern": path}),
+            ("search", {"query": path, "repo": folder}),
+            ("fetch", {"id": path}),
+        ):
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": given}}
+            said += answer(server, "mcp", "--home", folder, event=json.dumps(call), says=lie)
+        for uri in (f"file://{path}", path, "mesh://context", "mesh://hot"):
+            read = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": uri}}
+            said += answer(server, "mcp", "--repo", "github.com/acme/api", event=json.dumps(read), says=lie)
         for name in ("SessionStart", "UserPromptSubmit", "PostToolUseFailure", "Stop", "PreCompact", "SessionEnd"):
             told = json.dumps({**event, "hook_event_name": name, "prompt": path})
             said += answer(server, "hook", name, event=told, says=lie)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,6 +105,33 @@ def test_a_client_loads_only_itself_and_what_the_node_asks_it_for(
     new = loaded("from mesh.cli.client import main; main()", *words, event=event) - loaded("pass")
     assert new >= CLIENT
     assert new - CLIENT - asked - (STANDARD if asked else set()) == set()
+
+
+MESSAGES = [
+    ("initialize", {"protocolVersion": "2025-06-18"}, set()),
+    ("tools/list", {}, SURROUNDINGS),
+    ("tools/call", {"name": "recent", "arguments": {"everywhere": True}}, set()),
+    ("tools/call", {"name": "record_discovery", "arguments": {"text": "a thing"}}, SURROUNDINGS | SESSION),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "asked"), MESSAGES, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_what_passes_messages_on_loads_no_more(home: str, method: str, params: dict[str, Any], asked: set[str]) -> None:
+    """`mesh mcp` with a node: not even JSON."""
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n"
+    new = loaded("from mesh.cli.client import main; main()", "mcp", "--home", home, event=line) - loaded("pass")
+    assert new >= CLIENT | {"mesh.cli.mcp_client"}
+    assert new - CLIENT - {"mesh.cli.mcp_client", "select"} - asked - (STANDARD if asked else set()) == set()
+
+
+def test_without_a_node_the_first_answers_load_no_command_line(home: str) -> None:
+    """An agent waits for them: neither what calls need, nor options, nor the rest of the application."""
+    line = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
+    new = loaded("from mesh.cli.client import main; main()", "mcp", "--home", f"{home}-elsewhere", event=line)
+    assert "mesh.mcp.server" in new
+    assert not new & {"argparse", "mesh.cli.main", "mesh.mcp.tools", "mesh.app.snapshot", "asyncio", "pydantic", "mcp"}
 
 
 def test_a_command_that_the_node_must_not_run_loads_its_own(home: str) -> None:

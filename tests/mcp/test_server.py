@@ -13,7 +13,9 @@ from mcp.types import CallToolResult, TextContent, TextResourceContents
 from clan_learnings.context.injected_mark import without_ours
 from clan_learnings.context.token_bound import at_most_tokens
 from clan_learnings.records.record import CATEGORIES, SEVERITIES, SOURCES
+from clan_learnings.records.tiers import ARCHIVE, BANK, HOT, WARM
 from mesh.core.errors import AmbiguousId, NoHome, UsageError
+from mesh.mcp import descriptions
 from mesh.mcp.descriptions import INSTRUCTIONS
 from mesh.mcp.server import Server
 from mesh.mcp.tools import Tools
@@ -105,9 +107,7 @@ def server_of(
     backend: FakeBackend, categories: Sequence[str] = CATEGORIES, *, read_only: bool = False, is_bound: bool = False
 ) -> Server:
     tools = Tools(lambda _: backend)
-    return Server(
-        lambda: tools, version="1", categories=lambda: categories, read_only=read_only, is_bound=is_bound
-    )
+    return Server(lambda: tools, version="1", categories=lambda: categories, read_only=read_only, is_bound=is_bound)
 
 
 def text_of(result: CallToolResult) -> str:
@@ -517,6 +517,192 @@ async def test_the_prompt_asks_to_record_the_correction() -> None:
     assert prompt.name == "correct"
     assert "record_correction" in str(plain.messages)
     assert "It is about this: npm" in str(about.messages)
+
+
+def said_to(server: Server, line: bytes | str) -> dict[str, Any]:
+    answer = server.answer(line.encode() if isinstance(line, str) else line)
+    said: dict[str, Any] = json.loads(answer)
+    assert said["jsonrpc"] == "2.0"
+    return said
+
+
+def request(method: str, params: dict[str, Any] | None = None, number: Any = 1) -> str:
+    return json.dumps(
+        {"jsonrpc": "2.0", "id": number, "method": method} | ({} if params is None else {"params": params})
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"", -32700),
+        (b"garbage", -32700),
+        (b"\xff\xfe", -32700),
+        (b'{"jsonrpc":"2.0","id":1' + b"[" * 200_000, -32700),
+        (b"[" * 200_000, -32700),
+        (b'{"jsonrpc":"2.0","id":' + b"9" * 5000 + b',"method":"ping"}', -32700),
+        (b"[]", -32600),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
+        (b"null", -32600),
+        (b'{"id":1,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":[],"method":"ping"}', -32600),
+        (request("nonsense"), -32601),
+        (b'{"jsonrpc":"2.0","id":1,"method":7}', -32601),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
+        (request("initialize"), -32602),
+        (request("initialize", {"protocolVersion": 3}), -32602),
+        (request("tools/call"), -32602),
+        (request("tools/call", {"name": 3}), -32602),
+        (request("tools/call", {"name": "hot", "arguments": ["a"]}), -32602),
+        (request("resources/read", {"uri": "file:///etc/passwd"}), -32602),
+        (request("prompts/get", {"name": "other"}), -32602),
+        (request("prompts/get", {"name": "correct", "arguments": {"what": 1}}), -32602),
+    ],
+)
+def test_a_message_that_is_wrong_is_answered_with_the_protocols_error(line: bytes | str, code: int) -> None:
+    backend = FakeBackend()
+    assert said_to(server_of(backend), line)["error"]["code"] == code
+    assert backend.asked == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}',
+        '{"jsonrpc":"2.0","method":"nonsense"}',
+        '{"jsonrpc":"2.0","id":1,"result":{}}',
+        '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}',
+    ],
+)
+def test_what_is_no_question_gets_no_answer(line: str) -> None:
+    assert server_of(FakeBackend()).answer(line.encode()) == b""
+
+
+def test_a_version_is_agreed_upon_or_ours_is_offered() -> None:
+    server = server_of(FakeBackend())
+    for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+        assert (
+            said_to(server, request("initialize", {"protocolVersion": version}))["result"]["protocolVersion"] == version
+        )
+    for version in ("1999-01-01", "2026-07-28", "x" * 100_000):
+        offered = said_to(server, request("initialize", {"protocolVersion": version}))["result"]["protocolVersion"]
+        assert offered == "2025-11-25"
+
+
+async def test_clients_of_the_newest_protocol_need_no_handshake() -> None:
+    """Each request says its version; one that nobody speaks is answered with those that we do."""
+    async with client_with(server_of(FakeBackend({"hot": [RULE]})), mode="auto") as client:
+        assert client.protocol_version == "2026-07-28"
+        assert client.instructions == INSTRUCTIONS
+        assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
+        assert not (await client.call_tool("hot", {})).is_error
+        assert (await client.read_resource("mesh://hot")).contents
+        assert (await client.get_prompt("correct")).messages
+    stranger = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}}
+    error = said_to(server_of(FakeBackend()), request("tools/list", stranger))["error"]
+    assert (error["code"], error["data"]["supported"]) == (-32022, ["2026-07-28"])
+
+
+@pytest.mark.parametrize("number", [1, 0, -7, "", "a", "\u00e9\ud83d"])
+def test_an_answer_has_the_id_of_its_question(number: Any) -> None:
+    said = said_to(server_of(FakeBackend()), request("ping", number=number))
+    assert said["id"] == (number.replace("\ud83d", "\ufffd") if isinstance(number, str) else number)
+
+
+def test_who_may_only_read_is_offered_nothing_that_writes() -> None:
+    backend = FakeBackend()
+    server = server_of(backend, read_only=True)
+    named = [tool["name"] for tool in said_to(server, request("tools/list"))["result"]["tools"]]
+    assert named == [name for name in TOOLS if not name.startswith("record_")]
+    assert said_to(server, request("prompts/list"))["result"] == {"prompts": []}
+    assert "record_" not in str(said_to(server, request("initialize", {"protocolVersion": "2025-06-18"})))
+    assert said_to(server, request("prompts/get", {"name": "correct"}))["error"]["code"] == -32602
+    for name in ("record_discovery", "record_correction"):
+        called = said_to(server, request("tools/call", {"name": name, "arguments": LEAST[name]}))["result"]
+        assert called["isError"] is True
+        assert "there is no tool" in called["content"][0]["text"]
+    assert backend.asked == []
+
+
+def test_who_is_bound_is_offered_no_other_repository() -> None:
+    for read_only in (False, True):
+        server = server_of(FakeBackend(), read_only=read_only, is_bound=True)
+        for tool in said_to(server, request("tools/list"))["result"]["tools"]:
+            assert not {"repo", "everywhere", "is_global"} & set(tool["inputSchema"]["properties"])
+
+
+def test_what_is_written_down_of_records_is_what_records_have() -> None:
+    """Closed lists that are not imported, since an agent waits for them."""
+    assert (descriptions.SEVERITIES, descriptions.SOURCES) == (SEVERITIES, SOURCES)
+    assert descriptions.TIERS == (HOT, WARM, BANK, ARCHIVE)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+async def test_the_announced_data_is_the_data_that_is_sent(name: str) -> None:
+    """Every field, of its type: and the SDK's client checks the answer against it."""
+    [tool] = [tool for tool in descriptions.TOOLS if tool.name == name]
+    async with client_of(FakeBackend(ANSWERS[name])) as client:
+        data = (await client.call_tool(name, LEAST[name])).structured_content
+    assert data is not None
+    assert set(data) - {"mark"} == set(tool.answer["properties"])
+    for field, schema in tool.answer["properties"].items():
+        if "items" in schema and data[field] and isinstance(data[field][0], dict):
+            assert set(data[field][0]) == set(schema["items"]["properties"])
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({"limit": "5"}, {"limit": 5}),
+        ({"limit": 5.0}, {"limit": 5}),
+        ({"everywhere": "true"}, {"everywhere": True}),
+        ({"everywhere": " False "}, {"everywhere": False}),
+        ({"min_relevance": 1}, {"min_relevance": 1}),
+        ({"min_relevance": "0.5"}, {"min_relevance": 0.5}),
+        ({"tags": "[]"}, {"tags": []}),
+        ({"agent": "5"}, {"agent": "5"}),
+        ({"agent": "null"}, {"agent": "null"}),
+    ],
+)
+def test_a_value_may_come_as_its_text(given: dict[str, Any], taken: dict[str, Any]) -> None:
+    """Models write them so."""
+    backend = FakeBackend()
+    said_to(server_of(backend), request("tools/call", {"name": "search", "arguments": {"query": "q"} | given}))
+    assert backend.asked == [("search", ("q",), UNFILTERED | taken)]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("limit", True),
+        ("limit", 1.5),
+        ("limit", "many"),
+        ("limit", 0),
+        ("limit", [1]),
+        ("min_relevance", float("nan")),
+        ("min_relevance", float("inf")),
+        ("min_relevance", True),
+        ("everywhere", 1),
+        ("everywhere", "yes"),
+        ("tags", "one, two"),
+        ("tags", [1]),
+        ("tags", {"a": "b"}),
+        ("agent", 5),
+        ("agent", ["a"]),
+        ("tier", "hot"),
+        ("query", {}),
+    ],
+)
+def test_a_value_of_another_type_is_refused(argument: str, value: Any) -> None:
+    backend = FakeBackend()
+    arguments = {"query": "q", argument: value}
+    said = said_to(server_of(backend), request("tools/call", {"name": "search", "arguments": arguments}))["result"]
+    assert said["isError"] is True
+    assert said["content"][0]["text"].startswith(f"clan-mesh: {argument} must be ")
+    assert backend.asked == []
 
 
 def test_nothing_of_the_product_needs_the_sdk() -> None:
