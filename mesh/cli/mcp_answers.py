@@ -109,11 +109,18 @@ def _home(options: Options, message: Message, repo: str | None) -> str:
 def _categories(application: Callable[[], Application]) -> Sequence[str]:
     """Those of this mesh and this repository; those of every mesh if its home cannot be read."""
     from clan_learnings.records.record import CATEGORIES
-    from mesh.app.categories import categories
+    from clan_learnings.records.shared_settings import KEY, SharedSettings
+    from mesh.store.reader import open_reading, read_errors
 
     try:
         here = application()
-        return categories(here.home, here.caller)
+        with read_errors(here.home):
+            reader = open_reading(here.home)
+            try:
+                known = SharedSettings(reader.fields(KEY)).categories
+            finally:
+                reader.connection.close()
+        return [*known, *(name for name in here.caller.categories if name not in known)]
     except MeshError:
         return CATEGORIES
 

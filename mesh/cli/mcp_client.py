@@ -167,7 +167,8 @@ class _Session:
             if self._is_ended and not waiting and not self._output:
                 return
             self._listen(is_wanted=not self._is_ended and waiting < AT_ONCE and len(self._output) < _UNREAD_BYTES)
-            for descriptor, events in self._poll.poll(self._patience()):
+            # Stdin last: a new connection must not get the number, and the event, of one that has just been closed.
+            for descriptor, events in sorted(self._poll.poll(self._patience()), reverse=True):
                 if descriptor == 0:
                     self._read()
                 elif descriptor == 1:
@@ -214,6 +215,8 @@ class _Session:
     def _read(self) -> None:
         try:
             data = os.read(0, 65536)
+        except BlockingIOError:  # whoever shares the pipe has made it non-blocking, and was quicker
+            return
         except OSError:
             data = b""
         if not data:

@@ -19,11 +19,10 @@ from mesh.cli.command_frames import END, OUT, REFUSED
 from mesh.cli.command_server import CommandServer
 from mesh.cli.mcp_client import Options, simple_options
 from mesh.store.home import Home
-from tests.cli.test_command_server import answer, connected, frames, home, request, server, works
+from tests.cli.test_command_server import answer, home, server, works
 
 __all__ = ["home", "server"]  # fixtures
 
-SESSIONS = 50
 LEAST_CODE = "from mesh.cli.client import main; main()"
 # Tells who answers: what runs in the client's own process reads this.
 OWN = "import mesh.cli.mcp_client as c; c.Options.words = lambda *_: ['no command']; from mesh.cli.client import main; main()"
@@ -260,36 +259,6 @@ def test_an_agent_that_never_reads_holds_neither_the_node_nor_other_sessions_up(
         silent.process.send_signal(signal.SIGKILL)
         silent.process.wait()
         assert works(server)
-
-
-def test_fifty_sessions_at_once_are_answered_while_commands_and_hooks_go_on(server: CommandServer, home: Home) -> None:
-    event = json.dumps({"hook_event_name": "PostToolUse", "session_id": "s", "cwd": "/"})
-    sessions = [Agent(home.path, f"--session=codex:{number}") for number in range(SESSIONS)]
-    try:
-        for number, session in enumerate(sessions):
-            session.send(
-                message("initialize", "i", protocolVersion="2025-06-18"),
-                message("tools/list", "l"),
-                call("record_discovery", "r", text=f"note of session {number} about thing {number}", anyway=True),
-                call("search", "s", query="thing"),
-            )
-            if number % 10 == 0:
-                assert works(server)
-                with closing(connected(server)) as connection:
-                    connection.sendall(request("hook", "PostToolUse", event=event))
-                    assert frames(connection)[-1] == (END, b"0")
-        for session in sessions:
-            heard = {said["id"]: said for said in (session.hear() for _ in range(4))}
-            assert set(heard) == {"i", "l", "r", "s"}
-            assert heard["r"]["result"]["structuredContent"]["state"] == "recorded"
-        for session in sessions:
-            assert session.leave() == []
-    finally:
-        for session in sessions:
-            session.process.kill()
-            session.process.communicate()
-    found = told(server, call("recent", count=20))["result"]["structuredContent"]
-    assert len({record["text"] for record in found["records"]}) == 20
 
 
 def test_a_session_killed_in_the_middle_of_a_call_ends_only_itself(server: CommandServer, home: Home) -> None:
