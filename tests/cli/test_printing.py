@@ -26,7 +26,8 @@ WRITERS = {
     "client.py": "what the node has printed for it, made harmless there",
     "hook.py": "one JSON object in ASCII, as each agent documents it",
     "bundles.py": "a bundle, which is binary",
-    "mcp.py": "where no log can be, it goes nowhere",
+    "mcp_answers.py": "one JSON object in ASCII, whose texts were made harmless in mesh.mcp",
+    "mcp_client.py": "what the node has made of a message, or this process; and a byte to itself",
 }
 # Who prints text as it is, and why that is no text of others.
 AS_IT_IS = {
