@@ -35,6 +35,8 @@ def answer_client(argv: list[str], here: ClientTerminal) -> None:
     if options is None:
         here.require_own_process()
         return
+    if here.is_gone():  # and has done it by itself, perhaps long ago
+        return
 
     def application(repo: str | None = None) -> Application:
         if not options.home and repo and repo != HERE:

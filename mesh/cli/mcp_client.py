@@ -25,6 +25,7 @@ _PIECE_BYTES = 4096  # of output: a pipe that has room takes as much without mak
 _UNREAD_BYTES = 1024 * 1024  # of answers that the agent has not read; then no more messages are read
 _SECONDS = 15.0  # without a word from the node, for what reads or writes records; then it is done here
 _BRIEF_SECONDS = 3.0  # the same, for all else
+_SILENT_SECONDS = 60.0  # a node that has not answered in time is not asked for so long
 _LONG = (b'"tools/call"', b'"resources/read"')
 _CANCELLED = b"notifications/cancelled"
 _TOO_LONG = (
@@ -158,6 +159,7 @@ class _Session:
         self._parts: list[bytes] = []  # of a message that has not ended
         self._size = 0
         self._output = b""  # what the agent has still to read
+        self._silent_until = 0.0  # the node is not asked before
         self._is_ended = self._is_unread = self._is_listening = False
 
     def run(self) -> None:
@@ -180,6 +182,7 @@ class _Session:
             now = monotonic()
             for message in list(self._messages.values()):
                 if now > message.deadline:
+                    self._silent_until = now + _SILENT_SECONDS
                     self._begin_here(message)
 
     def _listen(self, *, is_wanted: bool) -> None:
@@ -245,7 +248,7 @@ class _Session:
             return
         message = Message(line)
         message.home, message.is_home_fixed = home_of(self._options)
-        if not message.home:
+        if not message.home or monotonic() < self._silent_until:
             self._begin_here(message)
             return
         try:
@@ -253,7 +256,9 @@ class _Session:
             words = self._options.words(message.home if message.is_home_fixed else "")
             head = [__version__, message.request_id, message.home, "", "0", os.fsdecode(line), "0"]
             connection.sendall(pack(REQUEST, *head, *words))
-        except (NotRun, OSError):
+        except (NotRun, OSError) as error:
+            if isinstance(error, TimeoutError):
+                self._silent_until = monotonic() + _SILENT_SECONDS
             self._begin_here(message)
         else:
             message.deadline = monotonic() + message.seconds

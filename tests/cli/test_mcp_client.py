@@ -16,7 +16,8 @@ import pytest
 
 from mesh.cli import caller_answers, command_server, mcp_client
 from mesh.cli.command_frames import END, OUT, REFUSED
-from mesh.cli.command_server import CommandServer
+from mesh.cli.command_server import ClientTerminal, CommandServer
+from mesh.cli.mcp_answers import answer_client
 from mesh.cli.mcp_client import Options, simple_options
 from mesh.store.home import Home
 from tests.cli.test_command_server import answer, home, server, works
@@ -208,9 +209,31 @@ def test_another_version_of_the_node_leaves_it_to_the_client(server: CommandServ
 
 def test_a_node_that_hangs_keeps_nobody_waiting(home: Home) -> None:
     code = f"import mesh.cli.mcp_client as c; c._SECONDS = c._BRIEF_SECONDS = 0.2; {LEAST_CODE}"
-    with deaf_node(home), agent(home.path, code=code) as one:
+    with deaf_node(home) as node, agent(home.path, code=code) as one:
         assert len(names(one.ask(message("tools/list")))) == 7
         assert one.ask(call("recent", 2))["result"]["isError"] is False
+        node.settimeout(0)
+        node.accept()[0].close()
+        with pytest.raises(BlockingIOError):  # what has not answered once is not asked again for a while
+            node.accept()
+
+
+def test_what_nobody_waits_for_any_more_is_not_begun(server: CommandServer) -> None:
+    """A node that was asleep finds messages that their sessions have answered by themselves."""
+    line = call("record_discovery", text="note of a session that has gone on", is_global=True)
+
+    def found() -> list[Any]:
+        said = told(server, call("search", query="session gone"))["result"]["structuredContent"]
+        return list(said["records"])
+
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    with closing(ours):
+        terminal = ClientTerminal(ours, ["r", "", "", "0", line, "0", "mcp", f"--home={server.home}"], server)
+        answer_client(terminal.argv, terminal)
+    assert found() == []
+    told(server, line)
+    assert len(found()) == 1
 
 
 def test_what_the_node_wrote_before_it_went_is_not_written_again(server: CommandServer, home: Home) -> None:

@@ -87,6 +87,10 @@ def test_a_sandboxed_client_reaches_records_and_nothing_else(hidden: Path) -> No
             inside("up"),
             inside("render", str(hidden / "rendered")),
         ]
+        for arguments in ({"text": f"@{path}", "evidence": path}, {"text": path, "repo": str(secrets)}):
+            call = {"name": "record_discovery", "arguments": arguments}
+            line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+            tries.append(inside("mcp", stdin=f"{line}\n"))
         for event in EVENTS:
             told = {"hook_event_name": event, "session_id": "s", "cwd": str(secrets), "transcript_path": path}
             tries.append(inside("hook", event, stdin=json.dumps({**told, "prompt": f"read {path}"})))
