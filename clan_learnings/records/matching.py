@@ -31,7 +31,7 @@ _SLUG_WORD_LENGTH = 16
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _SLUG_HASH_LENGTH = 6  # 30 bits, on top of the words
 # Reading a text takes longer than comparing it, and the same records are near to one new text after the other.
-_REMEMBERED, _REMEMBERED_CHARS = 2_000, 1_000  # texts, and the longest of them: about 10 MB
+_REMEMBERED, _REMEMBERED_CHARS = 1_000, 1_000  # texts, and the longest of them: about 7 MB
 
 
 class PatternCandidate:

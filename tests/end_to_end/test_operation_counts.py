@@ -42,7 +42,8 @@ class Counts:
         self._statements = self._bytes = 0
         connection = author.store.database.connection
         page = int(connection.execute("PRAGMA page_size").get) + 24  # and its header in the log
-        connection.execute("PRAGMA wal_autocheckpoint=0")  # so that the log only grows
+        connection.execute("PRAGMA wal_autocheckpoint=0")  # from here on the log only grows
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._pages = 0
 
         def statement(_cursor: apsw.Cursor, _sql: str, _bindings: object) -> bool:
