@@ -10,9 +10,9 @@ import io
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import redirect_stdout
-from typing import Any
+from typing import Any, Protocol
 
 from mesh.cli.streams import OutputLost, silence
 from mesh.cli.terminal import terminal
@@ -205,9 +205,16 @@ class ProgressBar:
             tell("")
 
 
-def json_answer(command: Callable[[list[str]], int], words: list[str]) -> Any:
+class Runnable(Protocol):
+    """A command that another one uses."""
+
+    def run(self, words: Sequence[str]) -> int:
+        """Run it."""
+
+
+def json_answer(command: Runnable, words: list[str]) -> Any:
     """What a command answers with `--json`. Its errors are raised, its words for people go to stderr as always."""
     kept = io.StringIO()
     with redirect_stdout(kept):
-        command([*words, "--json"])
+        command.run([*words, "--json"])
     return json.loads(kept.getvalue().splitlines()[-1])

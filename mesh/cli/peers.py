@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from mesh.app.client import ask
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, command, option
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import clear_screen, flush, print_json, put, say, tell
 from mesh.cli.terminal import terminal
@@ -17,11 +17,10 @@ _WATCH_SECONDS = 1.0
 _COLUMNS = ("name", "role", "state", "in step", "it lacks", "we lack", "round trip", "last seen", "bytes/s", "address")
 
 
-def main(argv: list[str]) -> int:
+@command("mesh peers --watch")
+@option("--watch", help="go on until Ctrl-C, once a second")
+def main(given: Given) -> int:
     """One table, or one that is drawn again and again."""
-    arguments = parser("peers", "mesh peers --watch")
-    arguments.add_argument("--watch", action="store_true", help="go on until Ctrl-C, once a second")
-    given = arguments.parse_args(argv)
     if given.watch:
         terminal().require_own_process()
     home = open_home(given.home)

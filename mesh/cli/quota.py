@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from mesh.app.status import member_shares
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, WrongUsage, argument, command
 from mesh.cli.node_names import admins_to_ask, find_node, node_name
 from mesh.cli.output import plain, print_json, put, say, tell, when
 from mesh.core.display import SIZES, shown_size
@@ -23,26 +23,23 @@ _COLUMNS = ("name", "role", "written", "may write", "of that free", "quota", "fe
 _EXAMPLE = "mesh quota builder 128MB"
 
 
-def main(argv: list[str]) -> int:
+@command(_EXAMPLE)
+@argument("node", "[NODE]", "a member's id, its name, or the beginning of its id", required=False)
+@argument(
+    "size",
+    "[SIZE]",
+    "what it may add each day from now on, like 128MB or 2GB; of a throw-away node in 30 days. It can only be raised",
+    required=False,
+)
+def main(given: Given) -> int:
     """`mesh quota`, or `mesh quota NODE SIZE`."""
-    arguments = parser("quota", _EXAMPLE)
-    arguments.add_argument(
-        "node", metavar="NODE", nargs="?", help="a member's id, its name, or the beginning of its id"
-    )
-    arguments.add_argument(
-        "size",
-        metavar="SIZE",
-        nargs="?",
-        help="what it may add each day from now on, like 128MB or 2GB; of a throw-away node in 30 days. It can only be raised",
-    )
-    given = arguments.parse_args(argv)
     if (given.node is None) != (given.size is None):
-        arguments.error("give a NODE and a SIZE, or neither")
+        raise WrongUsage("give a NODE and a SIZE, or neither")
     home = open_home(given.home)
     return _show(given, home) if given.node is None else _raise(given, home)
 
 
-def _show(given: Any, home: Home) -> int:
+def _show(given: Given, home: Home) -> int:
     store = home.store()
     try:
         shares = member_shares(store)
@@ -76,7 +73,7 @@ def _row(share: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _raise(given: Any, home: Home) -> int:
+def _raise(given: Given, home: Home) -> int:
     size = parse_size(given.size)
     author = home.author()
     store = author.store

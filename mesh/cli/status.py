@@ -16,7 +16,7 @@ from mesh.app.checks.node_checks import (
 )
 from mesh.app.client import ask
 from mesh.app.status import node_status
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, command, option
 from mesh.cli.index import state_of
 from mesh.cli.main import trust_step
 from mesh.cli.output import plain, print_json, say, when
@@ -28,11 +28,10 @@ from mesh.store.acceptance import MAY_ONLY_READ, NO_CERTIFICATE, OVER_QUOTA, TOO
 from mesh.store.home import open_home
 
 
-def main(argv: list[str]) -> int:
+@command("mesh status --json > laptop.vector")
+@option("--feeds", help="also list every feed")
+def main(given: Given) -> int:
     """Print the status; `--json` is also the vector file that `mesh export --since` takes."""
-    arguments = parser("status", "mesh status --json > laptop.vector")
-    arguments.add_argument("--feeds", action="store_true", help="also list every feed")
-    given = arguments.parse_args(argv)
     home = open_home(given.home)
     status = node_status(home, home.store())
     status["search"] = _search(home.path)

@@ -5,17 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mesh.cli import learnings, op, page, pattern
-from mesh.cli.main import COMMANDS, run
+from mesh.cli.command_list import NAMES as EVERY
+from mesh.cli.main import run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "COMMANDS.md"
-EVERY = [
-    *COMMANDS,
-    *(f"op {member}" for member in op.MEMBERS),
-    *(f"pattern {member}" for member in pattern.MEMBERS),
-    *(f"page {member}" for member in page.MEMBERS),
-    *(f"learnings {member}" for member in learnings.MEMBERS),
-]
 
 
 def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:

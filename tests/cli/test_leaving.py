@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mesh.cli.main import overview
+from mesh.cli.grammar import overview
 
 START = "import sys; sys.argv = ['mesh', *{words}]; {before}; from mesh.cli.main import main; main()"
 

@@ -35,6 +35,7 @@ AS_IT_IS = {
     "install.py": "the text for AGENTS.md, which is ours",
     "demo.py": "contexts of nodes that it has made itself, with their frame",
     "page_reading.py": "page show --raw, never to a terminal",
+    "completion.py": "a script and names of commands, which are ours",
     "output.py": "clearing a terminal's screen",
 }
 

@@ -11,7 +11,8 @@ import pytest
 
 from clan_learnings.agents.skill_text import CALLS, MARK, agents_text, skill
 from mesh.cli import install as command
-from mesh.cli.main import COMMANDS, run
+from mesh.cli.command_list import COMMANDS
+from mesh.cli.main import run
 
 REPO = Path(__file__).parents[3]
 
