@@ -12,7 +12,7 @@ from clan_learnings.sessions.session_folders import AGENTS, discover, refuse_mis
 from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
-from mesh.cli.output import ProgressBar, plain, print_json, put, tell
+from mesh.cli.output import Progress, plain, print_json, put, tell
 from mesh.core.display import number_of
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.time_expression import span
@@ -48,7 +48,7 @@ def _capture(home: str, given: Given) -> int:
     refuse_missing(given.paths)
     since_ms = span(given.since, int(time.time() * 1000))[0] if given.since else 0
     files = list(discover(given.paths, given.agent, since_ms, os.environ))
-    bar = ProgressBar("sessions", len(files))
+    bar = Progress("sessions", len(files))
     began = time.monotonic()
     with Catalogue(home) as catalogue:
         catalogue.sweep()

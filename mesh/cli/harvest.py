@@ -14,7 +14,7 @@ from clan_learnings.sessions.catalogue_table import Catalogue
 from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
 from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_WAITING
-from mesh.cli.output import Progress, ProgressBar, plain, print_json, put, say, tell
+from mesh.cli.output import Progress, plain, print_json, put, say, tell
 from mesh.cli.record_options import repo_name
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError
@@ -104,7 +104,7 @@ def _harvest(given: Given, since_ms: int) -> int:
 
 def _captured(home: str, files: list[Any]) -> CaptureReport:
 
-    bar = ProgressBar("transcripts", len(files))
+    bar = Progress("transcripts", len(files))
     with Catalogue(home) as catalogue:
         catalogue.sweep()
         try:

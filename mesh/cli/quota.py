@@ -8,7 +8,7 @@ from typing import Any
 from mesh.app.status import member_shares
 from mesh.cli.grammar import Given, WrongUsage, argument, command
 from mesh.cli.node_names import admins_to_ask, find_node, node_name
-from mesh.cli.output import plain, print_json, put, say, tell, when
+from mesh.cli.output import plain, print_json, put, put_table, say, tell, when
 from mesh.core.display import SIZES, shown_size
 from mesh.core.errors import UsageError
 from mesh.core.identity import Identity
@@ -48,10 +48,7 @@ def _show(given: Given, home: Home) -> int:
     if given.json:
         print_json(shares)
         return 0
-    rows = [_COLUMNS, *map(_row, shares)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    for row in rows:
-        put("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    put_table(_COLUMNS, [_row(share) for share in shares])
     if any(share["waiting"] for share in shares):
         tell("mesh: what is beyond a quota waits until it grows\n  next: let a member write more: mesh quota NODE SIZE")
     return 0

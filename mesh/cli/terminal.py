@@ -81,6 +81,12 @@ class Terminal:
             return int(given)
         return self._columns()
 
+    @property
+    def has_colour(self) -> bool:
+        """Whether that terminal shows colours, and its owner wants them."""
+        wanted = not self.environ.get("NO_COLOR") and self.environ.get("TERM", "dumb") != "dumb"
+        return wanted and self.out.isatty()
+
     def _columns(self) -> int:
         try:
             return os.get_terminal_size(1).columns

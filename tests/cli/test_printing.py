@@ -182,17 +182,17 @@ def said(shell: Shell, words: list[str]) -> str:
     raise last
 
 
-@pytest.mark.parametrize("is_terminal", [False, True])
-def test_no_command_passes_on_what_misleads(
-    hostile: Hostile, monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
-) -> None:
-    """Neither to a terminal nor, in a pipe, to the agent whose shell it is; not on stderr either."""
+@pytest.mark.parametrize("columns", [0, 30, 80])
+def test_no_command_passes_on_what_misleads(hostile: Hostile, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """Neither to a terminal, however lines are broken for it, nor, in a pipe, to the agent whose shell it is; not on stderr either."""
     hostile.own("mute", hostile.ids["discoveries"])
     hostile.own("mute", PATTERN)
     assert len(hostile.own.json("mute", "--list")["muted"]) == 2
     hostile.own("mute", PATTERN, "--undo")
     assert len(hostile.own.json("mute", "--list")["muted"]) == 1
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: columns > 0)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
     shown = 0
     for words, _ in hostile.reading():
         out = said(hostile.own, words)
