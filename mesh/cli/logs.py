@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import BinaryIO
 
 from mesh.cli.grammar import Given, Whole, command, option
@@ -66,21 +66,24 @@ def last_lines(path: str, current: BinaryIO, count: int) -> list[bytes]:
     return found[-count:] if count else []
 
 
-def following(path: str, current: BinaryIO, pause: float = _PAUSE_SECONDS) -> Iterator[bytes]:
+def following(path: str, current: BinaryIO, pause: float = _PAUSE_SECONDS) -> Generator[bytes, None, None]:
     """Whole lines as they are written, for ever; also behind a rotation."""
     rest = b""
-    while True:
-        is_over = _is_another(path, current)  # asked before its end is read: nothing comes behind that
-        *lines, rest = (rest + current.read()).split(b"\n")
-        yield from lines
-        if is_over:
-            yield from filter(None, (rest,))
-            rest = b""
-            current.close()
-            current = open(path, "rb")  # noqa: SIM115 (to the end)
-        else:
-            flush()
-            time.sleep(pause)
+    try:
+        while True:
+            is_over = _is_another(path, current)  # asked before its end is read: nothing comes behind that
+            *lines, rest = (rest + current.read()).split(b"\n")
+            yield from lines
+            if is_over:
+                yield from filter(None, (rest,))
+                rest = b""
+                current.close()
+                current = open(path, "rb")  # noqa: SIM115 (closed below)
+            else:
+                flush()
+                time.sleep(pause)
+    finally:
+        current.close()
 
 
 def _is_another(path: str, current: BinaryIO) -> bool:
