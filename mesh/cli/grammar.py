@@ -8,7 +8,6 @@ the node for somebody else's terminal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from shlex import quote
 from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
 from typing import Any
@@ -497,7 +496,7 @@ def _loaded(place: str) -> Command:
     module, _, name = place.partition(":")
     before = pthread_sigmask(SIG_BLOCK, (SIGINT,))
     try:
-        found: Command = getattr(import_module(f"mesh.cli.{module}"), name or "main")
+        found: Command = getattr(__import__(f"mesh.cli.{module}", fromlist=["main"]), name or "main")
     finally:
         pthread_sigmask(SIG_SETMASK, before)
     return found

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mesh.cli.command_server import CommandServer
 from mesh.cli.main import run
-from mesh.cli.output import put, put_table, say, say_labelled, tell
+from mesh.cli.output import Progress, put, put_table, say, say_labelled, tell
 from mesh.cli.wrapping import wrapped
 from mesh.core.draft import NewRecord
 from mesh.store.home import create_home
@@ -126,6 +126,31 @@ def test_cells_are_no_markup(terminal: None, capsys: pytest.CaptureFixture[str])
     """Names are whatever a member has chosen."""
     put_table(COLUMNS, [("[bold red]x[/]", ":smile:", "\x1b[31mred")])
     assert "[bold red]x[/]  :smile:  red" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("total", [None, 40])
+def test_a_bar_is_drawn_on_a_terminal_alone(
+    total: int | None, terminal: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On stderr, with how far it is; what ends at once draws none, nor does a pipe."""
+    quick = Progress("files", total)
+    quick(40)
+    quick.done()
+    monkeypatch.setattr("mesh.cli.output._MOMENT_SECONDS", 0.0)
+    slow = Progress("files", total)
+    for _ in range(40):
+        slow()
+    slow.done()
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "files" in printed.err
+    assert ("40 of 40" in printed.err) == (total is not None)
+    assert printed.err.count("files") < 10  # not at every call
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: False)
+    silent = Progress("files", total)
+    silent(40)
+    silent.done()
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("words", [["--help"], ["help", "--all"], ["search", "--help"], ["help", "page"]])
