@@ -28,7 +28,7 @@ from mesh.cli.grammar import Given, command
 from mesh.cli.index import state_of
 from mesh.cli.install import target
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import hinted, plain, print_json, put, say
+from mesh.cli.output import hinted, plain, print_json, put, say, say_labelled
 from mesh.core.errors import MeshError
 from mesh.pages.open_pages import open_pages
 from mesh.store.erasure import lasting_readers
@@ -47,7 +47,8 @@ def report(found: list[Problem], *, as_json: bool) -> int:
         print_json([item._replace(next_step=hinted(item.next_step))._asdict() for item in found])
     else:
         for item in found:
-            say(f"{item.sort}: {plain(item.sentence, 1000)}", f"  next: {plain(item.next_step, 1000)}")
+            say_labelled(len(item.sort) + 1, f"{item.sort}: {plain(item.sentence, 1000)}")
+            say(f"  next: {plain(item.next_step, 1000)}")
         if not found:
             put("nothing to mend")
     return EXIT_WAITING if found else 0

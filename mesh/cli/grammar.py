@@ -258,6 +258,7 @@ class Command(click.Command):
     more: str
     usage: str
     is_filter: bool
+    tables: Mapping[str, Mapping[str, str]]
 
     def __init__(self, body: Body, params: list[click.Parameter], **kept: Any) -> None:
         super().__init__(
@@ -341,7 +342,10 @@ class Command(click.Command):
         arguments = [param for param in self.params if isinstance(param, _Argument) and param.sentence]
         if arguments:
             formatter.write("arguments:\n")
-            _write_rows(formatter, [(str(param.metavar).strip("[]"), param.sentence) for param in arguments])
+            _write_rows(formatter, [(_named(param), param.sentence) for param in arguments])
+        for heading, rows in self.tables.items():
+            formatter.write(f"{heading}:\n")
+            _write_rows(formatter, list(rows.items()))
         formatter.write("options:\n")
         _write_rows(formatter, [row for param in self.params if isinstance(param, click.Option) for row in _row(param)])
         formatter.write("example:\n" + "".join(f"  {line}\n" for line in self.example.split("\n")))
@@ -363,17 +367,25 @@ def command(
     usage: str = "",
     is_filter: bool = False,
     may_be_empty: bool = False,
+    tables: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Callable[[Body], Command]:
     """Make a command of a function. Its name and its sentence are in `command_list`.
 
     `usage`: what stands behind the name, if that is not just the arguments. `is_filter`: its options narrow down what is shown.
-    `may_be_empty`: its options take empty values.
+    `may_be_empty`: its options take empty values. `tables`: what else the help lists, by heading.
     """
 
     def made(function: Body) -> Command:
         params = list(reversed(getattr(function, "__click_params__", [])))
         return Command(
-            function, params, example=example, more=more, usage=usage, is_filter=is_filter, may_be_empty=may_be_empty
+            function,
+            params,
+            example=example,
+            more=more,
+            usage=usage,
+            is_filter=is_filter,
+            may_be_empty=may_be_empty,
+            tables=tables or {},
         )
 
     return made

@@ -28,20 +28,34 @@ _HARVEST = ("keep-signals", "share-sessions", "share-confidence", "hot-a-run")
 _NAMES = ("hot-at", "hot-nodes", "recall-weight", "category", "moderation", "quiet", *_HARVEST)
 
 
+def _alike(_context: object, _param: object, incomplete: str) -> list[str]:
+    """For a shell."""
+    return [name for name in _NAMES if name.startswith(incomplete)]
+
+
 @command(
     "mesh settings hot-at 4",
-    more="hot-at N: in how many sessions a mistake makes its pattern HOT. hot-nodes N: of how many machines these must be, in a\n"
-    "mesh of three or more. recall-weight W: what meaning counts in a search\n"
-    "beside words, from 0 to 1, where there are vectors. category NAME: one more category.\n"
-    "quiet on: the hooks of every node say nothing to agents, until quiet off.\n"
-    "moderation guarded: what others recorded is changed or taken back by its author, an admin, or two nodes that say the same\n"
-    "(mesh proposals); open, as it is by itself: by anybody. Only admins change settings.\n"
-    "Of harvesting: keep-signals N, share-sessions N, share-confidence C: how much evidence keeps a candidate, and lets it be\n"
-    "shared; hot-a-run N: how many patterns one harvest may make HOT.",
+    more="Only admins change settings, and what they set holds on every node.",
+    usage="[NAME VALUE]",
     may_be_empty=True,
-    usage="[hot-at N | hot-nodes N | recall-weight W | category NAME | moderation open|guarded | quiet on|off | NAME N]",
+    tables={
+        "settings": {
+            "hot-at N": "in how many sessions a mistake makes its pattern HOT",
+            "hot-nodes N": "of how many machines these must be, in a mesh of three or more",
+            "recall-weight W": "what meaning counts in a search beside words, from 0 to 1, where there are vectors",
+            "category NAME": "one more category",
+            "moderation guarded": "what others recorded is changed or taken back by its author, an admin, or two nodes that say"
+            " the same (mesh proposals)",
+            "moderation open": "by anybody; so it is by itself",
+            "quiet on": "the hooks of every node say nothing to agents, until: quiet off",
+            "keep-signals N": "how many signals keep a harvested candidate",
+            "share-sessions N": "in how many sessions it must have come up to be shared",
+            "share-confidence C": "how sure it must be to be shared, from 0 to 1",
+            "hot-a-run N": "how many patterns one harvest may make HOT",
+        }
+    },
 )
-@argument("name", "NAME", required=False)
+@argument("name", "NAME", required=False, shell_complete=_alike)
 @argument("value", "VALUE", required=False)
 @option("--remove", help="take a category of the mesh's own away again")
 def main(given: Given) -> int:

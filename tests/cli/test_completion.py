@@ -52,6 +52,7 @@ def completed(typed: str, tmp_path: Path) -> list[str]:
         ("mesh page show --con", ["--conflicts"]),
         ("mesh service un", ["uninstall"]),
         ("mesh completion z", ["zsh"]),
+        ("mesh settings q", ["quiet"]),
         ("mesh nothing x", []),
     ],
 )
