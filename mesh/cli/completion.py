@@ -8,7 +8,8 @@ import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from mesh.cli.client import COMPLETING
-from mesh.cli.grammar import Given, argument, command, root
+from mesh.cli.command_groups import root
+from mesh.cli.grammar import Given, argument, command
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
 from mesh.cli.output import print_json, put_ours, tell
 

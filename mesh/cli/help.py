@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from mesh.cli.grammar import Given, LazyGroup, argument, command, option, overview, root
+from mesh.cli.command_groups import LazyGroup, overview, root
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_OK
 from mesh.cli.output import print_json, put
 

@@ -129,7 +129,8 @@ def _run(argv: list[str]) -> int:
 def _by_grammar(argv: list[str]) -> int:
     import click  # not for hooks, which every call of an agent's tools waits for
 
-    from mesh.cli.grammar import root, worded
+    from mesh.cli.command_groups import root
+    from mesh.cli.wrong_usage import worded
 
     commands = root()
     try:

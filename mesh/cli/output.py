@@ -22,6 +22,7 @@ from mesh.core.ids import text_id
 if TYPE_CHECKING:
     from mesh.cli.progress_bar import Bar
 
+_COPIED = ("next:", "next,", "  next:", "  next,", "  mesh ")  # how lines begin that name a command to type
 _MOMENT_SECONDS, _REDRAWN_SECONDS = 0.7, 0.2
 _COLUMNS = 80  # of a terminal that shows our errors, while the output goes elsewhere
 
@@ -114,9 +115,9 @@ def say_labelled(columns: int, *lines: str) -> None:
 
 
 def _fitted(line: str) -> str:
-    """A line as it is; for a terminal that it does not fit, broken between words. A next step is not: it is to be copied."""
+    """A line as it is; for a terminal that it does not fit, broken between words. What is to be copied is not."""
     width = terminal().width
-    if not width or (len(line) <= width and line.isascii()) or line.lstrip().startswith("next:"):
+    if not width or (len(line) <= width and line.isascii()) or line.startswith(_COPIED):
         return line
     from mesh.cli.wrapping import wrapped
 

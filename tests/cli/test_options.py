@@ -7,7 +7,8 @@ from typing import Any
 import click
 import pytest
 
-from mesh.cli.grammar import CommaList, Fraction, Given, Whole, WrongUsage, argument, command, option, worded
+from mesh.cli.grammar import CommaList, Fraction, Given, Whole, WrongUsage, argument, command, option
+from mesh.cli.wrong_usage import worded
 
 Body = Callable[[Given], int]
 

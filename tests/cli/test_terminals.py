@@ -66,9 +66,11 @@ def test_lines_fit_a_terminal_and_go_on_under_their_second_field(
 
 def test_what_is_to_be_copied_stays_in_one_piece(terminal: None, capsys: pytest.CaptureFixture[str]) -> None:
     """A next step, and a token."""
-    step, token = "  next: mesh discover " + "word " * 30 + "end", "x" * 200
-    put(step, token)
-    assert capsys.readouterr().out == f"{step}\n{token}\n"
+    steps = [
+        f"{start} discover {'word ' * 30}end" for start in ("  next: mesh", "next, on another node: mesh", "  mesh")
+    ]
+    put(*steps, "x" * 200)
+    assert capsys.readouterr().out.splitlines() == [*steps, "x" * 200]
 
 
 def test_a_pipe_has_plain_lines_whatever_the_width(
