@@ -43,7 +43,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 ONLY_IN = {
     "pycrdt": "mesh.pages",
     "msgpack": "mesh.core.strict_msgpack",
+    "click": "mesh.cli",
     "nacl": "mesh.core.identity",
+    "rich": "mesh.cli",
     "tantivy": "clan_learnings.search.keywords",
     "onnxruntime": "clan_learnings.search.embedders",
     "tokenizers": "clan_learnings.search.embedders",

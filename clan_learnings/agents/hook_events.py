@@ -14,6 +14,7 @@ from clan_learnings.agents import session_notes
 from clan_learnings.agents.hook_context import HookContext, SessionMemory
 from clan_learnings.agents.hook_formats import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT, HookEvent
 from clan_learnings.agents.hook_side import HookSide
+from clan_learnings.agents.quiet import quiet_until
 from clan_learnings.agents.session_notes import bind
 from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.records import spool
@@ -50,6 +51,7 @@ class Hook:
         self._repository = place.repository
         self._tree = place.tree
         self._bound = bound
+        self._is_quiet = quiet_until(home, self._now_ms) is not None
         self._session = event.session or place.session
         if place.problem and not event.session:
             self.problems.append(place.problem)
@@ -57,7 +59,7 @@ class Hook:
     @property
     def warning(self) -> str:
         """What the person should know when a session starts. It is shown in the terminal and not sent to the model."""
-        if self.event.meaning != START or self._bound is not None or not self._repository.unconfirmed:
+        if self._is_quiet or self.event.meaning != START or self._bound is not None or not self._repository.unconfirmed:
             return ""
 
         return f"clan-mesh: {harmless(self._repository.warning, _WARNING_CHARS)}. If you know that it belongs there: mesh trust-repo"
@@ -125,11 +127,16 @@ class Hook:
         return "" if seen.is_full or not self._session else self._ask(seen, ask)
 
     def _ask(self, seen: ShownRecords, ask: Callable[[HookContext], str]) -> str:
-        """Ask within one snapshot of the store."""
+        """Ask within one snapshot of the store. Nothing, if nothing is to be said here, or by what the mesh has agreed on."""
+        if self._is_quiet:
+            return ""
         with read_errors(self.home):
             memory = _opened(self.home, self._bound)
             repo = self._repository.identity if self._bound is None else self._bound
             try:
+                if memory.settings.is_quiet:
+                    self._is_quiet = True
+                    return ""
                 return ask(HookContext(memory, seen, repo, self._now_ms, self._complain))
             finally:
                 memory.reader.connection.close()

@@ -19,6 +19,7 @@ from clan_learnings.records.shared_settings import (
     LEAST_HOT,
     MOST_HOT,
     MOST_NODES,
+    QUIET,
     RECALL_WEIGHT,
     USUAL_HOT,
     USUAL_NODES,
@@ -250,6 +251,13 @@ def draft_moderation(text: str) -> list[Draft]:
     if text not in (OPEN, GUARDED):
         raise UsageError(f"{text!r} is no way to moderate", f"{OPEN} or {GUARDED}: mesh settings moderation {GUARDED}")
     return [Assignment(SETTINGS, MODERATION, text)]
+
+
+def draft_quiet(text: str) -> list[Draft]:
+    """Whether hooks say nothing, on every node."""
+    if text not in ("on", "off"):
+        raise UsageError(f"quiet is on or off, not {text!r}", "like this: mesh settings quiet on")
+    return [Assignment(SETTINGS, QUIET, text == "on")]
 
 
 def draft_category(memory: Memory, name: str, *, remove: bool = False) -> list[Draft]:

@@ -17,6 +17,7 @@ from mesh.store.reader import MemberRow
 KEY = SETTINGS
 HOT_AT = "hot_at"
 HOT_NODES = "hot_nodes"
+QUIET = "quiet"  # whether hooks say nothing to agents, on every node
 CATEGORY = "category:"  # before a category's name; each is a register of its own, so that two can be added at once
 RECALL_WEIGHT = "recall_weight"
 LEAST_HOT, MOST_HOT, USUAL_HOT = 2, 100, 3
@@ -28,7 +29,7 @@ _NAMED = 5  # admins, in an error
 class SharedSettings:
     """The settings of this mesh. An impossible value counts as not set."""
 
-    __slots__ = ("categories", "hot_at", "hot_nodes", "is_guarded", "recall_weight")
+    __slots__ = ("categories", "hot_at", "hot_nodes", "is_guarded", "is_quiet", "recall_weight")
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         value = fields.get(HOT_AT)
@@ -37,6 +38,7 @@ class SharedSettings:
         self.hot_nodes: int = nodes if type(nodes) is int and 1 <= nodes <= MOST_NODES else USUAL_NODES
         self.recall_weight: float = usable_weight(fields.get(RECALL_WEIGHT))
         self.is_guarded: bool = fields.get(MODERATION) == GUARDED
+        self.is_quiet: bool = fields.get(QUIET) is True
         own = [name.removeprefix(CATEGORY) for name, on in fields.items() if name.startswith(CATEGORY) and on is True]
         self.categories: tuple[str, ...] = CATEGORIES + tuple(
             sorted(name for name in own if is_category(name) and name not in CATEGORIES)

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from clan_learnings.search.index_files import wipe_erased
-from mesh.cli.arguments import parser
 from mesh.cli.erase import finish_soon, tell_unfinished
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
 from mesh.cli.output import Progress, plain, print_json, put, say, tell
 from mesh.core.display import number_of
@@ -26,13 +26,12 @@ from mesh.store.home import open_home
 from mesh.store.store import Store
 
 
-def run_export(argv: list[str]) -> int:
+@command("mesh export all.mesh")
+@argument("file", "FILE", "where to; - for stdout")
+@option("--since", metavar="VECTORFILE", help="only what a node lacks: its `mesh status --json`")
+@option("--private", help="the private records instead of the shared ones")
+def run_export(given: Given) -> int:
     """Statements first, then ranges; the file appears whole or not at all."""
-    arguments = parser("export", "mesh export all.mesh")
-    arguments.add_argument("file", metavar="FILE", help="where to; - for stdout")
-    arguments.add_argument("--since", metavar="VECTORFILE", help="only what a node lacks: its `mesh status --json`")
-    arguments.add_argument("--private", action="store_true", help="the private records instead of the shared ones")
-    given = arguments.parse_args(argv)
     since = None if given.since is None else read_vector(given.since)
     home = open_home(given.home)
     if given.private:
@@ -109,14 +108,11 @@ def _to_file(store: Store, path: str, since: Vector | None, *, private: bool) ->
 _ANEW = "make it anew on another node: mesh export FILE"
 
 
-def run_import(argv: list[str]) -> int:
+@command("mesh import all.mesh")
+@argument("files", "FILE...", "bundles, in any order; - for stdin", nargs=-1, required=True)
+@option("--private", help="bundles of private records, made with `mesh export --private`")
+def run_import(given: Given) -> int:
     """Merge each bundle; one that is bad does not keep the others out."""
-    arguments = parser("import", "mesh import all.mesh")
-    arguments.add_argument("files", metavar="FILE", nargs="+", help="bundles, in any order; - for stdin")
-    arguments.add_argument(
-        "--private", action="store_true", help="bundles of private records, made with `mesh export --private`"
-    )
-    given = arguments.parse_args(argv)
     home = open_home(given.home)
     author = home.author(private=given.private)
     code = EXIT_OK

@@ -1,6 +1,5 @@
 """`mesh capture`: take finished sessions of coding agents in, to harvest from. They stay on this machine."""
 
-import argparse
 import os
 import time
 
@@ -10,10 +9,10 @@ from clan_learnings.sessions.capture_settings import CaptureSettings, keep_withi
 from clan_learnings.sessions.catalogue_table import PREFIX_CHARS, Catalogue, has_catalogue
 from clan_learnings.sessions.recognition import all_flavours
 from clan_learnings.sessions.session_folders import AGENTS, discover, refuse_missing, refuse_unknown
-from mesh.cli.arguments import parser
 from mesh.cli.erase import finish_soon, tell_unfinished
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
-from mesh.cli.output import ProgressBar, plain, print_json, put, tell
+from mesh.cli.output import Progress, plain, print_json, put, tell
 from mesh.core.display import number_of
 from mesh.core.errors import AmbiguousId, UnknownId, UsageError
 from mesh.core.time_expression import span
@@ -22,30 +21,19 @@ from mesh.store.home import open_home
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
-def main(argv: list[str]) -> int:
+@command("mesh capture --agent codex --since 30d")
+@argument("paths", "[PATH]...", "files or folders (default: where agents keep sessions)", nargs=-1)
+@option("--agent", metavar="A", default="", help="only sessions of this agent, like codex")
+@option("--since", metavar="TIME", default="", help="only files written since then: 2026-11-16, 30d")
+@option("--dry-run", help="read everything, keep nothing")
+@option("--status", help="only say what is kept, and how it is set")
+@option("--on", help="let the sidecar capture what hooks point at (the default)")
+@option("--off", help="let the sidecar capture nothing")
+@option("--budget", metavar="SOFT[,HARD]", default="", help="room for raw bodies, like 2G or 2G,4G (the default)")
+@option("--max-age", metavar="DAYS", type=int, help="drop analysed bodies after so many days")
+@option("--forget", metavar="SESSION|PATH", default="", help="take a session out for good, and never capture it again")
+def main(given: Given) -> int:
     """Capture, or change how it is done."""
-    arguments = parser("capture", "mesh capture --agent codex --since 30d")
-    arguments.add_argument(
-        "paths", metavar="PATH", nargs="*", help="files or folders (default: where agents keep sessions)"
-    )
-    arguments.add_argument("--agent", metavar="A", default="", help="only sessions of this agent, like codex")
-    arguments.add_argument("--since", metavar="TIME", default="", help="only files written since then: 2026-11-16, 30d")
-    arguments.add_argument("--dry-run", action="store_true", help="read everything, keep nothing")
-    arguments.add_argument("--status", action="store_true", help="only say what is kept, and how it is set")
-    arguments.add_argument(
-        "--on", action="store_true", help="let the sidecar capture what hooks point at (the default)"
-    )
-    arguments.add_argument("--off", action="store_true", help="let the sidecar capture nothing")
-    arguments.add_argument(
-        "--budget", metavar="SOFT[,HARD]", default="", help="room for raw bodies, like 2G or 2G,4G (the default)"
-    )
-    arguments.add_argument(
-        "--max-age", metavar="DAYS", type=int, default=None, help="drop analysed bodies after so many days"
-    )
-    arguments.add_argument(
-        "--forget", metavar="SESSION|PATH", default="", help="take a session out for good, and never capture it again"
-    )
-    given = arguments.parse_args(argv)
     home = open_home(given.home).path
     if given.forget:
         return _forget(home, given)
@@ -54,13 +42,13 @@ def main(argv: list[str]) -> int:
     return _status(home, as_json=given.json) if given.status else _capture(home, given)
 
 
-def _capture(home: str, given: argparse.Namespace) -> int:
+def _capture(home: str, given: Given) -> int:
 
     refuse_unknown(given.agent)
     refuse_missing(given.paths)
     since_ms = span(given.since, int(time.time() * 1000))[0] if given.since else 0
     files = list(discover(given.paths, given.agent, since_ms, os.environ))
-    bar = ProgressBar("sessions", len(files))
+    bar = Progress("sessions", len(files))
     began = time.monotonic()
     with Catalogue(home) as catalogue:
         catalogue.sweep()
@@ -109,7 +97,7 @@ def _print(report: CaptureReport, seconds: float) -> None:
     tell(f"{report.bytes / 1e6:,.1f} MB read in {seconds:.1f} s")
 
 
-def _set(home: str, given: argparse.Namespace) -> int:
+def _set(home: str, given: Given) -> int:
     if given.on and given.off:
         raise UsageError("--on and --off exclude each other", "choose one: mesh capture --off")
     before = read_settings(home)
@@ -167,7 +155,7 @@ def _status(home: str, *, as_json: bool) -> int:
     return EXIT_OK
 
 
-def _forget(home: str, given: argparse.Namespace) -> int:
+def _forget(home: str, given: Given) -> int:
     with Catalogue(home) as catalogue:
         try:
             what = _meant(catalogue, given.forget)

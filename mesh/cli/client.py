@@ -42,6 +42,7 @@ MCP = "mcp"  # messages of an agent, each of which the node answers
 EXTRACTING = "MESH_EXTRACTING"  # set for a model that is asked about sessions: its own session is none of the user's
 HOOK_SECONDS = 3.0  # then the agent's session goes on without us
 EVENT_BYTES = 8 * 1024 * 1024
+COMPLETING = "_MESH_COMPLETE"  # set by a shell that asks what can be typed
 NO_ANSWER = b"{}\n"  # what a hook says that has nothing to say
 SECONDS = 15.0  # without a word from the node; then the command runs here
 PASSED_ON = ("COLUMNS", "MESH_DEBUG", "NO_COLOR", "TERM")
@@ -83,7 +84,12 @@ def main() -> None:
 
 def _home(argv: list[str]) -> str:
     """The home whose node may run the command; empty if none may."""
-    if command_of(argv) not in EVERYDAY or EXTRACTING in os.environ or sys.getfilesystemencoding() != "utf-8":
+    if (
+        command_of(argv) not in EVERYDAY
+        or COMPLETING in os.environ
+        or EXTRACTING in os.environ
+        or sys.getfilesystemencoding() != "utf-8"
+    ):
         return ""
     for stream in (sys.stdout, sys.stderr):
         if stream is None or (stream.encoding or "").lower() != "utf-8":

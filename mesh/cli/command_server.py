@@ -109,7 +109,7 @@ class ClientTerminal(Terminal):
         self.recall = server.recall
         self.store = server.store
         self.side = AskedSide(self.ask)
-        self.width = int(width)
+        self._width = int(width)
         self.event = event.encode("utf-8", "surrogateescape")  # of a hook
         self.argv = rest[int(count) :]
         self._environ = dict(word.partition("=")[::2] for word in rest[: int(count)])
@@ -133,6 +133,9 @@ class ClientTerminal(Terminal):
     def err(self) -> _Stream:
         """For words to a person."""
         return self._err
+
+    def _columns(self) -> int:
+        return self._width
 
     def read(self) -> str:
         """All of the client's stdin."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mesh.cli.grammar import Given, WrongUsage, command, option
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, put, say
 from mesh.cli.record_options import (
     ABOUT,
@@ -21,41 +21,35 @@ from mesh.cli.record_options import (
 )
 from mesh.cli.terminal import terminal
 
-SYNTAX = CommandSyntax(
-    "correct",
-    "--wrong W --right R",
-    (
-        Option("--wrong", "TEXT", "what was done or believed; - reads it from stdin"),
-        Option("--right", "TEXT", "what is right; - reads it from stdin"),
-        Option("--pattern", "NAME", "the pattern to count it under (default: the one its words belong to)"),
-        Option("--source", "WHO", "who corrected: human, agent, build or self (default: agent)"),
-        *ABOUT,
-        PRIVATE,
-        REQUEST_ID,
-        Option("--move", "ID", "instead of recording: count the correction ID under --pattern"),
-    ),
-    'mesh correct --wrong "npm install" --right "pnpm install" --source human',
-    more="Or, to count a correction under another pattern: mesh correct --move ID --pattern NAME",
-)
 _IN_WORDS = ((1.0, "certain"), (0.9, "very sure"), (0.75, "sure"), (0.0, "likely"))
 
 
-def main(argv: list[str]) -> int:
+@command(
+    'mesh correct --wrong "npm install" --right "pnpm install" --source human',
+    more="Or, to count a correction under another pattern: mesh correct --move ID --pattern NAME",
+    may_be_empty=True,
+    usage="--wrong W --right R",
+)
+@option("--wrong", metavar="TEXT", help="what was done or believed; - reads it from stdin")
+@option("--right", metavar="TEXT", help="what is right; - reads it from stdin")
+@option("--pattern", metavar="NAME", help="the pattern to count it under (default: the one its words belong to)")
+@option("--source", metavar="WHO", help="who corrected: human, agent, build or self (default: agent)")
+@ABOUT
+@PRIVATE
+@REQUEST_ID
+@option("--move", metavar="ID", help="instead of recording: count the correction ID under --pattern")
+def main(given: Given) -> int:
     """Record it, or move it."""
-    return run(argv, SYNTAX, _correct)
-
-
-def _correct(given: Given) -> int:
     if given.has("move"):
         return _move(given)
     for name in ("wrong", "right"):
         if not given.has(name):
             raise WrongUsage(f"--{name} is missing: both --wrong and --right are needed")
     about = record_facts(given)
-    wrong, right = from_stdin(given.text("wrong"), given.text("right"))
+    wrong, right = from_stdin(given.word("wrong"), given.word("right"))
     how = {
-        "pattern": given.text("pattern"),
-        "source": given.text("source") or "agent",
+        "pattern": given.word("pattern"),
+        "source": given.word("source") or "agent",
         "request_id": request_id(given),
     }
     answer = application_of(given).correct(wrong, right, private=given.has("private"), **how, **about)
@@ -63,13 +57,13 @@ def _correct(given: Given) -> int:
 
 
 def _move(given: Given) -> int:
-    if not given.text("pattern"):
+    if not given.word("pattern"):
         raise WrongUsage("--move needs --pattern: the pattern to count it under")
     if given.has("wrong") or given.has("right"):
         raise WrongUsage("--move takes a correction that is there: leave --wrong and --right out")
     if given.has("request_id"):
         raise WrongUsage("--request-id is for new corrections: to move one twice is to move it once")
-    return print_answer(given, application_of(given).move(given.text("move"), given.text("pattern")), _show) or EXIT_OK
+    return print_answer(given, application_of(given).move(given.word("move"), given.word("pattern")), _show) or EXIT_OK
 
 
 def _show(answer: dict[str, Any]) -> None:

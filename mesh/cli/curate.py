@@ -15,47 +15,40 @@ from clan_learnings.harvest.candidates import HarvestCandidate
 from clan_learnings.harvest.harvest import open_harvest, told
 from clan_learnings.harvest.review import CandidateReview
 from mesh.cli.detect import lines_of
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.main import EXIT_OK, EXIT_WAITING, complain
-from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import clear_screen, plain, print_json, put, say, tell, tell_taken_out
 from mesh.core.display import number_of
 from mesh.core.errors import MeshError
 
-SYNTAX = CommandSyntax(
-    "curate",
-    "[INTO]",
-    (
-        Option("--list", "", "list what waits for a person"),
-        Option("--all", "", "with --list: everything that is kept, whatever its state"),
-        Option("--accept", "ID", "let a candidate in, whatever the bar says"),
-        Option("--repo", "REPO", "with --accept: the repository it is about, where its sessions do not tell"),
-        Option("--reject", "ID", "never again, also when the same comes again"),
-        Option("--reason", "TEXT", "with --reject: why"),
-        Option("--edit", "ID", "say it in other words: with --text, --wrong or --right"),
-        Option("--text", "TEXT", "the new sentence"),
-        Option("--wrong", "TEXT", "of a correction or fix: what is wrong"),
-        Option("--right", "TEXT", "and what is right"),
-        Option("--merge", "ID", "what speaks for ID speaks for INTO from now on"),
-        Option("--auto", "", "write what passes the bar by itself"),
-    ),
-    "mesh curate --reject mi3ljo4o --reason 'only true for that branch'",
-    words=(0, 1),
-    more="Without an option: one screen an item, and a key for each decision: accept, edit, reject, merge, skip, quit.",
-)
 _ACTIONS = ("list", "accept", "reject", "edit", "merge", "auto")
 
 
-def main(argv: list[str]) -> int:
+@command(
+    "mesh curate --reject mi3ljo4o --reason 'only true for that branch'",
+    more="Without an option: one screen an item, and a key for each decision: accept, edit, reject, merge, skip, quit.",
+    may_be_empty=True,
+)
+@argument("into", "[INTO]", required=False)
+@option("--list", help="list what waits for a person")
+@option("--all", help="with --list: everything that is kept, whatever its state")
+@option("--accept", metavar="ID", help="let a candidate in, whatever the bar says")
+@option("--repo", metavar="REPO", help="with --accept: the repository it is about, where its sessions do not tell")
+@option("--reject", metavar="ID", help="never again, also when the same comes again")
+@option("--reason", metavar="TEXT", help="with --reject: why")
+@option("--edit", metavar="ID", help="say it in other words: with --text, --wrong or --right")
+@option("--text", metavar="TEXT", help="the new sentence")
+@option("--wrong", metavar="TEXT", help="of a correction or fix: what is wrong")
+@option("--right", metavar="TEXT", help="and what is right")
+@option("--merge", metavar="ID", help="what speaks for ID speaks for INTO from now on")
+@option("--auto", help="write what passes the bar by itself")
+def main(given: Given) -> int:
     """Show what waits, or decide."""
-    return run(argv, SYNTAX, _curate)
-
-
-def _curate(given: Given) -> int:
     chosen = [name for name in _ACTIONS if given.has(name)]
     if len(chosen) > 1:
         raise WrongUsage(f"--{chosen[0]} and --{chosen[1]} exclude each other")
     action = chosen[0] if chosen else ""
-    if (action == "merge") != bool(given.words):
+    if (action == "merge") != given.has("into"):
         raise WrongUsage("two candidates are merged like this: mesh curate --merge ID INTO")
     if given.has("reason") and action != "reject":
         raise WrongUsage("--reason goes with --reject")
@@ -65,7 +58,7 @@ def _curate(given: Given) -> int:
         raise WrongUsage("--repo goes with --accept")
     if given.has("all") and action != "list":
         raise WrongUsage("--all goes with --list")
-    if not action and (not sys.stdin.isatty() or given.as_json):
+    if not action and (not sys.stdin.isatty() or given.json):
         raise WrongUsage("without a terminal: --list, --accept ID, --reject ID, --edit ID, --merge ID INTO or --auto")
 
     with open_harvest(given.home) as harvest:
@@ -82,7 +75,7 @@ def _curate(given: Given) -> int:
 def _list(given: Given, curator: CandidateReview, *, everything: bool) -> int:
 
     found = [told(each) for each in (curator.all() if everything else curator.queue())]
-    if given.as_json:
+    if given.json:
         print_json({"candidates": found})
         return EXIT_OK
     for each in found:
@@ -106,7 +99,7 @@ def _why(told: dict[str, Any]) -> str:
 def _auto(given: Given, curator: CandidateReview) -> int:
 
     written = curator.auto()
-    if given.as_json:
+    if given.json:
         stopped = None if written.stopped is None else written.stopped.facts()
         told = {"recorded": written.records, "known": written.known, "hot": list(written.hot), "stopped": stopped}
         print_json(told)
@@ -123,17 +116,17 @@ def _auto(given: Given, curator: CandidateReview) -> int:
 
 
 def _decide(given: Given, curator: CandidateReview, action: str) -> int:
-    name = given.text(action)
+    name = given.word(action)
     match action:
         case "accept":
-            answer = curator.accept(name, given.text("repo"))
+            answer = curator.accept(name, given.word("repo"))
         case "reject":
-            answer = curator.reject(name, given.text("reason"))
+            answer = curator.reject(name, given.word("reason"))
         case "edit":
-            answer = curator.edit(name, given.text("text"), given.text("wrong"), given.text("right"))
+            answer = curator.edit(name, given.word("text"), given.word("wrong"), given.word("right"))
         case _:
-            answer = curator.merge(name, given.words[0])
-    if given.as_json:
+            answer = curator.merge(name, given.into)
+    if given.json:
         print_json(answer)
     else:
         say(*decided(answer, action))

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from mesh.app.client import ask
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, command
 from mesh.cli.output import print_json, put, put_ours
 from mesh.core.errors import MeshError
 from mesh.store.file_access import patience
@@ -150,10 +150,9 @@ class Demo:
         self._running.clear()
 
 
-def main(argv: list[str]) -> int:
+@command("mesh demo")
+def main(given: Given) -> int:
     """Run it; any check that fails is exit code 1."""
-    arguments = parser("demo", "mesh demo")
-    given = arguments.parse_args(argv)
     for each in _SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, _interrupted)

@@ -7,34 +7,24 @@ from typing import Any
 from clan_learnings.harvest.candidates import MERGED
 from clan_learnings.harvest.clusters import ranked
 from clan_learnings.sessions.catalogue_table import Catalogue
+from mesh.cli.grammar import Given, Whole, command, option
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import CommandSyntax, Given, Option, run
 from mesh.cli.output import Progress, plain, print_json, put, tell
 from mesh.cli.record_options import repo_name
 from mesh.core.display import number_of
 
 _MOST = 100_000
-SYNTAX = CommandSyntax(
-    "detect",
-    "",
-    (
-        Option("--min-frequency", "N", "only what came up so often (default: 2)"),
-        Option("-n --limit", "COUNT", "at most so many (default: 20; with --json all)"),
-    ),
-    "mesh detect --min-frequency 3",
-)
 
 
-def main(argv: list[str]) -> int:
+@command("mesh detect --min-frequency 3", may_be_empty=True)
+@option("--min-frequency", metavar="N", type=Whole(1, _MOST), default=2, help="only what came up so often (default: 2)")
+@option("-n", "--limit", metavar="COUNT", type=Whole(1, _MOST), help="at most so many (default: 20; with --json all)")
+def main(given: Given) -> int:
     """Take in what was captured, and list what it amounts to."""
-    return run(argv, SYNTAX, _detect)
-
-
-def _detect(given: Given) -> int:
     from clan_learnings.harvest.harvest import open_harvest, told
 
-    least = given.number("min_frequency", 2, 1, _MOST) or 1
-    most = given.number("limit", _MOST if given.as_json else 20, 1, _MOST)
+    least = given.min_frequency
+    most = given.limit or (_MOST if given.json else 20)
     progress = Progress("sessions read")
     with open_harvest(given.home) as harvest:
         with Catalogue(harvest.home) as catalogue:
@@ -42,7 +32,7 @@ def _detect(given: Given) -> int:
         progress.done()
         found = [each for each in harvest.shelf.every() if each.state != MERGED and each.frequency >= least]
         listed = [told(each) for each in ranked(found)[:most]]
-    if given.as_json:
+    if given.json:
         print_json({"sessions": taken.sessions, "found": len(found), "candidates": listed})
         return EXIT_OK
     for each in listed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mesh.cli.options import CommandSyntax, Given, Option, run
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.output import plain, put
 from mesh.cli.record_options import (
     ABOUT,
@@ -18,25 +18,21 @@ from mesh.cli.record_options import (
     request_id,
 )
 
-SYNTAX = CommandSyntax(
-    "discover",
-    "TEXT|-",
-    (*ABOUT, PRIVATE, Option("--anyway", "", "record it also if a record covers it already"), REQUEST_ID),
+
+@command(
     'mesh discover "HTTP 405 on push means branch protection" --topic git',
-    words=(1, 1),
     more="TEXT is one sentence in quotes; - reads it from stdin.",
-    takes_text=True,
+    may_be_empty=True,
 )
-
-
-def main(argv: list[str]) -> int:
+@argument("text", "TEXT|-", may_be_empty=True)
+@ABOUT
+@PRIVATE
+@option("--anyway", help="record it also if a record covers it already")
+@REQUEST_ID
+def main(given: Given) -> int:
     """Record it, or say which record covers it."""
-    return run(argv, SYNTAX, _discover)
-
-
-def _discover(given: Given) -> int:
     about = record_facts(given)
-    (text,) = from_stdin(given.words[0])
+    (text,) = from_stdin(given.text)
     words: dict[str, Any] = {"anyway": given.has("anyway"), "request_id": request_id(given)}
     answer = application_of(given).discover(text, private=given.has("private"), **words, **about)
     return print_answer(given, answer, _show)

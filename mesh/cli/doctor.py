@@ -14,6 +14,7 @@ from mesh.app.checks.knowledge_checks import (
     examine_homes,
     examine_knowledge,
     examine_moderation,
+    examine_quiet,
     examine_repository,
     examine_search,
     examine_spool,
@@ -23,20 +24,20 @@ from mesh.app.checks.page_checks import examine_drafts, examine_pages
 from mesh.app.client import ask
 from mesh.app.snapshot import memory_of
 from mesh.app.status import member_shares, node_status
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, command
 from mesh.cli.index import state_of
 from mesh.cli.install import target
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import hinted, plain, print_json, put, say
+from mesh.cli.output import hinted, plain, print_json, put, say, say_labelled
 from mesh.core.errors import MeshError
 from mesh.pages.open_pages import open_pages
 from mesh.store.erasure import lasting_readers
 from mesh.store.home import Home, open_home
 
 
-def main(argv: list[str]) -> int:
+@command("mesh doctor")
+def main(given: Given) -> int:
     """Examine the home, what its sidecar knows of the others, what the clan knows, and the agents of this machine."""
-    given = parser("doctor", "mesh doctor").parse_args(argv)
     return report(list(findings(open_home(given.home))), as_json=given.json)
 
 
@@ -46,7 +47,8 @@ def report(found: list[Problem], *, as_json: bool) -> int:
         print_json([item._replace(next_step=hinted(item.next_step))._asdict() for item in found])
     else:
         for item in found:
-            say(f"{item.sort}: {plain(item.sentence, 1000)}", f"  next: {plain(item.next_step, 1000)}")
+            say_labelled(len(item.sort) + 1, f"{item.sort}: {plain(item.sentence, 1000)}")
+            say(f"  next: {plain(item.next_step, 1000)}")
         if not found:
             put("nothing to mend")
     return EXIT_WAITING if found else 0
@@ -79,6 +81,7 @@ def findings(home: Home) -> Iterator[Problem]:
     with memory_of(home.path) as memory:
         yield from examine_knowledge(memory)
         yield from examine_moderation(memory, home.node)
+        yield from examine_quiet(home.path, memory, int(time.time() * 1000))
     with open_pages(home.path) as pages:
         yield from examine_pages(pages.book)
 

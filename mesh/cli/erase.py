@@ -17,7 +17,7 @@ from clan_learnings.render.files import RENDERED_FOLDER, RenderedFiles
 from mesh.app.checks.node_checks import unfinished_sentence, unfinished_step
 from mesh.app.record_history import locate
 from mesh.app.render import render
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_WAITING
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.core.display import number_of
@@ -52,16 +52,15 @@ def tell_unfinished(home: Home, left: list[str]) -> None:
         tell(f"mesh: {plain(sentence, 1000)}", f"  next: {step}")
 
 
-def main(argv: list[str]) -> int:
+@command('mesh erase 7k3qmzpa --reason "a password got in"')
+@argument("id", "ID", "a record's id, or its beginning")
+@option("--reason", metavar="TEXT", required=True, help="why, without repeating the secret: the reason stays")
+def main(given: Given) -> int:
     """Sign the erasure if we may; otherwise ask those who may."""
-    arguments = parser("erase", 'mesh erase 7k3qmzpa --reason "a password got in"')
-    arguments.add_argument("id", metavar="ID", help="a record's id, or its beginning")
-    arguments.add_argument("--reason", required=True, help="why, without repeating the secret: the reason stays")
-    given = arguments.parse_args(argv)
     if len(given.reason) > REASON_CHARS:
         raise UsageError(f"a reason has at most {REASON_CHARS} characters", "say it shorter")
     pen = TextCleaner()
-    given.reason = pen.clean(given.reason)[:REASON_CHARS]
+    reason = pen.clean(given.reason)[:REASON_CHARS]
     if pen.found:
         tell(f"mesh: taken out of the reason: {pen.found}")
     home = open_home(given.home)
@@ -74,10 +73,10 @@ def main(argv: list[str]) -> int:
     slug, others = _pattern(store, tag, documents)
     if slug and not others:  # what was said of the pattern alone is nobody's any more
         authors |= dict(edits_of(store, KEY + slug))
-    done = erase(home, author, authors, given.reason)
+    done = erase(home, author, authors, reason)
     asked = tuple(item for item in (tag, *documents) if item not in done.mine)
     if asked:
-        author.append([NewRecord(LOG, request_record(item, given.reason)) for item in asked])
+        author.append([NewRecord(LOG, request_record(item, reason)) for item in asked])
     sessions: list[str] = []
     if not private:
         _render(home)

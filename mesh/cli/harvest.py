@@ -1,6 +1,5 @@
 """`mesh harvest`: finished sessions become knowledge: capture, detect, gate and curate in one go."""
 
-import argparse
 import os
 import time
 from collections.abc import Callable
@@ -13,9 +12,9 @@ from clan_learnings.sessions.capture import Capture, CaptureReport
 from clan_learnings.sessions.capture_settings import keep_within, read_settings
 from clan_learnings.sessions.catalogue_table import Catalogue
 from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
-from mesh.cli.arguments import any_text, parser
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_WAITING
-from mesh.cli.output import Progress, ProgressBar, plain, print_json, put, say, tell
+from mesh.cli.output import Progress, plain, print_json, put, say, tell
 from mesh.cli.record_options import repo_name
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError
@@ -25,25 +24,20 @@ _SHOWN = 10
 _MOST_SECONDS = 3600  # for one session
 
 
-def main(argv: list[str]) -> int:
+@command("mesh harvest --since 30d")
+@argument("paths", "[PATH]...", "transcripts or folders (default: where agents keep sessions)", nargs=-1)
+@option("--agent", metavar="A", default="", help="only sessions of this agent, like codex")
+@option("--since", metavar="TIME", default="", help="only files written since then: 2026-11-16, 30d")
+@option("--dry-run", help="say what is found in each file, keep nothing")
+@option(
+    "--extractor",
+    metavar="COMMAND",
+    may_be_empty=True,
+    help="also ask this program about each session, like 'claude -p'",
+)
+@option("--extractor-seconds", metavar="N", type=int, help="how long it may take for one session (default: 180)")
+def main(given: Given) -> int:
     """Harvest, or say what would be found."""
-    arguments = parser("harvest", "mesh harvest --since 30d")
-    arguments.add_argument(
-        "paths", metavar="PATH", nargs="*", help="transcripts or folders (default: where agents keep sessions)"
-    )
-    arguments.add_argument("--agent", metavar="A", default="", help="only sessions of this agent, like codex")
-    arguments.add_argument("--since", metavar="TIME", default="", help="only files written since then: 2026-11-16, 30d")
-    arguments.add_argument("--dry-run", action="store_true", help="say what is found in each file, keep nothing")
-    arguments.add_argument(
-        "--extractor",
-        metavar="COMMAND",
-        type=any_text,
-        help="also ask this program about each session, like 'claude -p'",
-    )
-    arguments.add_argument(
-        "--extractor-seconds", metavar="N", type=int, help="how long it may take for one session (default: 180)"
-    )
-    given = arguments.parse_args(argv)
     _refuse_seconds(given)
     refuse_unknown(given.agent)
     refuse_missing(given.paths)
@@ -51,7 +45,7 @@ def main(argv: list[str]) -> int:
     return _try(given, since_ms) if given.dry_run else _harvest(given, since_ms)
 
 
-def _refuse_seconds(given: argparse.Namespace) -> None:
+def _refuse_seconds(given: Given) -> None:
     if given.extractor_seconds is None:
         return
     example = "mesh harvest --extractor 'claude -p' --extractor-seconds 600"
@@ -61,14 +55,12 @@ def _refuse_seconds(given: argparse.Namespace) -> None:
         raise UsageError(f"--extractor-seconds takes a number from 1 to {_MOST_SECONDS:,}", f"like this: {example}")
 
 
-def _asked(
-    given: argparse.Namespace, paths: list[str], said: Callable[[int], None] = lambda _: None
-) -> ModelExtraction | None:
+def _asked(given: Given, paths: list[str], said: Callable[[int], None] = lambda _: None) -> ModelExtraction | None:
     """The model that is asked too, if one is."""
     return None if given.extractor is None else ModelExtraction(given.extractor, paths, said, given.extractor_seconds)
 
 
-def _try(given: argparse.Namespace, since_ms: int) -> int:
+def _try(given: Given, since_ms: int) -> int:
 
     progress = Progress("files read")
     asked = _asked(given, [])
@@ -90,7 +82,7 @@ def _try(given: argparse.Namespace, since_ms: int) -> int:
     return EXIT_OK
 
 
-def _harvest(given: argparse.Namespace, since_ms: int) -> int:
+def _harvest(given: Given, since_ms: int) -> int:
 
     with open_harvest(given.home) as harvest:
         files = list(discover(given.paths, given.agent, since_ms, os.environ))
@@ -112,7 +104,7 @@ def _harvest(given: argparse.Namespace, since_ms: int) -> int:
 
 def _captured(home: str, files: list[Any]) -> CaptureReport:
 
-    bar = ProgressBar("transcripts", len(files))
+    bar = Progress("transcripts", len(files))
     with Catalogue(home) as catalogue:
         catalogue.sweep()
         try:

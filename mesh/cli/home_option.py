@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from clan_learnings.repository.detection import find_by_git
 from mesh.app import home_choice
-from mesh.cli.main import COMMANDS
+from mesh.cli.command_list import COMMANDS
 from mesh.cli.terminal import terminal
 
 UNNAMED = "local/-"  # a repository without a remote, before its first record has given it an id

@@ -7,9 +7,11 @@ from contextlib import contextmanager, suppress
 from shlex import quote
 from typing import Any
 
+import click
+
 from mesh.app import home_choice
 from mesh.app.home_choice import HomeRule
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, WrongUsage, argument, command
 from mesh.cli.home_option import repo_here
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.output import plain, print_json, put, tell
@@ -20,22 +22,22 @@ _FIRST = """# Which home the records of a repository go to: GLOB = DIR, the firs
 """
 
 
-def main(argv: list[str]) -> int:
+@command("mesh homes add 'github.com/acme/*' ~/.clan-mesh-acme")
+@argument(
+    "action",
+    "[add|remove]",
+    "without it: list, and say what holds here",
+    type=click.Choice(["add", "remove"]),
+    required=False,
+)
+@argument("glob", "[GLOB]", "host/owner/name, with * within a part and ** across", required=False)
+@argument("folder", "[DIR]", "with add: the home", required=False)
+def main(given: Given) -> int:
     """List the lines, add one, or remove one."""
-    arguments = parser("homes", "mesh homes add 'github.com/acme/*' ~/.clan-mesh-acme")
-    arguments.add_argument(
-        "action", nargs="?", choices=["add", "remove"], help="without it: list, and say what holds here"
-    )
-    arguments.add_argument(
-        "glob", nargs="?", metavar="GLOB", help="host/owner/name, with * within a part and ** across"
-    )
-    arguments.add_argument("folder", nargs="?", metavar="DIR", help="with add: the home")
-    arguments.set_defaults(home=None)  # not from the list: it may be what is wrong
-    given = arguments.parse_args(argv)
     if (given.action is None) != (given.glob is None) or (given.action == "add") != (given.folder is not None):
-        arguments.error("it is mesh homes, mesh homes add GLOB DIR, or mesh homes remove GLOB")
+        raise WrongUsage("it is mesh homes, mesh homes add GLOB DIR, or mesh homes remove GLOB")
     if given.action is None:
-        return _list(given.home, as_json=given.json)
+        return _list(given.home_option or None, as_json=given.json)
     glob = given.glob.strip().lower()
     path = home_choice.config_path(os.environ)
     done = add(path, glob, given.folder, os.environ) if given.action == "add" else remove(path, glob, os.environ)

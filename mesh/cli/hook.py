@@ -35,7 +35,7 @@ from mesh.app.application import Application
 from mesh.app.caller import NOTES
 from mesh.cli.client import EXTRACTING, read_event
 from mesh.cli.home_option import home_path
-from mesh.cli.output import put, tell
+from mesh.cli.output import tell
 from mesh.cli.streams import OutputLost
 from mesh.cli.terminal import terminal
 from mesh.core.errors import MayNotWrite, NoHome, UsageError, WriteRefused
@@ -45,24 +45,6 @@ from mesh.store.reader import refuse_newer_format
 
 if TYPE_CHECKING:
     from mesh.cli.command_server import ClientTerminal
-
-HELP = """usage: mesh hook EVENT [--agent AGENT] [--repo REPO] [--home DIR] [--json]
-
-Answer an event of a coding agent, which is read as JSON from stdin. Installed by `mesh install`; a person needs it only to try
-it out. It never fails: it exits with 0, and what went wrong stands in hook.log in the home.
-
-  EVENT          as the agent calls it: SessionStart, UserPromptSubmit, PostToolUse, PostToolUseFailure, SubagentStart,
-                 Stop, PreCompact, ...; of Gemini: BeforeAgent, AfterTool, AfterAgent, PreCompress
-
-options:
-  --agent AGENT  claude-code, codex or gemini (default: told by the event, else claude-code)
-  --repo REPO    bind it to one repository, like github.com/acme/api, whatever folder the event names: nothing of others is
-                 told, and what is learned from the session goes under it
-  --home DIR     the node's home folder (default: MESH_HOME, else as `mesh homes` says, else ~/.clan-mesh)
-  --json         changes nothing: the answer is JSON
-
-example:
-  mesh hook SessionStart --agent codex < event.json"""
 
 _ANSWER_SECONDS = 3.0  # then the session goes on without us
 _AFTERWARDS_SECONDS = 1.5  # for what the answer does not need; together below what agents are told to wait
@@ -123,9 +105,6 @@ def take_in_queued(home: str, argv: list[str]) -> None:
 
 def main(argv: list[str]) -> int:
     """Answer one event."""
-    if any(word in ("-h", "--help") for word in argv):
-        put(*HELP.split("\n"))
-        return 0
     given = _Given(argv)
     if given.problem:
         tell(f"mesh hook: {given.problem}", "  next: mesh hook --help")
@@ -142,7 +121,7 @@ def main(argv: list[str]) -> int:
 def answer_client(argv: list[str], here: "ClientTerminal") -> None:
     """Answer one event for a client, in the node. What is not for the node is left to the client, before anything is done."""
     given = _Given(argv)
-    if given.problem or any(word in ("-h", "--help") for word in argv):
+    if given.problem:
         here.require_own_process()
     run = _HookRun(given, here)
     run.without_limit(run.answer)

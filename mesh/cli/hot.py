@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from mesh.cli.grammar import ALL, REPO, Given, command
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import ALL, REPO, CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.record_options import application_of, repo_name
 from mesh.core.display import number_of
 
-SYNTAX = CommandSyntax("hot", "", (REPO, ALL), "mesh hot")
 
-
-def main(argv: list[str]) -> int:
+@command("mesh hot", may_be_empty=True)
+@REPO
+@ALL
+def main(given: Given) -> int:
     """Print them, those of most sessions first."""
-    return run(argv, SYNTAX, _hot)
-
-
-def _hot(given: Given) -> int:
-    answer = application_of(given).hot(repo=given.maybe("repo"), everywhere=given.has("all"))
-    if given.as_json:
+    answer = application_of(given).hot(repo=given.repo, everywhere=given.has("all"))
+    if given.json:
         print_json(answer)
         return EXIT_OK
     for item in answer["hot"]:

@@ -9,30 +9,26 @@ from clan_learnings.search.index_files import choose, drop_indexes
 from clan_learnings.search.keywords.word_table import reindex
 from mesh.app.application import Application
 from mesh.app.client import ask
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import Progress, plain, print_json, put, say, tell
 from mesh.core.display import number_of
 from mesh.core.errors import MeshError
 from mesh.store.home import open_home
 
-SYNTAX = CommandSyntax(
-    "index",
-    "[rebuild | use minilm|URL MODEL|DIR|none|auto]",
-    (Option("--vectors", "", "with rebuild: make the vectors anew too, which takes long"),),
-    "mesh index use http://localhost:11434/v1 nomic-embed-text",
-    words=(0, 3),
-    more="Without a word: how the indexes stand. use: which model makes vectors here; auto is minilm, if it is installed.",
-)
 _WORDS = {"": 1, "rebuild": 1, "use": 3}
 
 
-def main(argv: list[str]) -> int:
+@command(
+    "mesh index use http://localhost:11434/v1 nomic-embed-text",
+    more="Without a word: how the indexes stand. use: which model makes vectors here; auto is minilm, if it is installed.",
+    may_be_empty=True,
+    usage="[rebuild | use minilm|URL MODEL|DIR|none|auto]",
+)
+@argument("words", "WORD", nargs=-1)
+@option("--vectors", help="with rebuild: make the vectors anew too, which takes long")
+def main(given: Given) -> int:
     """Say how they stand, or change it."""
-    return run(argv, SYNTAX, _index)
-
-
-def _index(given: Given) -> int:
     action = given.words[0] if given.words else ""
     if action not in _WORDS:
         raise WrongUsage(f"there is no {action!r}; there are rebuild and use")
@@ -58,7 +54,7 @@ def state_of(home: str) -> dict[str, Any]:
 
 def _show(given: Given) -> int:
     state = state_of(given.home)
-    if given.as_json:
+    if given.json:
         print_json(state)
         return EXIT_OK
     say(f"search    {plain(state['says'])}")
@@ -88,7 +84,7 @@ def _sidecar(status: dict[str, Any] | None) -> list[str]:
 def _use(given: Given) -> int:
 
     done = choose(open_home(given.home).path, given.words[1:])
-    if given.as_json:
+    if given.json:
         print_json(done)
         return EXIT_OK
     put(f"embedder  {plain(done['choice'])}: {plain(done['says'])}")
@@ -110,7 +106,7 @@ def _rebuild(given: Given) -> int:
             progress.done()
             store.close()
     dropped = drop_indexes(home.path, vectors=given.has("vectors"))
-    if given.as_json:
+    if given.json:
         print_json({"records": records, "dropped": dropped})
         return EXIT_OK
     for name, count in records.items():

@@ -3,7 +3,7 @@
 import os
 
 from clan_learnings.redaction import describe, redact
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, command, option
 from mesh.cli.output import print_json, say, tell
 from mesh.core.errors import UsageError
 from mesh.core.ids import display_name, parse_id, text_id
@@ -11,16 +11,16 @@ from mesh.store.home import Home, create_home
 from mesh.store.join_table import Cards
 
 
-def main(argv: list[str]) -> int:
+@command("mesh init --name laptop")
+@option(
+    "--name",
+    metavar="TEXT",
+    default=os.uname().nodename.split(".")[0] or "node",
+    help="how people see this node (default: the machine's name)",
+)
+@option("--mesh", metavar="ID", help="the mesh to ask to belong to; without it a new mesh is made")
+def main(given: Given) -> int:
     """Make a node and say what to do next."""
-    arguments = parser("init", "mesh init --name laptop")
-    arguments.add_argument(
-        "--name",
-        default=os.uname().nodename.split(".")[0] or "node",
-        help="how people see this node (default: the machine's name)",
-    )
-    arguments.add_argument("--mesh", metavar="ID", help="the mesh to ask to belong to; without it a new mesh is made")
-    given = arguments.parse_args(argv)
     mesh = None if given.mesh is None else parse_id(given.mesh.lower(), "mesh id")
     home = create_home(given.home, harmless_name(given.name), mesh)
     if mesh is None:

@@ -1,6 +1,5 @@
 """`mesh install` and `mesh uninstall`: our hooks, tools and skill in the settings of coding agents."""
 
-import argparse
 import os
 import shlex
 import shutil
@@ -10,7 +9,7 @@ from clan_learnings.agents.agent_files import InstallTarget, PartChange
 from clan_learnings.agents.installer import AGENTS, install, uninstall
 from clan_learnings.agents.skill_text import agents_text
 from clan_learnings.repository.detection import find
-from mesh.cli.arguments import Parser, parser
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option, options
 from mesh.cli.home_option import home_path
 from mesh.cli.main import EXIT_OK, EXIT_REFUSED
 from mesh.cli.output import print_json, put, put_ours, tell
@@ -19,21 +18,25 @@ from mesh.core.errors import UsageError
 _WOULD = {"created": "create", "changed": "change", "removed": "remove", "restored": "restore"}
 
 
-def run_install(argv: list[str]) -> int:
+AGENT_CHOICE = options(
+    argument("agents", "[AGENT]...", ", ".join(AGENTS), nargs=-1),
+    option("--all", help="all of them"),
+    option("--user", help="in the user's own settings (default)"),
+    option("--project", help="in the settings of the repository we are in"),
+    option("--dry-run", help="only say what would be done"),
+)
+
+
+@command("mesh install claude-code")
+@AGENT_CHOICE
+@option("--allow", help="also let the agent call mesh without asking, by its own permission rules")
+@option("--text", help="print what AGENTS.md should say for an agent without hooks, and do nothing")
+def run_install(given: Given) -> int:
     """Install, and say what a person still has to do."""
-    arguments = parser("install", "mesh install claude-code")
-    add_choice(arguments)
-    arguments.add_argument(
-        "--allow", action="store_true", help="also let the agent call mesh without asking, by its own permission rules"
-    )
-    arguments.add_argument(
-        "--text", action="store_true", help="print what AGENTS.md should say for an agent without hooks, and do nothing"
-    )
-    given = arguments.parse_args(argv)
     if given.text:
         print_json({"text": agents_text()}) if given.json else put_ours(agents_text())
         return EXIT_OK
-    agents = chosen(given, arguments)
+    agents = chosen(given)
     done = install(agents, target(given.home, project=given.project, allow=given.allow), dry_run=given.dry_run)
     if not os.path.exists(os.path.join(given.home, "home.json")):
         tell("there is no node here yet, so agents would be given nothing", "  next: mesh setup")
@@ -43,23 +46,15 @@ def run_install(argv: list[str]) -> int:
     )
 
 
-def add_choice(arguments: Parser) -> None:
-    """Which agents, and where: the options of both commands."""
-    arguments.add_argument("agents", nargs="*", metavar="AGENT", help=f"{', '.join(AGENTS)}")
-    arguments.add_argument("--all", action="store_true", help="all of them")
-    where = arguments.add_mutually_exclusive_group()
-    where.add_argument("--user", action="store_true", help="in the user's own settings (default)")
-    where.add_argument("--project", action="store_true", help="in the settings of the repository we are in")
-    arguments.add_argument("--dry-run", action="store_true", help="only say what would be done")
-
-
-def chosen(given: argparse.Namespace, arguments: Parser) -> list[str]:
+def chosen(given: Given) -> list[str]:
     """The agents' names, each once."""
+    if given.user and given.project:
+        raise WrongUsage("--user and --project exclude each other")
     if given.all == bool(given.agents):
-        arguments.error(f"name agents ({', '.join(AGENTS)}), or give --all")
+        raise WrongUsage(f"name agents ({', '.join(AGENTS)}), or give --all")
     for name in given.agents:
         if name not in AGENTS:
-            arguments.error(
+            raise WrongUsage(
                 f"{name!r} is not one of {', '.join(AGENTS)}; for other agents: mesh install --text >> AGENTS.md"
             )
     return list(AGENTS) if given.all else list(dict.fromkeys(given.agents))
@@ -103,7 +98,7 @@ def typed_program() -> str:
     return "mesh" if on_path is not None and os.path.samefile(on_path, path) else shlex.quote(path)
 
 
-def report(done: list[PartChange], given: argparse.Namespace, notes: list[str]) -> int:
+def report(done: list[PartChange], given: Given, notes: list[str]) -> int:
     """Say what came of each file."""
     refused = [outcome for outcome in done if outcome.did == "refused"]
     if given.json:
@@ -137,10 +132,9 @@ def _lines(outcome: PartChange, *, dry_run: bool) -> list[str]:
     return [f"{outcome.did:<9}  {outcome.path}" + (f"  ({outcome.note})" if outcome.note else "")]
 
 
-def run_uninstall(argv: list[str]) -> int:
+@command("mesh uninstall claude-code")
+@AGENT_CHOICE
+def run_uninstall(given: Given) -> int:
     """Take out what `mesh install` put in, and nothing else."""
-    arguments = parser("uninstall", "mesh uninstall claude-code")
-    add_choice(arguments)
-    given = arguments.parse_args(argv)
-    agents = chosen(given, arguments)
+    agents = chosen(given)
     return report(uninstall(agents, target(given.home, project=given.project), dry_run=given.dry_run), given, notes=[])

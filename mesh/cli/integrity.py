@@ -3,7 +3,7 @@
 import os
 from dataclasses import asdict
 
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, command, option
 from mesh.cli.main import EXIT_FAILED
 from mesh.cli.output import Progress, print_json, put, say, tell
 from mesh.core.display import number_of
@@ -16,9 +16,9 @@ from mesh.store.store import RIGHT
 from mesh.store.verification import verify_store
 
 
-def run_verify(argv: list[str]) -> int:
+@command("mesh verify")
+def run_verify(given: Given) -> int:
     """Check, and say the first difference of each sort."""
-    given = parser("verify", "mesh verify").parse_args(argv)
     home = open_home(given.home)
     home.identity()
     problems = []
@@ -60,15 +60,10 @@ def _pages(home: str, *, as_json: bool) -> list[str]:
     return verdict.problems
 
 
-def run_repair(argv: list[str]) -> int:
+@command("mesh repair")
+@option("--clock", help="instead: this machine's clock is right now; write again what was written while it was ahead")
+def run_repair(given: Given) -> int:
     """Salvage, and say how to get the rest."""
-    arguments = parser("repair", "mesh repair")
-    arguments.add_argument(
-        "--clock",
-        action="store_true",
-        help="instead: this machine's clock is right now; write again what was written while it was ahead",
-    )
-    given = arguments.parse_args(argv)
     home = open_home(given.home)
     return _repair_clock(home, as_json=given.json) if given.clock else _repair(home, as_json=given.json)
 

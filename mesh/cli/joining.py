@@ -6,8 +6,9 @@ import re
 from shutil import rmtree
 
 from mesh.app.client import ask
-from mesh.cli.arguments import add_role, parser
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.init import harmless_name
+from mesh.cli.membership import ROLE
 from mesh.cli.node_names import a_role
 from mesh.cli.output import print_json, put, say, tell, when
 from mesh.core.errors import MeshError, NoHome, UsageError
@@ -22,19 +23,17 @@ from peers.trust.join_protocol import Joined
 from peers.trust.join_token import JoinToken, parse
 
 
-def run_join(argv: list[str]) -> int:
+@command("mesh join TOKEN --name builder")
+@argument("token", "TOKEN", "as `mesh invite` printed it on another node")
+@option(
+    "--name", metavar="NAME", help="how people see this node, if its home is made now (default: the machine's name)"
+)
+@option(
+    "--ephemeral",
+    help="leave the mesh when the sidecar stops, as a node does anyway whose token is of `mesh invite --ephemeral`",
+)
+def run_join(given: Given) -> int:
     """Make a home if there is none, prove the token, keep what the mesh answers."""
-    arguments = parser("join", "mesh join TOKEN --name builder")
-    arguments.add_argument("token", metavar="TOKEN", help="as `mesh invite` printed it on another node")
-    arguments.add_argument(
-        "--name", metavar="NAME", help="how people see this node, if its home is made now (default: the machine's name)"
-    )
-    arguments.add_argument(
-        "--ephemeral",
-        action="store_true",
-        help="leave the mesh when the sidecar stops, as a node does anyway whose token is of `mesh invite --ephemeral`",
-    )
-    given = arguments.parse_args(argv)
     token = parse(given.token)
     home, is_new = _home(given.home, token, given.name, ephemeral=given.ephemeral)
     asked: list[bool] = []
@@ -133,23 +132,18 @@ def _learn(home: Home, joined: Joined) -> tuple[int, str]:
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def run_invite(argv: list[str]) -> int:
+@command("mesh invite --uses 5 --expires 2h")
+@option("--uses", metavar="N", type=int, default=1, help="how many nodes may join with it (default: 1)")
+@option(
+    "--expires", metavar="TIME", default="1h", help="how long it can be used: 30m, 2h, 7d (default: 1h; at most 30d)"
+)
+@ROLE
+@option("--list", help="show the invitations that can still be used")
+@option("--withdraw", metavar="ID", help="take an invitation back")
+def run_invite(given: Given) -> int:
     """Make a token, list those outstanding, or take one back."""
-    arguments = parser("invite", "mesh invite --uses 5 --expires 2h")
-    arguments.add_argument(
-        "--uses", type=int, default=1, metavar="N", help="how many nodes may join with it (default: 1)"
-    )
-    arguments.add_argument(
-        "--expires",
-        default="1h",
-        metavar="TIME",
-        help="how long it can be used: 30m, 2h, 7d (default: 1h; at most 30d)",
-    )
-    add_role(arguments)
-    other = arguments.add_mutually_exclusive_group()
-    other.add_argument("--list", action="store_true", help="show the invitations that can still be used")
-    other.add_argument("--withdraw", metavar="ID", help="take an invitation back")
-    given = arguments.parse_args(argv)
+    if given.list and given.withdraw:
+        raise WrongUsage("--list and --withdraw exclude each other")
     home = open_home(given.home)
     if given.list:
         return _list_invitations(ask(home.path, "GET", "/invites"), as_json=given.json)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from calendar import timegm
-from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -15,12 +14,10 @@ from clan_learnings.records.record import SEVERITIES, one_of
 from mesh.app.application import Application
 from mesh.app.learnings import listed, row, stats
 from mesh.app.learnings_exchange import export_to, import_from
-from mesh.cli.learnings_edit import SECTIONS, add, edit
+from mesh.cli.grammar import ALL, REPO, Fraction, Given, Whole, WrongUsage, argument, command, option, options
 from mesh.cli.main import EXIT_OK, EXIT_REFUSED, EXIT_WAITING
-from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import Progress, plain, print_json, put, put_ours, tell, tell_inexact
-from mesh.cli.record_options import ABOUT, PRIVATE, application_of, repo_name
-from mesh.cli.subcommands import chosen
+from mesh.cli.record_options import application_of, repo_name
 from mesh.core.display import harmless_value, number_of
 from mesh.core.errors import UsageError
 from mesh.core.time_expression import span
@@ -30,9 +27,9 @@ _TOLD = 50  # lines of unchanged or missing ones that are shown
 
 def export_(given: Given, application: Application, scope: str | None, filters: dict[str, Any]) -> int:
     """Write them, and say which."""
-    folder = given.words[0]
+    folder = given.folder
     answer = export_to(application, folder, scope, prune=given.has("prune"), **filters)
-    if given.as_json:
+    if given.json:
         print_json(answer)
     else:
         for name in answer["written"]:
@@ -53,9 +50,18 @@ def export_(given: Given, application: Application, scope: str | None, filters: 
     return EXIT_REFUSED if answer["kept"] else EXIT_OK
 
 
+@command(
+    "mesh learnings import docs/solutions --dry-run",
+    more="A changed file changes its record, a new one becomes a record, a deleted one changes nothing unless that is asked for.",
+    may_be_empty=True,
+)
+@argument("folder", "DIR")
+@option("--dry-run", help="say what would be done, and do nothing")
+@option("--no-link", help="do not write ids into the files of new documents")
+@option("--retract-missing", help="retract documents whose exported files were deleted")
 def import_(given: Given) -> int:
     """Take them in, and say what became of each."""
-    folder = given.words[0]
+    folder = given.folder
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {folder}", "write one first: mesh learnings export DIR")
     progress = Progress("files")
@@ -70,7 +76,7 @@ def import_(given: Given) -> int:
         )
     finally:
         progress.done()
-    if given.as_json:
+    if given.json:
         print_json(answer)
     else:
         _print(answer)
@@ -110,119 +116,25 @@ def _print(answer: dict[str, Any]) -> None:
 
 
 _MOST = 1000
-_FILTERS = (
-    Option("--category", "NAME", "only of this category"),
-    Option("--tag", "TAG", "only with this tag"),
-    Option("--severity", "LEVEL", "only of this severity"),
-    Option("--min-quality", "Q", "only of this quality or better, from 0 to 1"),
-    Option("--since", "TIME", "only from then on: 2026-11-16, or how long ago: 30d"),
+_FILTERS = options(
+    option("--category", metavar="NAME", help="only of this category"),
+    option("--tag", metavar="TAG", help="only with this tag"),
+    option("--severity", metavar="LEVEL", help="only of this severity"),
+    option("--min-quality", metavar="Q", type=Fraction(), help="only of this quality or better, from 0 to 1"),
+    option("--since", metavar="TIME", help="only from then on: 2026-11-16, or how long ago: 30d"),
 )
-# name: sentence, example
-MEMBERS = {
-    "add": (
-        "Record a document: from options, from a file, or from stdin.",
-        'mesh learnings add --title "Uploads fail after an hour" --problem "..." --solution "..."',
-    ),
-    "edit": (
-        "Change a document: field by field, or in an editor.",
-        'mesh learnings edit 7k3qmzpa --prevention "log in right before the upload"',
-    ),
-    "list": ("List documents, the newest first.", "mesh learnings list --category build-errors --min-quality 0.7"),
-    "show": ("Show a document, as Markdown.", "mesh learnings show 7k3qmzpa"),
-    "stats": (
-        "Say how many there are, how good, how old, and how often they are opened.",
-        "mesh learnings stats --all",
-    ),
-    "export": ("Write documents as Markdown files, by category.", "mesh learnings export docs/solutions"),
-    "import": (
-        "Take in what people wrote or changed in such files.",
-        "mesh learnings import docs/solutions --dry-run",
-    ),
-}
-_TAKES: dict[str, tuple[str, tuple[Option, ...], tuple[int, int], str]] = {  # usage, options, words, more
-    "add": (
-        "[FILE|-]",
-        (*SECTIONS, *ABOUT, PRIVATE),
-        (0, 1),
-        (
-            "FILE is Markdown, as `export` writes it, or a JSON object of the fields; - reads it from stdin. Options come before it.\n"
-            "It needs a problem and a solution, 200 characters in all; an example and how to prevent it make it better."
-        ),
-    ),
-    "edit": (
-        "ID",
-        (
-            *SECTIONS,
-            Option("--topic", "WORD", "what it is about"),
-            Option("--tags", "A,B", "all of its tags, with commas"),
-            Option("--category", "NAME", "one of the mesh's categories"),
-            Option("--severity", "LEVEL", "low, medium, high or critical"),
-            Option("--confidence", "C", "how sure it is, from 0 to 1"),
-            Option("--quality", "Q", "how good it is, from 0 to 1 (default: worked out anew)"),
-            Option("--evidence", "TEXT", "where it can be seen"),
-            Option("--minutes-lost", "N", "what it has cost"),
-            Option("--repo", "REPO", "the repository it holds in; . is where we are"),
-            Option("--global", "", "it holds in every repository"),
-            Option("--file", "FILE", "the whole document from a file; - reads it from stdin"),
-        ),
-        (1, 1),
-        "Without options it opens in VISUAL or EDITOR.",
-    ),
-    "list": (
-        "",
-        (REPO, ALL, *_FILTERS, Option("-n", "COUNT", f"at most so many, up to {_MOST} (default: 20)")),
-        (0, 0),
-        "",
-    ),
-    "show": ("ID", (), (1, 1), ""),
-    "stats": ("", (REPO, ALL), (0, 0), ""),
-    "export": (
-        "DIR",
-        (REPO, ALL, *_FILTERS, Option("--prune", "", "remove untouched files of documents that are no more")),
-        (1, 1),
-        "DIR/<category>/<slug>.md. Files that are not ours, or that were edited and not imported yet, are left alone.",
-    ),
-    "import": (
-        "DIR",
-        (
-            Option("--dry-run", "", "say what would be done, and do nothing"),
-            Option("--no-link", "", "do not write ids into the files of new documents"),
-            Option("--retract-missing", "", "retract documents whose exported files were deleted"),
-        ),
-        (1, 1),
-        "A changed file changes its record, a new one becomes a record, a deleted one changes nothing unless that is asked for.",
-    ),
-}
 
 
-def main(argv: list[str]) -> int:
-    """Run `mesh learnings MEMBER ...`."""
-    found = chosen(
-        "learnings", "Work with documents: a problem, its solution, how to prevent it.", MEMBERS, "list", argv
-    )
-    if isinstance(found, int):
-        return found
-    name, rest = found
-    sentence, example = MEMBERS[name]
-    usage, options, words, more = _TAKES[name]
-    shape = CommandSyntax(
-        f"learnings {name}",
-        usage,
-        options,
-        example,
-        words=words,
-        more=more,
-        sentence=sentence,
-        is_filter=name in ("list", "stats"),
-    )
-    return run(rest, shape, _RUN[name])
-
-
-def _list(given: Given) -> int:
-
+@command("mesh learnings list --category build-errors --min-quality 0.7", is_filter=True, may_be_empty=True)
+@REPO
+@ALL
+@_FILTERS
+@option("-n", metavar="COUNT", type=Whole(1, _MOST), default=20, help=f"at most so many, up to {_MOST} (default: 20)")
+def list_(given: Given) -> int:
+    """Print them, a line each."""
     application = application_of(given)
     scope = _scope(given, application)
-    count = given.number("n", 20, 1, _MOST) or 20
+    count = given.n
     filters = filters_of(given)
 
     def ask(memory: Any) -> dict[str, Any]:
@@ -230,7 +142,7 @@ def _list(given: Given) -> int:
         return {"repo": scope, "learnings": [row(memory, note, learning) for note, learning in found]}
 
     answer = application.ask(ask)
-    if given.as_json:
+    if given.json:
         print_json(answer)
         return EXIT_OK
     for one in answer["learnings"]:
@@ -243,12 +155,14 @@ def _list(given: Given) -> int:
     return EXIT_OK
 
 
-def _show(given: Given) -> int:
-
-    answer = application_of(given).show(given.words[0])
+@command("mesh learnings show 7k3qmzpa", may_be_empty=True)
+@argument("record", "ID")
+def show(given: Given) -> int:
+    """Print it."""
+    answer = application_of(given).show(given.record)
     if answer["log"] != "learnings":
-        raise WrongUsage(f"{given.words[0]} is a {answer['kind']}, no learning: mesh show {given.words[0]}")
-    if given.as_json:
+        raise WrongUsage(f"{given.record} is a {answer['kind']}, no learning: mesh show {given.record}")
+    if given.json:
         print_json(answer)
         return EXIT_OK
     at_ms = timegm(time.strptime(answer["at"], "%Y-%m-%dT%H:%M:%SZ")) * 1000
@@ -259,12 +173,15 @@ def _show(given: Given) -> int:
     return EXIT_OK
 
 
-def _stats(given: Given) -> int:
-
+@command("mesh learnings stats --all", is_filter=True, may_be_empty=True)
+@REPO
+@ALL
+def stats_(given: Given) -> int:
+    """Count them."""
     application = application_of(given)
     scope = _scope(given, application)
     answer = application.ask(lambda memory: stats(memory, scope))
-    if given.as_json:
+    if given.json:
         print_json(answer)
         return EXIT_OK
     where = "in every repository" if scope is None else f"in {repo_name(scope)}"
@@ -284,12 +201,12 @@ def _stats(given: Given) -> int:
 
 def filters_of(given: Given) -> dict[str, Any]:
     """What a list or an export is limited to."""
-    since = span(given.text("since"), int(time.time() * 1000))[0] if given.has("since") else None
+    since = span(given.word("since"), int(time.time() * 1000))[0] if given.has("since") else None
     return {
-        "category": given.text("category"),
-        "tag": given.text("tag"),
-        "severity": one_of(given.text("severity"), SEVERITIES, "severity"),
-        "min_quality": given.fraction("min_quality") or 0.0,
+        "category": given.word("category"),
+        "tag": given.word("tag"),
+        "severity": one_of(given.word("severity"), SEVERITIES, "severity"),
+        "min_quality": given.min_quality or 0.0,
         "since_ms": since,
     }
 
@@ -304,21 +221,21 @@ def _opened(one: dict[str, Any]) -> str:
 
 
 def _scope(given: Given, application: Any) -> str | None:
-    scope: str | None = None if given.has("all") else application.caller.scope(given.maybe("repo"))
+    scope: str | None = None if given.has("all") else application.caller.scope(given.repo)
     return scope
 
 
-def _export(given: Given) -> int:
+@command(
+    "mesh learnings export docs/solutions",
+    more="DIR/<category>/<slug>.md. Files that are not ours, or that were edited and not imported yet, are left alone.",
+    may_be_empty=True,
+)
+@argument("folder", "DIR")
+@REPO
+@ALL
+@_FILTERS
+@option("--prune", help="remove untouched files of documents that are no more")
+def export(given: Given) -> int:
+    """Write them, and say which."""
     application = application_of(given)
     return export_(given, application, _scope(given, application), filters_of(given))
-
-
-_RUN: dict[str, Callable[[Given], int]] = {
-    "add": add,
-    "edit": edit,
-    "list": _list,
-    "show": _show,
-    "stats": _stats,
-    "export": _export,
-    "import": import_,
-}

@@ -16,34 +16,43 @@ from clan_learnings.records.record import LEARNINGS
 from mesh.app import learnings
 from mesh.app.application import Application
 from mesh.app.snapshot import memory_with
-from mesh.cli.home_option import home_path
+from mesh.cli.grammar import CommaList, Fraction, Given, Whole, WrongUsage, argument, command, option, options
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.options import Given, Option, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
-from mesh.cli.record_options import application_of, print_answer, record_facts
+from mesh.cli.record_options import ABOUT, PRIVATE, application_of, print_answer, record_facts
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
 
-SECTIONS = (
-    Option("--title", "TEXT", "one line (default: the first of the problem)"),
-    Option("--problem", "TEXT", "what happened, with the error; required"),
-    Option("--root-cause", "TEXT", "why it happened"),
-    Option("--solution", "TEXT", "what helps; required"),
-    Option("--example", "TEXT", "how that looks"),
-    Option("--prevention", "TEXT", "how it need not happen again"),
-    Option("--related", "A,B", "links, files, ids of records, with commas"),
+SECTIONS = options(
+    option("--title", metavar="TEXT", help="one line (default: the first of the problem)"),
+    option("--problem", metavar="TEXT", help="what happened, with the error; required"),
+    option("--root-cause", metavar="TEXT", help="why it happened"),
+    option("--solution", metavar="TEXT", help="what helps; required"),
+    option("--example", metavar="TEXT", help="how that looks"),
+    option("--prevention", metavar="TEXT", help="how it need not happen again"),
+    option("--related", metavar="A,B", type=CommaList(), default="", help="links, files, ids of records, with commas"),
 )
 _TEXTS = ("title", "problem", "root_cause", "solution", "example", "prevention")
 _FACTS = ("topic", "category", "severity", "evidence")
 
 
+@command(
+    'mesh learnings add --title "Uploads fail after an hour" --problem "..." --solution "..."',
+    more="FILE is Markdown, as `export` writes it, or a JSON object of the fields; - reads it from stdin. Options come before it.\n"
+    "It needs a problem and a solution, 200 characters in all; an example and how to prevent it make it better.",
+    may_be_empty=True,
+)
+@argument("file", "[FILE|-]", required=False)
+@SECTIONS
+@ABOUT
+@PRIVATE
 def add(given: Given) -> int:
     """Record one."""
     about = record_facts(given)
-    learning, has_repo = (_from_file(given.words[0])) if given.words else (Learning(), False)
-    texts: dict[str, Any] = {name: given.text(name) for name in _TEXTS if given.has(name)}
+    learning, has_repo = _from_file(given.file) if given.file else (Learning(), False)
+    texts: dict[str, Any] = {name: given.word(name) for name in _TEXTS if given.has(name)}
     if given.has("related"):
-        texts["related"] = tuple(given.words_of("related"))
+        texts["related"] = tuple(given.related)
     learning = replace(learning, **texts)
     # What an option says comes before what the file says.
     options: dict[str, Any] = {
@@ -56,7 +65,7 @@ def add(given: Given) -> int:
         about |= {"repo": learning.repo or None, "is_global": not learning.repo}
     answer = learnings.add(application_of(given), learning, private=given.has("private"), **about)
     code = print_answer(given, answer, _print_added)
-    if not given.as_json:
+    if not given.json:
         for remark in answer["remarks"]:
             tell(f"  it could be better: {plain(remark)}")
     return code
@@ -71,19 +80,37 @@ def _print_added(answer: dict[str, Any]) -> None:
         )
 
 
+@command(
+    'mesh learnings edit 7k3qmzpa --prevention "log in right before the upload"',
+    more="Without options it opens in VISUAL or EDITOR.",
+    may_be_empty=True,
+)
+@argument("record", "ID")
+@SECTIONS
+@option("--topic", metavar="WORD", help="what it is about")
+@option("--tags", metavar="A,B", type=CommaList(), default="", help="all of its tags, with commas")
+@option("--category", metavar="NAME", help="one of the mesh's categories")
+@option("--severity", metavar="LEVEL", help="low, medium, high or critical")
+@option("--confidence", metavar="C", type=Fraction(), help="how sure it is, from 0 to 1")
+@option("--quality", metavar="Q", type=Fraction(), help="how good it is, from 0 to 1 (default: worked out anew)")
+@option("--evidence", metavar="TEXT", help="where it can be seen")
+@option("--minutes-lost", metavar="N", type=Whole(0, 100_000), help="what it has cost")
+@option("--repo", metavar="REPO", help="the repository it holds in; . is where we are")
+@option("--global", help="it holds in every repository")
+@option("--file", metavar="FILE", help="the whole document from a file; - reads it from stdin")
 def edit(given: Given) -> int:
     """Change one."""
     # `--repo` says what the document is to say, not which of several teams' homes it is in.
-    application = Application(given.text("home") or home_path(), os.environ)
+    application = Application(given.home_of(""), os.environ)
     changes = _changes(given, application)
     if given.has("file"):
-        changes = _by_file(given.text("file")) | changes
-        answer = learnings.change(application, given.words[0], changes)
+        changes = _by_file(given.word("file")) | changes
+        answer = learnings.change(application, given.record, changes)
     elif changes:
-        answer = learnings.change(application, given.words[0], changes)
+        answer = learnings.change(application, given.record, changes)
     else:
-        answer = _in_editor(application, given.words[0])
-    if given.as_json:
+        answer = _in_editor(application, given.record)
+    if given.json:
         print_json(answer)
     elif answer["fields"]:
         put(f"{answer['id']}  changed: {', '.join(answer['fields'])}")
@@ -94,21 +121,21 @@ def edit(given: Given) -> int:
 
 
 def _changes(given: Given, application: Application) -> dict[str, Any]:
-    changes: dict[str, Any] = {name: given.text(name) for name in (*_TEXTS, *_FACTS) if given.has(name)}
+    changes: dict[str, Any] = {name: given.word(name) for name in (*_TEXTS, *_FACTS) if given.has(name)}
     for name in ("tags", "related"):
         if given.has(name):
-            changes[name] = tuple(given.words_of(name))
+            changes[name] = tuple(getattr(given, name))
     for name in ("confidence", "quality"):
         if given.has(name):
-            changes[name] = given.fraction(name)
+            changes[name] = getattr(given, name)
     if given.has("minutes_lost"):
-        changes["minutes_lost"] = given.number("minutes_lost", None, 0, 100_000)
+        changes["minutes_lost"] = given.minutes_lost
     if given.has("global") and given.has("repo"):
         raise WrongUsage("--repo and --global exclude each other")
     if given.has("global"):
         changes["repo"] = ""
     elif given.has("repo"):
-        changes["repo"] = application.caller.scope(given.text("repo"))
+        changes["repo"] = application.caller.scope(given.word("repo"))
     return changes
 
 

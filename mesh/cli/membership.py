@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import time
-from typing import Any
+
+import click
 
 from mesh.app.client import ask
-from mesh.cli.arguments import add_role, parser
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option, options
 from mesh.cli.node_names import a_role, find_node, node_name
 from mesh.cli.output import print_json, put, say, tell
 from mesh.core.display import number_of
@@ -20,18 +21,29 @@ from mesh.store.file_access import patience
 from mesh.store.home import Home, node_process_id, open_home
 from mesh.store.store import Store
 
+ROLE = options(
+    option(
+        "--role",
+        metavar="writer|reader",
+        type=click.Choice(("writer", "reader")),
+        default="writer",
+        help="what the node may do: a reader is sent everything, and nothing it writes counts (default: writer)",
+    ),
+    option(
+        "--ephemeral",
+        help="for throw-away nodes, as of a CI job: each leaves when its sidecar stops, and may write little",
+    ),
+)
 
-def run_admit(argv: list[str]) -> int:
+
+@command("mesh admit mfzwizltoq --name builder")
+@argument(
+    "node", "NODE", "the node's id as `mesh init` printed it; its beginning will do once something of it waits here"
+)
+@option("--name", metavar="TEXT", default="node", help="how people see the node")
+@ROLE
+def run_admit(given: Given) -> int:
     """Certify a node; what waited of it counts from now on."""
-    arguments = parser("admit", "mesh admit mfzwizltoq --name builder")
-    arguments.add_argument(
-        "node",
-        metavar="NODE",
-        help="the node's id as `mesh init` printed it; its beginning will do once something of it waits here",
-    )
-    arguments.add_argument("--name", default="node", help="how people see the node")
-    add_role(arguments)
-    given = arguments.parse_args(argv)
     if not given.name or len(given.name) > TEXT_CHARS or not given.name.isprintable():
         raise UsageError("a node's name is a short printable text", "choose another with --name NAME")
     home = open_home(given.home)
@@ -59,24 +71,23 @@ def run_admit(argv: list[str]) -> int:
     return 0
 
 
-def run_admin(argv: list[str]) -> int:
+@command("mesh admin add builder")
+@argument("action", "add|list", "name an admin, or list them", type=click.Choice(("add", "list")))
+@argument(
+    "node",
+    "[NODE]",
+    "for add: a member's id, its name, or the beginning of its id. An admin is removed with `mesh revoke`",
+    required=False,
+)
+def run_admin(given: Given) -> int:
     """`mesh admin add NODE`, or `mesh admin list`."""
-    arguments = parser("admin", "mesh admin add builder")
-    arguments.add_argument("action", metavar="add|list", choices=("add", "list"), help="name an admin, or list them")
-    arguments.add_argument(
-        "node",
-        metavar="NODE",
-        nargs="?",
-        help="for add: a member's id, its name, or the beginning of its id. An admin is removed with `mesh revoke`",
-    )
-    given = arguments.parse_args(argv)
     if (given.action == "add") != (given.node is not None):
-        arguments.error("give a NODE with add, and none with list")
+        raise WrongUsage("give a NODE with add, and none with list")
     home = open_home(given.home)
     return _add(given, home) if given.action == "add" else _list_admins(given, home)
 
 
-def _add(given: Any, home: Home) -> int:
+def _add(given: Given, home: Home) -> int:
     author = home.author()
     store = author.store
     trust = store.trust()
@@ -115,7 +126,7 @@ def _what_follows(name: str, node: bytes, was: str) -> tuple[str, str]:
     )
 
 
-def _list_admins(given: Any, home: Home) -> int:
+def _list_admins(given: Given, home: Home) -> int:
     store = home.store()
     trust = store.trust()
     for node in sorted(trust.admins):
@@ -149,9 +160,9 @@ def _named_by(store: Store, node: bytes) -> str:
 _STOP_SECONDS = 10.0
 
 
-def run_leave(argv: list[str]) -> int:
+@command("mesh leave")
+def run_leave(given: Given) -> int:
     """Tell the others, stop the sidecar, and remember it."""
-    given = parser("leave", "mesh leave").parse_args(argv)
     home = open_home(given.home)
     if home.has_root_key:
         raise UsageError(

@@ -6,43 +6,35 @@ from typing import Any
 
 from clan_learnings.records.mute_list import change_muted
 from mesh.app.mute import all_hidden, find_hidden, find_to_hide
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell
 
-SYNTAX = CommandSyntax(
-    "mute",
-    "ID|NODE|PATTERN",
-    (
-        Option("--undo", "", "show it again"),
-        Option("--list", "", "list what is hidden here"),
-    ),
+
+@command(
     "mesh mute builder·jzcjr",
-    words=(0, 1),
     more="ID is a record's id, NODE a node's name or id, PATTERN a pattern's name.",
+    may_be_empty=True,
 )
-
-
-def main(argv: list[str]) -> int:
+@argument("name", "[ID|NODE|PATTERN]", required=False)
+@option("--undo", help="show it again")
+@option("--list", help="list what is hidden here")
+def main(given: Given) -> int:
     """Hide it, show it again, or list what is hidden."""
-    return run(argv, SYNTAX, _mute)
-
-
-def _mute(given: Given) -> int:
-    if given.has("list") == bool(given.words) or (given.has("list") and given.has("undo")):
+    if given.has("list") == given.has("name") or (given.has("list") and given.has("undo")):
         raise WrongUsage("give one of ID, NODE, PATTERN, or --list")
     home = given.home
     if given.has("list"):
         return _list(given, home)
 
-    found = find_hidden(home, given.words[0]) if given.has("undo") else find_to_hide(home, given.words[0])
+    found = find_hidden(home, given.name) if given.has("undo") else find_to_hide(home, given.name)
     if given.has("undo"):
         changed = change_muted(home, remove=found["id"])
         said = "shown again" if changed else "was not hidden"
     else:
         changed = change_muted(home, add=found["id"])
         said = "hidden here from now on" if changed else "was hidden already"
-    if given.as_json:
+    if given.json:
         print_json(found | {"muted": not given.has("undo"), "changed": changed})
         return EXIT_OK
     put(f"{_line(found)}: {said}")
@@ -57,7 +49,7 @@ def _mute(given: Given) -> int:
 def _list(given: Given, home: str) -> int:
 
     found = all_hidden(home)
-    if given.as_json:
+    if given.json:
         print_json({"muted": found})
         return EXIT_OK
     for item in found:

@@ -12,15 +12,15 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mesh.cli.arguments import parser
 from mesh.cli.command_server import CommandServer
+from mesh.cli.grammar import Given, command, option
 from mesh.cli.init import advice, found, welcome
 from mesh.cli.install import typed_program
 from mesh.cli.output import print_json, put, say, tell
 from mesh.cli.terminal import terminal
 from mesh.core.errors import HomeBusy, MeshError, NoHome
 from mesh.core.ids import text_id
-from mesh.node.log_lines import start_logs
+from mesh.node.log_lines import SIDECAR_LOG, start_logs
 from mesh.node.node_settings import settings
 from mesh.store.file_access import patience
 from mesh.store.home import Home, create_home, node_process_id, open_home
@@ -29,32 +29,26 @@ if TYPE_CHECKING:
     from mesh.node.node import RunningNode
 
 
-_LOG = "sidecar.log"
 _START_SECONDS = 30
 
 
-def run_up(argv: list[str]) -> int:
+@command("mesh up --listen 0.0.0.0:7946 --detach")
+@option("--init", help="make a home first if there is none")
+@option(
+    "--listen",
+    metavar="HOST:PORT",
+    multiple=True,
+    help="where other nodes reach this one; without it the node only dials out (repeat for several; joining uses the next port)",
+)
+@option(
+    "--advertise",
+    metavar="HOST:PORT",
+    multiple=True,
+    help="how others reach it, if not at the address it listens on, as behind a forwarded port (repeat for several)",
+)
+@option("--detach", help=f"run in the background, with its log in the home's {SIDECAR_LOG}")
+def run_up(given: Given) -> int:
     """Run until told to stop."""
-    arguments = parser("up", "mesh up --listen 0.0.0.0:7946 --detach")
-    arguments.add_argument("--init", action="store_true", help="make a home first if there is none")
-    arguments.add_argument(
-        "--listen",
-        action="append",
-        default=[],
-        metavar="HOST:PORT",
-        help="where other nodes reach this one; without it the node only dials out (repeat for several; joining uses the next port)",
-    )
-    arguments.add_argument(
-        "--advertise",
-        action="append",
-        default=[],
-        metavar="HOST:PORT",
-        help="how others reach it, if not at the address it listens on, as behind a forwarded port (repeat for several)",
-    )
-    arguments.add_argument(
-        "--detach", action="store_true", help=f"run in the background, with its log in the home's {_LOG}"
-    )
-    given = arguments.parse_args(argv)
     in_background = os.environ.pop("MESH_DETACHED", None) is not None
     if in_background:
         terminal().worked_on = ""  # what we say is said again by whoever started us, who knows which home was named
@@ -66,7 +60,7 @@ def run_up(argv: list[str]) -> int:
         return _detach(home, given.listen, given.advertise, as_json=given.json)
     from mesh.node.node import run_node
 
-    start_logs(home.file(_LOG) if in_background else None)
+    start_logs(home.file(SIDECAR_LOG) if in_background else None)
     asyncio.run(run_node(home, chosen, lambda node: _announce(node, as_json=given.json), _commands))
     if threading.active_count() > 1:  # a name being looked up, or a lock being waited for: Python would wait for it
         sys.stdout.flush()
@@ -100,8 +94,8 @@ def _detach(home: Home, listen: list[str], advertise: list[str], *, as_json: boo
     import subprocess
 
     words = [sys.executable, "-m", "mesh", "up", "--json", "--home", home.path]
-    for option, values in (("--listen", listen), ("--advertise", advertise)):
-        words += [word for value in values for word in (option, value)]
+    for name, values in (("--listen", listen), ("--advertise", advertise)):
+        words += [word for value in values for word in (name, value)]
     process = subprocess.Popen(  # noqa: S603 (our own command, our own arguments)
         words,
         stdin=subprocess.DEVNULL,
@@ -119,12 +113,12 @@ def _detach(home: Home, listen: list[str], advertise: list[str], *, as_json: boo
         process.terminate()
         said = process.stderr.read().decode(errors="replace").strip()
         first, _, step = said.removeprefix("mesh: ").partition("\n  next: ")
-        raise MeshError(first or "the sidecar did not start", step or f"see {home.file(_LOG)}")
+        raise MeshError(first or "the sidecar did not start", step or f"see {home.file(SIDECAR_LOG)}")
     started = json.loads(line)
     if as_json:
         print_json(started)
     else:
-        put(f"the node runs as process {started['pid']}, with its log in {home.file(_LOG)}")
+        put(f"the node runs as process {started['pid']}, with its log in {home.file(SIDECAR_LOG)}")
         say("next: mesh peers, or mesh down to stop it")
     return 0
 
@@ -168,9 +162,9 @@ def _end_of(process: int) -> int | None:
         return None
 
 
-def run_down(argv: list[str]) -> int:
+@command("mesh down")
+def run_down(given: Given) -> int:
     """Ask the sidecar to stop, and wait until it has."""
-    given = parser("down", "mesh down").parse_args(argv)
     home = open_home(given.home)
     process = _surely_running(home)
     if process is not None:

@@ -5,24 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from mesh.app.checks.node_checks import request_sentence, request_step
+from mesh.cli.grammar import CommaList, Fraction, Given, Whole, WrongUsage, argument, command, option
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, say, tell, tell_proposed, tell_taken_out
 from mesh.cli.record_options import application_of, missing_witnesses, occurrences
 from mesh.core.display import number_of
 
-SHOW_SYNTAX = CommandSyntax("show", "ID", (), "mesh show 7k3qmzpa", words=(1, 1))
 _CHARS = 2000
 
 
-def run_show(argv: list[str]) -> int:
+@command("mesh show 7k3qmzpa", may_be_empty=True)
+@argument("record", "ID")
+def run_show(given: Given) -> int:
     """Print it."""
-    return run(argv, SHOW_SYNTAX, _show)
-
-
-def _show(given: Given) -> int:
-    answer = application_of(given).show(given.words[0])
-    print_json(answer) if given.as_json else print_record(answer)
+    answer = application_of(given).show(given.record)
+    print_json(answer) if given.json else print_record(answer)
     return EXIT_OK
 
 
@@ -42,17 +39,12 @@ def _in_words(field: str, value: Any) -> str:
     return "every repo" if field == "repo" and value == "" else plain(value, _CHARS)
 
 
-WHY_SYNTAX = CommandSyntax("why", "ID", (), "mesh why 7k3qmzpa", words=(1, 1))
-
-
-def run_why(argv: list[str]) -> int:
+@command("mesh why 7k3qmzpa", may_be_empty=True)
+@argument("record", "ID")
+def run_why(given: Given) -> int:
     """Author, time, signature, place in the chain, what befell the record, and its tier."""
-    return run(argv, WHY_SYNTAX, _why)
-
-
-def _why(given: Given) -> int:
-    story = application_of(given).why(given.words[0])
-    print_json(story) if given.as_json else _print_history(story)
+    story = application_of(given).why(given.record)
+    print_json(story) if given.json else _print_history(story)
     return EXIT_OK
 
 
@@ -97,76 +89,56 @@ def _print_history(story: dict[str, Any]) -> None:
 
 
 _TEXTS = ("text", "wrong", "right", "rule", "topic", "category", "severity", "evidence", "pattern")
-EDIT_SYNTAX = CommandSyntax(
-    "edit",
-    "ID",
-    (
-        Option("--text", "TEXT", "of a discovery"),
-        Option("--wrong", "TEXT", "of a correction or a pattern"),
-        Option("--right", "TEXT", "of a correction"),
-        Option("--rule", "TEXT", "of a pattern's record; mesh pattern edit changes it for all records"),
-        Option("--topic", "WORD", "what it is about"),
-        Option("--tags", "A,B", "all of its tags, with commas"),
-        Option("--category", "NAME", "one of the mesh's categories"),
-        Option("--severity", "LEVEL", "low, medium, high or critical"),
-        Option("--confidence", "C", "how sure it is, from 0 to 1"),
-        Option("--evidence", "TEXT", "where it can be seen"),
-        Option("--minutes-lost", "N", "what it has cost"),
-        Option("--repo", "REPO", "the repository it holds in; . is where we are"),
-        Option("--global", "", "it holds in every repository"),
-        Option("--pattern", "NAME", "the pattern a correction is counted under"),
-    ),
-    "mesh edit 7k3qmzpa --severity high --topic docker",
-    words=(1, 1),
-)
 
 
-def run_edit(argv: list[str]) -> int:
+@command("mesh edit 7k3qmzpa --severity high --topic docker", may_be_empty=True)
+@argument("record", "ID")
+@option("--text", metavar="TEXT", help="of a discovery")
+@option("--wrong", metavar="TEXT", help="of a correction or a pattern")
+@option("--right", metavar="TEXT", help="of a correction")
+@option("--rule", metavar="TEXT", help="of a pattern's record; mesh pattern edit changes it for all records")
+@option("--topic", metavar="WORD", help="what it is about")
+@option("--tags", metavar="A,B", type=CommaList(), default="", help="all of its tags, with commas")
+@option("--category", metavar="NAME", help="one of the mesh's categories")
+@option("--severity", metavar="LEVEL", help="low, medium, high or critical")
+@option("--confidence", metavar="C", type=Fraction(), help="how sure it is, from 0 to 1")
+@option("--evidence", metavar="TEXT", help="where it can be seen")
+@option("--minutes-lost", metavar="N", type=Whole(0, 100_000), help="what it has cost")
+@option("--repo", metavar="REPO", help="the repository it holds in; . is where we are")
+@option("--global", help="it holds in every repository")
+@option("--pattern", metavar="NAME", help="the pattern a correction is counted under")
+def run_edit(given: Given) -> int:
     """Change it, and show it as it is now."""
-    return run(argv, EDIT_SYNTAX, _edit)
-
-
-def _edit(given: Given) -> int:
     # `--repo` says what the record is to say, not which of several teams' homes it is in.
     application = application_of(given, given.home_of(""))
-    changes: dict[str, Any] = {name: given.text(name) for name in _TEXTS if given.has(name)}
+    changes: dict[str, Any] = {name: given.word(name) for name in _TEXTS if given.has(name)}
     if given.has("tags"):
-        changes["tags"] = given.words_of("tags")
+        changes["tags"] = given.tags
     if given.has("confidence"):
-        changes["confidence"] = given.fraction("confidence")
+        changes["confidence"] = given.confidence
     if given.has("minutes_lost"):
-        changes["minutes_lost"] = given.number("minutes_lost", None, 0, 100_000)
+        changes["minutes_lost"] = given.minutes_lost
     if given.has("global"):
         if given.has("repo"):
             raise WrongUsage("--repo and --global exclude each other")
         changes["repo"] = ""
     elif given.has("repo"):
-        changes["repo"] = application.caller.scope(given.text("repo"))
-    answer = application.edit(given.words[0], changes)
-    print_json(answer) if given.as_json else print_record(answer)
+        changes["repo"] = application.caller.scope(given.word("repo"))
+    answer = application.edit(given.record, changes)
+    print_json(answer) if given.json else print_record(answer)
     tell_taken_out(answer["redacted"])
     return EXIT_WAITING if tell_proposed(answer) else EXIT_OK
 
 
-RETRACT_SYNTAX = CommandSyntax(
-    "retract",
-    "ID --reason TEXT",
-    (Option("--reason", "TEXT", "why; the reason stays, so without any secret in it"),),
-    'mesh retract 7k3qmzpa --reason "it was the proxy after all"',
-    words=(1, 1),
-)
-
-
-def run_retract(argv: list[str]) -> int:
+@command('mesh retract 7k3qmzpa --reason "it was the proxy after all"', may_be_empty=True)
+@argument("record", "ID")
+@option("--reason", metavar="TEXT", help="why; the reason stays, so without any secret in it")
+def run_retract(given: Given) -> int:
     """Take it back, and say what that changes."""
-    return run(argv, RETRACT_SYNTAX, _retract)
-
-
-def _retract(given: Given) -> int:
     if not given.has("reason"):
         raise WrongUsage("--reason is missing: say why it is taken back")
-    answer = application_of(given).retract(given.words[0], given.text("reason"))
-    if given.as_json:
+    answer = application_of(given).retract(given.record, given.word("reason"))
+    if given.json:
         print_json(answer)
     else:
         done = "asked to retract" if answer.get("proposed") else "retracted"

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from clan_learnings.redaction import SecretCount, describe, redact_value
-from mesh.cli.arguments import Parser, any_text, parser
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.output import plain, print_json, put, tell, tell_taken_out, when
-from mesh.cli.subcommands import chosen
 from mesh.core.clock import milliseconds
 from mesh.core.draft import Assignment, Draft, Increment, NewRecord, Removal
 from mesh.core.errors import UsageError
@@ -19,43 +18,19 @@ from mesh.store.home import open_home
 from mesh.store.reader import Reader
 from mesh.store.receipts import Receipt
 
-# name: sentence, example
-MEMBERS = {
-    "add": ("Add a record to a log (OR-Set).", 'mesh op add discoveries "HTTP 405 on push means branch protection"'),
-    "remove": (
-        "Remove records that were seen (OR-Set); a concurrent add stays.",
-        'mesh op remove 7k3qmzpa --reason "no longer true"',
-    ),
-    "set": ("Set a field of a record, or of a key (LWW-Register).", "mesh op set 7k3qmzpa severity high"),
-    "count": ("Count something (G-Counter).", "mesh op count opened --by 2"),
-    "list": ("List the live records of a log.", "mesh op list discoveries"),
-    "get": ("Show a record with its fields, or the fields of a key.", "mesh op get 7k3qmzpa"),
-    "total": ("Show a counter's value.", "mesh op total opened"),
-}
+PRIVATE = option("--private", help="among the private records, which never leave this home by themselves")
 
 
-def main(argv: list[str]) -> int:
-    """Run `mesh op MEMBER ...`."""
-    found = chosen("op", "Drive the replicated types by hand.", MEMBERS, "add", argv)
-    if isinstance(found, int):
-        return found
-    name, rest = found
-    sentence, example = MEMBERS[name]
-    arguments = parser(f"op {name}", example, sentence)
-    arguments.add_argument(
-        "--private", action="store_true", help="among the private records, which never leave this home by themselves"
-    )
-    return _RUN[name](arguments, rest)
-
-
-def _add(arguments: Parser, argv: list[str]) -> int:
-    arguments.add_argument("log", metavar="LOG", help="the log's name: a-z 0-9 . _ -")
-    arguments.add_argument("text", metavar="TEXT", type=any_text, nargs="?", help="the record's text; - for stdin")
-    arguments.add_argument("--record", metavar="JSON", help="a whole record, as a JSON object, instead of a text")
-    arguments.add_argument("--lines", action="store_true", help="one record a line of stdin, all in one transaction")
-    given = arguments.parse_args(argv)
+@command('mesh op add discoveries "HTTP 405 on push means branch protection"')
+@argument("log", "LOG", "the log's name: a-z 0-9 . _ -")
+@argument("text", "[TEXT]", "the record's text; - for stdin", may_be_empty=True, required=False)
+@option("--record", metavar="JSON", help="a whole record, as a JSON object, instead of a text")
+@option("--lines", help="one record a line of stdin, all in one transaction")
+@PRIVATE
+def add(given: Given) -> int:
+    """Add it, or several."""
     if sum((given.text is not None, given.record is not None, given.lines)) != 1:
-        arguments.error("give a TEXT, or --record, or --lines")
+        raise WrongUsage("give a TEXT, or --record, or --lines")
     if given.lines:
         records = [{"text": line.rstrip("\n")} for line in sys.stdin if line.strip()]
     elif given.record is not None:
@@ -65,19 +40,23 @@ def _add(arguments: Parser, argv: list[str]) -> int:
     return _write(given, [NewRecord(given.log, record) for record in records])
 
 
-def _remove(arguments: Parser, argv: list[str]) -> int:
-    arguments.add_argument("ids", metavar="ID", nargs="+", help="records to remove")
-    arguments.add_argument("--reason", type=any_text, default="", help="why")
-    given = arguments.parse_args(argv)
+@command('mesh op remove 7k3qmzpa --reason "no longer true"')
+@argument("ids", "ID...", "records to remove", nargs=-1, required=True)
+@option("--reason", metavar="TEXT", may_be_empty=True, default="", help="why")
+@PRIVATE
+def remove(given: Given) -> int:
+    """Remove what was seen."""
     return _write(given, lambda reader: [Removal(tuple(map(reader.resolve, given.ids)), given.reason)])
 
 
-def _set(arguments: Parser, argv: list[str]) -> int:
-    arguments.add_argument("target", metavar="ID", help="a record's id; with --key the name of a key")
-    arguments.add_argument("field", metavar="FIELD")
-    arguments.add_argument("value", metavar="VALUE", type=any_text, help="JSON, or else a text")
-    arguments.add_argument("--key", action="store_true", help="ID names a key, not a record")
-    given = arguments.parse_args(argv)
+@command("mesh op set 7k3qmzpa severity high")
+@argument("target", "ID", "a record's id; with --key the name of a key")
+@argument("field", "FIELD")
+@argument("value", "VALUE", "JSON, or else a text", may_be_empty=True)
+@option("--key", help="ID names a key, not a record")
+@PRIVATE
+def set_(given: Given) -> int:
+    """Assign a value."""
     return _write(
         given,
         lambda reader: [
@@ -86,18 +65,22 @@ def _set(arguments: Parser, argv: list[str]) -> int:
     )
 
 
-def _count(arguments: Parser, argv: list[str]) -> int:
-    arguments.add_argument("key", metavar="KEY")
-    arguments.add_argument("--by", type=int, default=1, metavar="N", help="how much (default: 1)")
-    given = arguments.parse_args(argv)
+@command("mesh op count opened --by 2")
+@argument("key", "KEY")
+@option("--by", metavar="N", type=int, default=1, help="how much (default: 1)")
+@PRIVATE
+def count(given: Given) -> int:
+    """Count on."""
     if given.by < 1:
-        arguments.error("a counter only grows: --by takes 1 or more")
+        raise WrongUsage("a counter only grows: --by takes 1 or more")
     return _write(given, [Increment(given.key, given.by)])
 
 
-def _list(arguments: Parser, argv: list[str]) -> int:
-    arguments.add_argument("log", metavar="LOG", nargs="?", help="one log (default: all)")
-    given = arguments.parse_args(argv)
+@command("mesh op list discoveries")
+@argument("log", "[LOG]", "one log (default: all)", required=False)
+@PRIVATE
+def list_(given: Given) -> int:
+    """List them, oldest first."""
     with _reading(given) as reader:
         found = [("" if given.json else reader.short_id(entry.tag), entry) for entry in reader.tail(2**31, given.log)]
     for name, entry in found:
@@ -116,10 +99,12 @@ def _list(arguments: Parser, argv: list[str]) -> int:
     return 0
 
 
-def _get(arguments: Parser, argv: list[str]) -> int:
-    arguments.add_argument("target", metavar="ID", help="a record's id; with --key the name of a key")
-    arguments.add_argument("--key", action="store_true", help="ID names a key, not a record")
-    given = arguments.parse_args(argv)
+@command("mesh op get 7k3qmzpa")
+@argument("target", "ID", "a record's id; with --key the name of a key")
+@option("--key", help="ID names a key, not a record")
+@PRIVATE
+def get(given: Given) -> int:
+    """Show what is there."""
     with _reading(given) as reader:
         if given.key:
             answer = values = reader.fields(given.target)
@@ -136,28 +121,19 @@ def _get(arguments: Parser, argv: list[str]) -> int:
     return 0
 
 
-def _total(arguments: Parser, argv: list[str]) -> int:
-    arguments.add_argument("key", metavar="KEY")
-    given = arguments.parse_args(argv)
+@command("mesh op total opened")
+@argument("key", "KEY")
+@PRIVATE
+def total(given: Given) -> int:
+    """Show it."""
     with _reading(given) as reader:
         total = reader.total(given.key)
     print_json({"key": given.key, "total": total}) if given.json else put(str(total))
     return 0
 
 
-_RUN: dict[str, Callable[[Parser, list[str]], int]] = {
-    "add": _add,
-    "remove": _remove,
-    "set": _set,
-    "count": _count,
-    "list": _list,
-    "get": _get,
-    "total": _total,
-}
-
-
 @contextmanager
-def _reading(given: Any) -> Iterator[Reader]:
+def _reading(given: Given) -> Iterator[Reader]:
     """One snapshot, whatever is erased meanwhile. To be left before anything is printed: an erase waits for it."""
     home = open_home(given.home)
     if given.private:
@@ -171,7 +147,7 @@ def _reading(given: Any) -> Iterator[Reader]:
 
 
 def _write(
-    given: Any, drafts: list[Draft] | list[NewRecord] | list[Increment] | Callable[[Reader], list[Draft]]
+    given: Given, drafts: list[Draft] | list[NewRecord] | list[Increment] | Callable[[Reader], list[Draft]]
 ) -> int:
     author = open_home(given.home).author(private=given.private)
     reader = Reader(author.store.database.connection)
@@ -205,7 +181,7 @@ def _clean(value: Any, found: dict[str, int]) -> Any:
     return clean
 
 
-def _tell(given: Any, author: Author, receipt: Receipt) -> None:
+def _tell(given: Given, author: Author, receipt: Receipt) -> None:
     if given.json:
         print_json(
             {

@@ -10,14 +10,21 @@ import io
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import redirect_stdout
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mesh.cli.streams import OutputLost, silence
 from mesh.cli.terminal import terminal
 from mesh.core.display import escaped, harmless, harmless_line
 from mesh.core.ids import text_id
+
+if TYPE_CHECKING:
+    from mesh.cli.progress_bar import Bar
+
+_COPIED = ("next:", "next,", "  next:", "  next,", "  mesh ")  # how lines begin that name a command to type
+_MOMENT_SECONDS, _REDRAWN_SECONDS = 0.7, 0.2
+_COLUMNS = 80  # of a terminal that shows our errors, while the output goes elsewhere
 
 
 def print_json(value: Any) -> None:
@@ -31,7 +38,21 @@ def print_json(value: Any) -> None:
 def put(*lines: str) -> None:
     """Lines on stdout. Each is one line whatever is in it: no record can begin a line of its own."""
     for line in lines:
-        terminal().out.write(f"{harmless_line(line)}\n")
+        terminal().out.write(f"{_fitted(harmless_line(line))}\n")
+
+
+def put_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Rows under their headings, in aligned columns; for a terminal so that it fits."""
+    here = terminal()
+    clean = [[harmless_line(cell) for cell in row] for row in rows]
+    if here.width:
+        from mesh.cli.rich_output import table
+
+        here.out.write(table(columns, clean, here.width, has_colour=here.has_colour))
+        return
+    lines = [list(columns), *clean]
+    widths = [max(len(row[at]) for row in lines) for at in range(len(columns))]
+    put(*("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in lines))
 
 
 def put_text(text: str, exact: str) -> None:
@@ -69,7 +90,7 @@ def tell(*lines: str) -> None:
     """Words for the person, which are not data: to stderr, after what stdout has. Agents read both in one pipe."""
     flush()
     try:
-        terminal().err.write("\n".join(map(_worded, lines)) + "\n")
+        terminal().err.write("\n".join(_fitted(_worded(line)) for line in lines) + "\n")
         terminal().err.flush()
     except OSError:
         silence()  # Python would try again at the end
@@ -78,7 +99,29 @@ def tell(*lines: str) -> None:
 def say(*lines: str) -> None:
     """Lines on stdout that may name a command to type."""
     for line in lines:
-        terminal().out.write(f"{_worded(line)}\n")
+        terminal().out.write(f"{_fitted(_worded(line))}\n")
+
+
+def say_labelled(columns: int, *lines: str) -> None:
+    """The same, of lines whose first columns are a label."""
+    if not terminal().has_colour:
+        say(*lines)
+        return
+    from mesh.cli.rich_output import labelled
+
+    for line in lines:
+        first, *rest = _fitted(_worded(line)).split("\n")
+        terminal().out.write("\n".join([labelled(first, columns), *rest]) + "\n")
+
+
+def _fitted(line: str) -> str:
+    """A line as it is; for a terminal that it does not fit, broken between words. What is to be copied is not."""
+    width = terminal().width
+    if not width or (len(line) <= width and line.isascii()) or line.startswith(_COPIED):
+        return line
+    from mesh.cli.wrapping import wrapped
+
+    return wrapped(line, width)
 
 
 def question(*lines: str) -> str:
@@ -109,11 +152,6 @@ def tell_taken_out(found: str) -> None:
         tell(f"mesh: taken out before it was written: {found}")
 
 
-def draw(line: str) -> None:
-    """A line on a terminal's stderr, in the place of the one before."""
-    _show(f"\r{harmless_line(line)}")
-
-
 def flush() -> None:
     """Write what waits. If that fails it is remembered, and said when the command ends."""
     try:
@@ -126,28 +164,6 @@ def _show(text: str) -> None:
     """On stderr, at once."""
     terminal().err.write(text)
     terminal().err.flush()
-
-
-class Progress:
-    """A counter on a terminal for what takes longer than a second; silent in a pipe."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._count = 0
-        self._next = time.monotonic() + 1
-        self._shown = False
-
-    def __call__(self, count: int) -> None:
-        """Count on, and show it now and then."""
-        self._count += count
-        if terminal().err.isatty() and time.monotonic() >= self._next:
-            draw(f"{self._what}: {self._count:,}")
-            self._next, self._shown = time.monotonic() + 0.2, True
-
-    def done(self) -> None:
-        """Leave the line."""
-        if self._shown:
-            tell("")
 
 
 def _worded(line: str) -> str:
@@ -176,38 +192,48 @@ def tell_proposed(answer: dict[str, Any]) -> bool:
     return True
 
 
-_WIDTH = 30
+class Progress:
+    """A counter on a terminal for what takes longer than a moment; silent in a pipe."""
 
-
-class ProgressBar:
-    """Counts on with every call."""
-
-    def __init__(self, what: str, total: int) -> None:
+    def __init__(self, what: str, total: int | None = None) -> None:
+        """`total`: how much there is, if that is known."""
         self._what = what
-        self._total = max(total, 1)
+        self._total = None if total is None else max(total, 1)
         self._count = 0
-        self._next = time.monotonic() + 0.5
-        self._shown = False
+        self._next = time.monotonic() + _MOMENT_SECONDS
+        self._bar: Bar | None = None
 
-    def __call__(self) -> None:
-        """One more is done."""
-        self._count += 1
-        if terminal().err.isatty() and time.monotonic() >= self._next:
-            share = min(self._count / self._total, 1.0)
-            filled = int(share * _WIDTH)
-            bar = "#" * filled + "." * (_WIDTH - filled)
-            draw(f"{self._what} [{bar}] {self._count:,} of {self._total:,}")
-            self._next, self._shown = time.monotonic() + 0.2, True
+    def __call__(self, count: int = 1) -> None:
+        """Count on, and show it now and then."""
+        self._count += count
+        if time.monotonic() < self._next or not terminal().err.isatty():
+            return
+        self._next = time.monotonic() + _REDRAWN_SECONDS
+        if self._bar is None:
+            from mesh.cli.progress_bar import Bar
+
+            here = terminal()
+            self._bar = Bar(here.err, self._what, self._total, here.width or _COLUMNS, has_colour=here.has_colour)
+        self._bar.show(self._count)
 
     def done(self) -> None:
         """Leave the line."""
-        if self._shown:
-            tell("")
+        if self._bar is not None:
+            self._bar.show(self._count)
+            self._bar.stop()
+            self._bar = None
 
 
-def json_answer(command: Callable[[list[str]], int], words: list[str]) -> Any:
+class Runnable(Protocol):
+    """A command that another one uses."""
+
+    def run(self, words: Sequence[str]) -> int:
+        """Run it."""
+
+
+def json_answer(command: Runnable, words: list[str]) -> Any:
     """What a command answers with `--json`. Its errors are raised, its words for people go to stderr as always."""
     kept = io.StringIO()
     with redirect_stdout(kept):
-        command([*words, "--json"])
+        command.run([*words, "--json"])
     return json.loads(kept.getvalue().splitlines()[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from shlex import split
 from shutil import rmtree
@@ -13,8 +13,8 @@ from subprocess import run
 from tempfile import mkdtemp
 
 from mesh.app.checks.page_checks import EDITING
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given
 from mesh.cli.output import tell
 from mesh.cli.page import in_shell, name_in, shown, typed, written
 from mesh.core.errors import HomePermissions, UsageError
@@ -23,10 +23,18 @@ from mesh.pages.file_text import Content, read, same
 from mesh.pages.open_pages import Pages, open_pages
 
 
-def _edit(given: Given) -> int:
-    name = name_in(given.words[0])
+@command(
+    "mesh page edit runbooks/deploy",
+    more="Opens VISUAL, else EDITOR, else vi. What others write meanwhile stays. With --text nothing is opened.",
+    may_be_empty=True,
+)
+@argument("name", "NAME", may_be_empty=True)
+@option("--text", metavar="TEXT", help="the text; - reads it from stdin")
+def edit(given: Given) -> int:
+    """Let a person edit it, or take the text that is given."""
+    name = name_in(given.name)
     if given.has("text"):
-        text = typed(given.text("text"))
+        text = typed(given.word("text"))
         with open_pages(given.home) as pages:
             info = pages.book.find(name)
             _save(given, pages, info, pages.book.read(info).text, text)
@@ -171,6 +179,3 @@ def _outliving_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-RUN: dict[str, Callable[[Given], int]] = {"edit": _edit}

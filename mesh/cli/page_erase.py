@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from clan_learnings.redaction import describe, redact
 from clan_learnings.render.files import RENDERED_FOLDER, RenderedFiles
 from mesh.app.render import render
 from mesh.cli.erase import finish_soon, tell_unfinished
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.options import Given, WrongUsage
 from mesh.cli.output import print_json, put, tell
 from mesh.cli.page import in_shell, name_in, shown, typed
 from mesh.core.errors import MeshError
@@ -25,10 +24,18 @@ from mesh.store.home import Home, node_process_id, open_home
 _PATIENCE_SECONDS = 10.0  # for the files of pages to be written anew
 
 
-def _erase(given: Given) -> int:
-    name, text = given.words
-    text = typed(text).removesuffix("\n")
-    reason = redact(given.text("reason"))
+@command(
+    'mesh page erase runbooks/deploy - --reason "a password got in" < secret',
+    more="- reads the text from stdin, where no list of processes and no shell history shows it.",
+    may_be_empty=True,
+)
+@argument("name", "NAME", may_be_empty=True)
+@argument("erased_text", "TEXT|-", may_be_empty=True)
+@option("--reason", metavar="TEXT", help="why, without repeating the secret: the reason stays")
+def erase(given: Given) -> int:
+    """Erase it, and say what is left to do."""
+    name, text = given.name, typed(given.erased_text).removesuffix("\n")
+    reason = redact(given.word("reason"))
     if not reason.text:
         raise WrongUsage("--reason is missing: say why, without repeating the secret: the reason stays")
     if reason.findings:
@@ -80,7 +87,7 @@ def _rewritten(home: Home, pages: Pages) -> bool:
 
 def _tell(given: Given, done: Cleaned, *, finished: bool) -> None:
     erased = done.erased
-    if given.as_json:
+    if given.json:
         facts = {"id": text_id(done.info.id), "name": done.info.shown, "erased": len(erased.mine), "left": erased.left}
         print_json(facts | {"made_anew": done.is_new, "finished": finished, "waits": erased.waits})
     else:
@@ -101,6 +108,3 @@ def _tell(given: Given, done: Cleaned, *, finished: bool) -> None:
             f"mesh: the removed page {shown(other)} holds it too",
             f"  next: mesh page erase {text_id(other.id)[:12]} - --reason REASON",
         )
-
-
-RUN: dict[str, Callable[[Given], int]] = {"erase": _erase}

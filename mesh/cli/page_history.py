@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from mesh.cli.grammar import Given, Whole, argument, command, option
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given
 from mesh.cli.output import plain, print_json, put, tell, when
 from mesh.cli.page import in_shell, name_in, shown
 from mesh.cli.page_reading import names_of
@@ -77,15 +77,24 @@ def _deeds(book: Book, info: PageInfo) -> list[EditEntry]:
     return deeds
 
 
-def _history(given: Given) -> int:
-    count = given.number("n", 20, 1, _MOST) or 20
+@command(
+    "mesh page history runbooks/deploy -n 5",
+    more="The newest last. What one author does within ten minutes is one line.",
+    may_be_empty=True,
+)
+@argument("name", "NAME", may_be_empty=True)
+@option("-n", metavar="COUNT", type=Whole(1, _MOST), default=20, help="how many lines (default: 20)")
+@option("--held", help="instead, what was written but is not in the page")
+def history(given: Given) -> int:
+    """Print its spans, oldest first."""
+    count = given.n
     with open_pages(given.home) as pages:
-        info, name_of = pages.book.find_past(name_in(given.words[0])), names_of(pages.book)
+        info, name_of = pages.book.find_past(name_in(given.name)), names_of(pages.book)
         if given.has("held"):
             return _held(given, pages.book, info)
         found = sittings(_deeds(pages.book, info))
         has_earlier = len(pages.book.generations(info)) > 1
-    if given.as_json:
+    if given.json:
         for sitting in found[-count:]:
             print_json(_row(sitting, name_of))
         return EXIT_OK
@@ -128,13 +137,10 @@ def _held(given: Given, book: Book, info: PageInfo) -> int:
         except Malformed:
             text = ""
         time, author = when(milliseconds(row.at)), name_of(row.node)
-        if given.as_json:
+        if given.json:
             print_json({"at": time, "author": author, "sort": trouble.sort, "reason": trouble.reason, "text": text})
         else:
             put(f"{time[:16]}  {author}  {trouble.sort}  {plain(text, 2000)}")
     if not rows:
         tell(f"all that was written to {shown(info)} and is here is in it")
     return EXIT_OK
-
-
-RUN: dict[str, Callable[[Given], int]] = {"history": _history}

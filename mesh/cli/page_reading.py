@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, WrongUsage
 from mesh.cli.output import hinted, plain, print_json, put, put_ours, put_text, tell, when
-from mesh.cli.page import in_shell, name_in, shown
+from mesh.cli.page import NAME_MORE, in_shell, name_in, shown
 from mesh.core.clock import COUNTER_BITS, milliseconds, pack
 from mesh.core.errors import HomeBusy, MeshError, UsageError
 from mesh.core.ids import display_name, text_id
@@ -36,18 +36,21 @@ def names_of(book: Book) -> Callable[[bytes], str]:
 # list
 
 
-def _list(given: Given) -> int:
+@command("mesh page list", may_be_empty=True)
+@option("--removed", help="those that were removed instead")
+def list_(given: Given) -> int:
+    """Print them, a line each."""
     with open_pages(given.home) as pages:
         rows = _removed(pages.book) if given.has("removed") else _live(pages.book)
     for row in rows:
-        if given.as_json:
+        if given.json:
             print_json(row)
             continue
         marks = "".join(f"  ({mark})" for mark in row["marks"])
         size = "" if row["chars"] is None else f"  {row['chars']:,} chars"
         name = plain(row["name"], 260)
         put(f"{name}  {row['at'][:16]}  {row['author']}{size}{hinted(marks)}")
-    if not rows and not given.as_json:
+    if not rows and not given.json:
         none = ["no page was removed"] if given.has("removed") else ["there are no pages", "  next: mesh page new NAME"]
         tell(*none)
     return EXIT_OK
@@ -111,23 +114,33 @@ def _row(tag: bytes, name: str, last: LastEdit, name_of: Callable[[bytes], str])
 # show
 
 
-def _show(given: Given) -> int:
+@command(
+    "mesh page show runbooks/deploy --at 2h",
+    more=f"{NAME_MORE} What could hide in the text, or be taken for orders, is not shown; --raw and --json have it.",
+    may_be_empty=True,
+)
+@argument("name", "NAME", may_be_empty=True)
+@option("--at", metavar="TIME", help="as it was then (UTC): 2026-11-16, 2026-11-16T10:00, 10:02, or 2h or 3d ago")
+@option("--conflicts", help="mark what several have edited at once")
+@option("--raw", help="the exact text, for a file or another program")
+def show(given: Given) -> int:
+    """Print its text."""
     if given.has("at") and given.has("conflicts"):
         raise WrongUsage("--at and --conflicts exclude each other: only what a page says now can be read over")
-    if given.has("raw") and given.as_json:
+    if given.has("raw") and given.json:
         raise WrongUsage("--raw and --json exclude each other: JSON has the exact text too")
     if given.has("raw") and sys.stdout.isatty():
         raise UsageError(
             "--raw is not for a terminal, which would obey what is in the text",
-            f"mesh page show {in_shell(given.words[0])} --raw > FILE",
+            f"mesh page show {in_shell(given.name)} --raw > FILE",
         )
     with open_pages(given.home) as pages:
-        info, name_of = pages.book.find_past(name_in(given.words[0])), names_of(pages.book)
+        info, name_of = pages.book.find_past(name_in(given.name)), names_of(pages.book)
         answer: dict[str, Any] = {"id": text_id(info.id), "name": info.shown}
         if pages.book.shelf.is_removed(info.id):
             tell("this page was removed", f"  to bring it back: mesh page restore {in_shell(info.name)}")
         if given.has("at"):
-            at = stamp(given.text("at"), pages.book.author.store.clock())
+            at = stamp(given.word("at"), pages.book.author.store.clock())
             text = pages.book.text_at(info, at)
             answer |= {"text": text, "at": when(milliseconds(at))}
         elif given.has("conflicts"):
@@ -142,7 +155,7 @@ def _show(given: Given) -> int:
             text = page.text
             answer |= {"text": text, "incomplete": [_trouble(trouble, name_of) for trouble in page.troubles]}
             _tell_incomplete(info, _missing(page), name_of)
-    if given.as_json:
+    if given.json:
         print_json(answer)
     elif given.has("raw"):
         put_ours(text)  # to a file, where it is what its authors have written
@@ -153,7 +166,7 @@ def _show(given: Given) -> int:
 
 def _exact(given: Given, info: PageInfo) -> str:
     """The command that prints the same, as it is."""
-    options = [f"--at {given.text('at')}"] if given.has("at") else []
+    options = [f"--at {given.at}"] if given.has("at") else []
     return " ".join(["mesh page show", in_shell(info.shown), *options, "--raw > FILE"])
 
 
@@ -224,13 +237,15 @@ def _place(place: Conflict, name_of: Callable[[bytes], str]) -> dict[str, Any]:
 # links
 
 
-def _links(given: Given) -> int:
-
+@command("mesh page links runbooks/deploy", more=NAME_MORE, may_be_empty=True)
+@argument("name", "NAME", may_be_empty=True)
+def links(given: Given) -> int:
+    """Print them, both ways."""
     with open_pages(given.home) as pages:
-        info = pages.book.find(name_in(given.words[0]))
+        info = pages.book.find(name_in(given.name))
         links = Links(pages.book)
         out, into = links.out(info), links.into(info)
-    if given.as_json:
+    if given.json:
         print_json(
             {
                 "id": text_id(info.id),
@@ -253,9 +268,6 @@ def _links(given: Given) -> int:
 def _link(link: Linked) -> dict[str, Any]:
     page = None if link.page is None else link.page.shown
     return {"target": link.target, "line": link.line, "sort": link.sort, "page": page}
-
-
-RUN: dict[str, Callable[[Given], int]] = {"list": _list, "show": _show, "links": _links}
 
 
 def stamp(text: str, now_ms: int) -> int:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import Given, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.errors import UsageError
 from mesh.core.ids import text_id
@@ -18,9 +17,13 @@ from mesh.store.wake_signal import ring
 _PATH_CHARS = 4096
 
 
-def _watch(given: Given) -> int:
+@command("mesh page watch docs --under docs", more="Without DIR: lists the folders.", may_be_empty=True)
+@argument("folder", "[DIR]", required=False)
+@option("--under", metavar="PREFIX", help="only the pages under this name, like runbooks (default: all)")
+def watch(given: Given) -> int:
+    """Watch one, or list them."""
     home = open_home(given.home)
-    if not given.words:
+    if not given.folder:
         if given.has("under"):
             raise WrongUsage("--under says which pages a folder has: name the folder")
         store = home.store()
@@ -31,8 +34,8 @@ def _watch(given: Given) -> int:
         for folder, prefix in [(os.path.join(home.path, "pages"), ""), *folders]:
             _print(given, folder, prefix, done="watched")
         return EXIT_OK
-    folder = _folder(given.words[0], home.path)
-    prefix = given.text("under").strip("/")
+    folder = _folder(given.folder, home.path)
+    prefix = given.word("under").strip("/")
     if given.has("under") and not prefix:
         raise WrongUsage("--under is empty: name the beginning of the pages' names, or leave it out for all pages")
     prefix = checked(prefix) if prefix else ""
@@ -54,9 +57,12 @@ def _watch(given: Given) -> int:
     return EXIT_OK
 
 
-def _unwatch(given: Given) -> int:
+@command("mesh page unwatch docs", may_be_empty=True)
+@argument("folder", "DIR")
+def unwatch(given: Given) -> int:
+    """Let it go."""
     home = open_home(given.home)
-    folder = os.path.realpath(given.words[0])
+    folder = os.path.realpath(given.folder)
     if folder == os.path.join(os.path.realpath(home.path), "pages"):
         raise UsageError("the home's own folder of pages is always kept", "see the others: mesh page watch")
     store = home.store()
@@ -65,7 +71,7 @@ def _unwatch(given: Given) -> int:
     finally:
         store.close()
     ring(home.path)
-    if given.as_json:
+    if given.json:
         print_json({"folder": folder, "done": "let go"})
     else:
         put(f"{plain(folder, _PATH_CHARS)}  let go; its files stay")
@@ -93,10 +99,7 @@ def _folder(word: str, home: str) -> str:
 
 
 def _print(given: Given, folder: str, prefix: str, *, done: str) -> None:
-    if given.as_json:
+    if given.json:
         print_json({"folder": folder, "under": prefix, "done": done})
     else:
         put(f"{plain(folder, _PATH_CHARS)}  {f'pages under {plain(prefix)}/' if prefix else 'all pages'}")
-
-
-RUN: dict[str, Callable[[Given], int]] = {"watch": _watch, "unwatch": _unwatch}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from clan_learnings.redaction import redact
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.main import EXIT_FAILED, EXIT_OK
-from mesh.cli.options import Given, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell
-from mesh.cli.page import in_shell, name_in, one_text, shown, typed, written
+from mesh.cli.page import NAME_MORE, in_shell, name_in, one_text, shown, typed, written
 from mesh.core.errors import MeshError, UnknownId, UsageError
 from mesh.pages.book import Book, PageInfo
 from mesh.pages.open_pages import open_pages
@@ -19,10 +18,18 @@ from mesh.store.database import BUSY_SECONDS
 from mesh.store.file_access import FileLock
 
 
-def _new(given: Given) -> int:
-    name, *more = given.words
-    name = checked(name_in(name))
-    text = one_text(given, more[0] if more else None) or ""
+@command(
+    'mesh page new runbooks/deploy --text "# Deploy"',
+    more="Slashes in NAME make folders. Without a text the page is empty.",
+    may_be_empty=True,
+)
+@argument("name", "NAME", may_be_empty=True)
+@argument("stdin", "[-]", required=False, may_be_empty=True)
+@option("--text", metavar="TEXT", help="its first text; - reads it from stdin, as a - behind the name does")
+def new(given: Given) -> int:
+    """Make it."""
+    name = checked(name_in(given.name))
+    text = one_text(given, given.stdin) or ""
     with open_pages(given.home) as pages, _naming(given.home):
         there = _named(pages.book, name)
         if there is not None:
@@ -32,21 +39,31 @@ def _new(given: Given) -> int:
     return EXIT_OK
 
 
-def _append(given: Given) -> int:
-    name, text = given.words
-    text = typed(text)
+@command(
+    'mesh page append runbooks/deploy "- restart the proxy last"',
+    more="- reads the text from stdin.",
+    may_be_empty=True,
+)
+@argument("name", "NAME", may_be_empty=True)
+@argument("lines", "TEXT|-", may_be_empty=True)
+def append(given: Given) -> int:
+    """Write behind its text."""
+    text = typed(given.lines)
     if not text:
         raise WrongUsage("there is nothing to append: the text is empty")
     with open_pages(given.home) as pages:
-        info = pages.book.find(name_in(name))
+        info = pages.book.find(name_in(given.name))
         saved = pages.editor.append(info, text)
         written(given, pages.book, info, "appended", findings=saved.findings, chars=len(saved.text))
     return EXIT_OK
 
 
-def _rename(given: Given) -> int:
-    old, new = map(name_in, given.words)
-    new = checked(new)
+@command("mesh page rename runbooks/deploy runbooks/release", more=NAME_MORE, may_be_empty=True)
+@argument("name", "NAME", may_be_empty=True)
+@argument("new_name", "NEW", may_be_empty=True)
+def rename(given: Given) -> int:
+    """Change its name."""
+    old, new = name_in(given.name), checked(name_in(given.new_name))
     with open_pages(given.home) as pages, _naming(given.home):
         info = pages.book.find(old)
         there = _named(pages.book, new)
@@ -64,20 +81,29 @@ def _rename(given: Given) -> int:
     return EXIT_OK
 
 
-def _remove(given: Given) -> int:
-    if not given.text("reason"):
+@command('mesh page remove runbooks/deploy --reason "moved to the wiki"', more=NAME_MORE, may_be_empty=True)
+@argument("name", "NAME", may_be_empty=True)
+@option("--reason", metavar="TEXT", help="why; the reason stays, so without any secret in it")
+def remove(given: Given) -> int:
+    """Take it away."""
+    if not given.word("reason"):
         raise WrongUsage("--reason is missing: say why it is taken away")
     with open_pages(given.home) as pages:
-        info = pages.book.find(name_in(given.words[0]))
-        reason = redact(given.text("reason"))
+        info = pages.book.find(name_in(given.name))
+        reason = redact(given.word("reason"))
         pages.editor.remove(info, reason.text)
         written(given, pages.book, info, "removed", findings=reason.findings)
     tell(f"to get it back: mesh page restore {in_shell(info.name)}")
     return EXIT_OK
 
 
-def _restore(given: Given) -> int:
-    word = name_in(given.words[0])
+@command(
+    "mesh page restore runbooks/deploy", more="It becomes a new page with the text of the old one.", may_be_empty=True
+)
+@argument("name", "NAME|ID", may_be_empty=True)
+def restore(given: Given) -> int:
+    """Make it anew, with the text it had."""
+    word = name_in(given.name)
     with open_pages(given.home) as pages, _naming(given.home):
         try:
             old = pages.book.removed(word)
@@ -97,8 +123,16 @@ def _restore(given: Given) -> int:
     return EXIT_OK
 
 
-def _merge(given: Given) -> int:
-    name, other = map(name_in, given.words)
+@command(
+    "mesh page merge runbooks/deploy runbooks/deploy~k4qzp",
+    more="What both say stands once. OTHER ends; NAME stays.",
+    may_be_empty=True,
+)
+@argument("name", "NAME", may_be_empty=True)
+@argument("other", "OTHER", may_be_empty=True)
+def merge(given: Given) -> int:
+    """Join what both say."""
+    name, other = name_in(given.name), name_in(given.other)
     with open_pages(given.home) as pages:
         kept, ended = pages.book.find(name), pages.book.find(other)
         saved = pages.editor.merge(kept, ended)
@@ -110,15 +144,27 @@ def _merge(given: Given) -> int:
     return EXIT_OK
 
 
-def _settle(given: Given) -> int:
+@command(
+    "mesh page settle runbooks/deploy",
+    more="mesh page show NAME --conflicts marks only what comes after.",
+    may_be_empty=True,
+)
+@argument("name", "NAME", may_be_empty=True)
+def settle(given: Given) -> int:
+    """Note that it was read over."""
     with open_pages(given.home) as pages:
-        info = pages.book.find(name_in(given.words[0]))
+        info = pages.book.find(name_in(given.name))
         pages.editor.settle(info)
         written(given, pages.book, info, "read over")
     return EXIT_OK
 
 
-def _retry(given: Given) -> int:
+@command(
+    "mesh page retry",
+    more="After an upgrade: what the last version could not bear may do no harm now.",
+    may_be_empty=True,
+)
+def retry(given: Given) -> int:
     """Take everything out of quarantine, and have it tried at once: the answer is whether it went well."""
     with open_pages(given.home) as pages:
         bodies = {
@@ -135,7 +181,7 @@ def _retry(given: Given) -> int:
                 failed = f"{shown(info)}: {error}"
                 continue
             left += sum(trouble.sort == "quarantined" for trouble in troubles)
-    if given.as_json:
+    if given.json:
         print_json({"tried": count, "left": left})
     else:
         put(f"{count} tried again, {left} still in quarantine" if count else "nothing is in quarantine")
@@ -152,15 +198,3 @@ def _naming(home: str) -> AbstractContextManager[None]:
 def _named(book: Book, name: str) -> PageInfo | None:
     """The page that shows under a name, in any case."""
     return next((info for info in book.pages() if folded(info.shown) == folded(name)), None)
-
-
-RUN: dict[str, Callable[[Given], int]] = {
-    "new": _new,
-    "append": _append,
-    "rename": _rename,
-    "remove": _remove,
-    "restore": _restore,
-    "merge": _merge,
-    "settle": _settle,
-    "retry": _retry,
-}

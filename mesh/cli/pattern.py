@@ -23,9 +23,9 @@ from clan_learnings.records.record import About
 from clan_learnings.redaction.text_cleaner import TextCleaner
 from mesh.app import record_json
 from mesh.app.pattern import changed_pattern, whole_pattern
+from mesh.cli.grammar import ALL, REPO, Given, Whole, WrongUsage, argument, command, option
 from mesh.cli.home_option import quoted
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.cli.record_options import (
     ABOUT,
@@ -37,119 +37,34 @@ from mesh.cli.record_options import (
     record_facts,
     repo_name,
 )
-from mesh.cli.subcommands import chosen
 from mesh.cli.terminal import terminal
 from mesh.core.display import number_of
 from mesh.core.draft import Draft
 
 Made = tuple[list[Draft], dict[str, Any]]
 
-_REASON = Option("--reason", "TEXT", "why")
+_REASON = option("--reason", metavar="TEXT", help="why")
 _MOST = 200
-# name: sentence, example
-MEMBERS = {
-    "add": (
-        "Record what works, before any correction.",
-        'mesh pattern add "retry uploads with a fresh token" --topic uploads',
-    ),
-    "list": ("List patterns: HOT ones first, then the newest.", "mesh pattern list -n 5"),
-    "show": ("Show a pattern: its names, its corrections, what it stands beside.", "mesh pattern show pnpm-not-npm"),
-    "edit": (
-        "Change a pattern's rule or topic, or where it holds.",
-        'mesh pattern edit pnpm-not-npm --rule "pnpm install, never npm" --global',
-    ),
-    "supersede": (
-        "Put one pattern in the place of another, which ends.",
-        'mesh pattern supersede pnpm-not-npm bun-not-pnpm --reason "we moved to bun"',
-    ),
-    "alias": ("Let two names stand for one pattern.", "mesh pattern alias pnpm-not-npm use-pnpm"),
-    "unalias": ("Let a name stand for itself again.", "mesh pattern unalias use-pnpm"),
-    "archive": (
-        "End a pattern, until as many further sessions need it as make one HOT.",
-        'mesh pattern archive pnpm-not-npm --reason "no more node in this repo"',
-    ),
-    "approve": (
-        "Let a pattern be HOT that one machine alone has needed, in the words that stand for it now. For admins.",
-        "mesh pattern approve pnpm-not-npm",
-    ),
-}
-_TAKES: dict[str, tuple[str, tuple[Option, ...], int, str]] = {  # usage, options, words, more
-    "add": (
-        "RULE|-",
-        (
-            Option("--name", "NAME", "its name (default: made of its words)"),
-            Option("--wrong", "TEXT", "what it is to be done instead of"),
-            *ABOUT,
-        ),
-        1,
-        "RULE is one sentence in quotes; - reads it from stdin.",
-    ),
-    "list": (
-        "",
-        (
-            REPO,
-            ALL,
-            Option("-n", "COUNT", f"at most so many, up to {_MOST} (default: 20)"),
-        ),
-        0,
-        "",
-    ),
-    "show": ("NAME", (), 1, "NAME may be the beginning of a name."),
-    "edit": (
-        "NAME",
-        (
-            Option("--rule", "TEXT", "the rule, for all its names"),
-            Option("--topic", "WORD", "what it is about"),
-            Option("--global", "", "it holds in every repository"),
-            Option("--local", "", "it holds where it was seen; everywhere, once that is two repositories"),
-        ),
-        1,
-        "",
-    ),
-    "supersede": ("OLD NEW", (_REASON,), 2, "To undo it: mesh retract ID, with the id it prints."),
-    "alias": ("NAME OTHER", (), 2, "Their corrections are counted together, under the older name."),
-    "unalias": ("NAME", (), 1, ""),
-    "archive": ("NAME", (_REASON, Option("--undo", "", "count it again as if it had not been")), 1, ""),
-    "approve": (
-        "NAME",
-        (Option("--undo", "", "take every admin's approval back"),),
-        1,
-        "It still takes as many sessions as any other. What is approved are words: who changes them later is not approved.",
-    ),
-}
 
 
-def main(argv: list[str]) -> int:
-    """Run `mesh pattern MEMBER ...`."""
-    found = chosen("pattern", "Work with patterns: what works, by name.", MEMBERS, "add", argv)
-    if isinstance(found, int):
-        return found
-    name, rest = found
-    sentence, example = MEMBERS[name]
-    usage, options, words, more = _TAKES[name]
-    shape = CommandSyntax(
-        f"pattern {name}",
-        usage,
-        options,
-        example,
-        words=(words, words),
-        more=more,
-        sentence=sentence,
-        takes_text=name == "add",
-        is_filter=name == "list",
-    )
-    return run(rest, shape, _RUN[name])
-
-
-def _add(given: Given) -> int:
-
+@command(
+    'mesh pattern add "retry uploads with a fresh token" --topic uploads',
+    more="RULE is one sentence in quotes; - reads it from stdin.",
+    may_be_empty=True,
+)
+@argument("rule", "RULE|-", may_be_empty=True)
+@option("--name", metavar="NAME", help="its name (default: made of its words)")
+@option("--wrong", metavar="TEXT", help="what it is to be done instead of")
+@ABOUT
+def add(given: Given) -> int:
+    """Record it."""
     about = record_facts(given)
-    rule, wrong = from_stdin(given.words[0], given.text("wrong"))
+    rule, wrong = from_stdin(given.rule, given.word("wrong"))
 
     def make(memory: Memory, about: About, pen: TextCleaner) -> Made:
         everywhere = given.has("global")
         drafts, slug = draft_pattern(
-            memory, rule, about, pen, slug=given.text("name"), wrong=wrong, everywhere=everywhere
+            memory, rule, about, pen, slug=given.word("name"), wrong=wrong, everywhere=everywhere
         )
         return drafts, {"pattern": slug}
 
@@ -157,10 +72,15 @@ def _add(given: Given) -> int:
     return print_answer(given, answer, lambda told: put(f"{told['id']}  {plain(told['pattern'], 100)}"))
 
 
-def _list(given: Given) -> int:
+@command("mesh pattern list -n 5", is_filter=True, may_be_empty=True)
+@REPO
+@ALL
+@option("-n", metavar="COUNT", type=Whole(1, _MOST), default=20, help=f"at most so many, up to {_MOST} (default: 20)")
+def list_(given: Given) -> int:
+    """List them."""
     application = application_of(given)
-    scope = None if given.has("all") else application.caller.scope(given.maybe("repo"))
-    count = given.number("n", 20, 1, _MOST) or 20
+    scope = None if given.has("all") else application.caller.scope(given.repo)
+    count = given.n
 
     def ask(memory: Memory) -> dict[str, Any]:
 
@@ -168,7 +88,7 @@ def _list(given: Given) -> int:
         return {"repo": scope, "patterns": [record_json.pattern(memory, standing) for standing in found]}
 
     answer = application.ask(ask)
-    if given.as_json:
+    if given.json:
         print_json(answer)
         return EXIT_OK
     for one in answer["patterns"]:
@@ -180,10 +100,12 @@ def _list(given: Given) -> int:
     return EXIT_OK
 
 
-def _show(given: Given) -> int:
-
-    answer = application_of(given).ask(lambda memory: whole_pattern(memory, given.words[0]))
-    if given.as_json:
+@command("mesh pattern show pnpm-not-npm", more="NAME may be the beginning of a name.", may_be_empty=True)
+@argument("name", "NAME")
+def show(given: Given) -> int:
+    """Print it."""
+    answer = application_of(given).ask(lambda memory: whole_pattern(memory, given.name))
+    if given.json:
         print_json(answer)
         return EXIT_OK
     put(f"{plain(answer['pattern'], 100)}  {answer['tier']}")
@@ -223,59 +145,91 @@ def _show(given: Given) -> int:
     return EXIT_OK
 
 
-def _edit(given: Given) -> int:
-
+@command('mesh pattern edit pnpm-not-npm --rule "pnpm install, never npm" --global', may_be_empty=True)
+@argument("name", "NAME")
+@option("--rule", metavar="TEXT", help="the rule, for all its names")
+@option("--topic", metavar="WORD", help="what it is about")
+@option("--global", help="it holds in every repository")
+@option("--local", help="it holds where it was seen; everywhere, once that is two repositories")
+def edit(given: Given) -> int:
+    """Change it for all its names."""
     if given.has("global") and given.has("local"):
         raise WrongUsage("--global and --local exclude each other")
     everywhere = given.has("global") if given.has("global") or given.has("local") else None
-    rule, topic = given.maybe("rule"), given.maybe("topic")
+    rule, topic = given.rule, given.topic
     return _write(
         given,
         "changed",
-        lambda memory, _, pen: draft_wording(
-            memory, given.words[0], pen, rule=rule, topic=topic, everywhere=everywhere
-        ),
+        lambda memory, _, pen: draft_wording(memory, given.name, pen, rule=rule, topic=topic, everywhere=everywhere),
     )
 
 
-def _supersede(given: Given) -> int:
-
-    old, new = given.words
+@command(
+    'mesh pattern supersede pnpm-not-npm bun-not-pnpm --reason "we moved to bun"',
+    more="To undo it: mesh retract ID, with the id it prints.",
+    may_be_empty=True,
+)
+@argument("old", "OLD")
+@argument("new", "NEW")
+@_REASON
+def supersede(given: Given) -> int:
+    """End the old one."""
+    old, new = given.old, given.new
     return _write(
         given,
         "superseded",
-        lambda memory, about, pen: draft_supersession(memory, old, new, about, given.text("reason"), pen),
+        lambda memory, about, pen: draft_supersession(memory, old, new, about, given.word("reason"), pen),
     )
 
 
-def _alias(given: Given) -> int:
-
-    one, other = given.words
+@command(
+    "mesh pattern alias pnpm-not-npm use-pnpm",
+    more="Their corrections are counted together, under the older name.",
+    may_be_empty=True,
+)
+@argument("name", "NAME")
+@argument("other", "OTHER")
+def alias(given: Given) -> int:
+    """Join them."""
+    one, other = given.name, given.other
     return _write(given, "joined", lambda memory, *_: draft_alias(memory, one, other))
 
 
-def _unalias(given: Given) -> int:
+@command("mesh pattern unalias use-pnpm", may_be_empty=True)
+@argument("name", "NAME")
+def unalias(given: Given) -> int:
+    """Part them."""
+    return _write(given, "parted", lambda memory, *_: draft_unalias(memory, given.name))
 
-    return _write(given, "parted", lambda memory, *_: draft_unalias(memory, given.words[0]))
 
-
-def _archive(given: Given) -> int:
-
-    slug = given.words[0]
+@command('mesh pattern archive pnpm-not-npm --reason "no more node in this repo"', may_be_empty=True)
+@argument("name", "NAME")
+@_REASON
+@option("--undo", help="count it again as if it had not been")
+def archive(given: Given) -> int:
+    """End it, or take that back."""
+    slug = given.name
     if given.has("undo"):
         return _write(given, "not archived any more", lambda memory, *_: draft_restoration(memory, slug))
-    return _write(given, "archived", lambda memory, _, pen: draft_archive(memory, slug, given.text("reason"), pen))
+    return _write(given, "archived", lambda memory, _, pen: draft_archive(memory, slug, given.word("reason"), pen))
 
 
-def _approve(given: Given) -> int:
-
+@command(
+    "mesh pattern approve pnpm-not-npm",
+    more="It still takes as many sessions as any other. What is approved are words: who changes them later is not approved.",
+    may_be_empty=True,
+)
+@argument("name", "NAME")
+@option("--undo", help="take every admin's approval back")
+def approve(given: Given) -> int:
+    """Approve its words, or take that back."""
     undo = given.has("undo")
     terminal().require_own_process()  # whether a person types it, only the caller's own environment tells
-    command = f"mesh pattern approve {quoted(given.words[0])}{' --undo' if undo else ''}"
+    command = f"mesh pattern approve {quoted(given.name)}{' --undo' if undo else ''}"
     require_person(os.environ, "what is HOT by an admin's word", command)
 
     def make(memory: Memory, *_: object) -> Made:
-        return draft_approval(memory, given.words[0], undo=undo)
+        return draft_approval(memory, given.name, undo=undo)
 
     answer = application_of(given).write(make, is_change=True)
 
@@ -294,7 +248,8 @@ def _write(given: Given, done: str, draft: Callable[[Memory, About, TextCleaner]
     application = application_of(given)
     answer = application.write(lambda memory, about, pen: (draft(memory, about, pen), {"done": done}), is_change=True)
     if answer["counts"]:
-        answer |= application.ask(lambda memory: changed_pattern(memory, given.words[0]))
+        name = given.old if given.has("old") else given.name
+        answer |= application.ask(lambda memory: changed_pattern(memory, name))
     return print_answer(given, answer, _print_written)
 
 
@@ -322,16 +277,3 @@ def _names(answer: dict[str, Any]) -> str:
     """The other names of a pattern."""
     others = ", ".join(name for name in answer["names"] if name != answer["pattern"])
     return f" (also {plain(others)})" if others else ""
-
-
-_RUN: dict[str, Callable[[Given], int]] = {
-    "add": _add,
-    "list": _list,
-    "show": _show,
-    "edit": _edit,
-    "supersede": _supersede,
-    "alias": _alias,
-    "unalias": _unalias,
-    "archive": _archive,
-    "approve": _approve,
-}

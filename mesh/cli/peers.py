@@ -4,9 +4,9 @@ import time
 from typing import Any
 
 from mesh.app.client import ask
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, command, option
 from mesh.cli.main import EXIT_WAITING
-from mesh.cli.output import clear_screen, flush, print_json, put, say, tell
+from mesh.cli.output import clear_screen, flush, print_json, put, put_table, say, tell
 from mesh.cli.terminal import terminal
 from mesh.core.ids import display_name, text_id
 from mesh.core.limits import PROTOCOL_VERSION
@@ -17,11 +17,10 @@ _WATCH_SECONDS = 1.0
 _COLUMNS = ("name", "role", "state", "in step", "it lacks", "we lack", "round trip", "last seen", "bytes/s", "address")
 
 
-def main(argv: list[str]) -> int:
+@command("mesh peers --watch")
+@option("--watch", help="go on until Ctrl-C, once a second")
+def main(given: Given) -> int:
     """One table, or one that is drawn again and again."""
-    arguments = parser("peers", "mesh peers --watch")
-    arguments.add_argument("--watch", action="store_true", help="go on until Ctrl-C, once a second")
-    given = arguments.parse_args(argv)
     if given.watch:
         terminal().require_own_process()
     home = open_home(given.home)
@@ -32,7 +31,10 @@ def main(argv: list[str]) -> int:
         else:
             if given.watch:
                 clear_screen()
-            put(*(_table(report) or [""]))
+            if report["peers"]:
+                put_table(_COLUMNS, [_row(peer) for peer in report["peers"]])
+            else:
+                put("")
             say(_verdict(report))
         if not given.watch:
             return 0 if not report["behind"] else EXIT_WAITING
@@ -59,14 +61,6 @@ def _alone(home: Home) -> dict[str, Any]:
     ]
     store.close()
     return {"name": display_name(home.name, home.node), "peers": peers, "links": 0, "in_step": 0, "behind": 0}
-
-
-def _table(report: dict[str, Any]) -> list[str]:
-    if not report["peers"]:
-        return []
-    rows = [_COLUMNS, *(_row(peer) for peer in report["peers"])]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _row(peer: dict[str, Any]) -> tuple[str, ...]:

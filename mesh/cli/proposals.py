@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from clan_learnings.records.memory import Memory
 from mesh.app.checks.node_checks import request_sentence, request_step
 from mesh.app.proposals import draft_dismissal, draft_grant, named, proposals, resolved, told
 from mesh.app.status import erase_requests
+from mesh.cli.grammar import Given, WrongUsage, argument, command
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import CommandSyntax, Given, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.cli.record_options import application_of, print_answer
 from mesh.core.display import number_of
@@ -19,29 +21,22 @@ from mesh.core.ids import text_id
 from mesh.store.erase_requests import LOG
 from mesh.store.home import open_home
 
-SYNTAX = CommandSyntax(
-    "proposals",
-    "[grant ID | dismiss ID]",
-    (),
+
+@command(
     "mesh proposals grant 7k3qmzpa",
-    words=(0, 2),
     more="Without words it lists them, and what members asked to erase that can be erased from here.\n"
     "grant ID: say the same, so that it counts. dismiss ID: say no; for every node, if this one may decide alone (an admin,\n"
     "or whoever wrote what is to be changed), else for this one.",
+    may_be_empty=True,
+    usage="[grant ID | dismiss ID]",
 )
-
-
-def main(argv: list[str]) -> int:
+@argument("verb", "grant|dismiss", type=click.Choice(("grant", "dismiss")), required=False)
+@argument("proposal", "ID", required=False)
+def main(given: Given) -> int:
     """List them, or decide about one."""
-    return run(argv, SYNTAX, _proposals)
-
-
-def _proposals(given: Given) -> int:
-    verb, text = (*given.words, "", "")[:2]
+    verb, text = given.verb, given.proposal
     if not verb:
         return _list(given)
-    if verb not in ("grant", "dismiss"):
-        raise WrongUsage(f"there is no {verb!r}; there are grant ID and dismiss ID")
     if not text:
         raise WrongUsage(f"{verb} needs the id of a proposal: mesh proposals lists them")
     return _grant(given, text) if verb == "grant" else _dismiss(given, text)
@@ -62,7 +57,7 @@ def _list(given: Given) -> int:
             answer["erase_requests"] = erase_requests(home, store)
     finally:
         store.close()
-    if given.as_json:
+    if given.json:
         print_json(answer)
         return EXIT_OK
     _print(answer)

@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from mesh.app.status import member_shares
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, WrongUsage, argument, command
 from mesh.cli.node_names import admins_to_ask, find_node, node_name
-from mesh.cli.output import plain, print_json, put, say, tell, when
+from mesh.cli.output import plain, print_json, put, put_table, say, tell, when
 from mesh.core.display import SIZES, shown_size
 from mesh.core.errors import UsageError
 from mesh.core.identity import Identity
@@ -23,26 +23,23 @@ _COLUMNS = ("name", "role", "written", "may write", "of that free", "quota", "fe
 _EXAMPLE = "mesh quota builder 128MB"
 
 
-def main(argv: list[str]) -> int:
+@command(_EXAMPLE)
+@argument("node", "[NODE]", "a member's id, its name, or the beginning of its id", required=False)
+@argument(
+    "size",
+    "[SIZE]",
+    "what it may add each day from now on, like 128MB or 2GB; of a throw-away node in 30 days. It can only be raised",
+    required=False,
+)
+def main(given: Given) -> int:
     """`mesh quota`, or `mesh quota NODE SIZE`."""
-    arguments = parser("quota", _EXAMPLE)
-    arguments.add_argument(
-        "node", metavar="NODE", nargs="?", help="a member's id, its name, or the beginning of its id"
-    )
-    arguments.add_argument(
-        "size",
-        metavar="SIZE",
-        nargs="?",
-        help="what it may add each day from now on, like 128MB or 2GB; of a throw-away node in 30 days. It can only be raised",
-    )
-    given = arguments.parse_args(argv)
     if (given.node is None) != (given.size is None):
-        arguments.error("give a NODE and a SIZE, or neither")
+        raise WrongUsage("give a NODE and a SIZE, or neither")
     home = open_home(given.home)
     return _show(given, home) if given.node is None else _raise(given, home)
 
 
-def _show(given: Any, home: Home) -> int:
+def _show(given: Given, home: Home) -> int:
     store = home.store()
     try:
         shares = member_shares(store)
@@ -51,10 +48,7 @@ def _show(given: Any, home: Home) -> int:
     if given.json:
         print_json(shares)
         return 0
-    rows = [_COLUMNS, *map(_row, shares)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    for row in rows:
-        put("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    put_table(_COLUMNS, [_row(share) for share in shares])
     if any(share["waiting"] for share in shares):
         tell("mesh: what is beyond a quota waits until it grows\n  next: let a member write more: mesh quota NODE SIZE")
     return 0
@@ -76,7 +70,7 @@ def _row(share: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _raise(given: Any, home: Home) -> int:
+def _raise(given: Given, home: Home) -> int:
     size = parse_size(given.size)
     author = home.author()
     store = author.store

@@ -12,49 +12,60 @@ from typing import Any
 from clan_learnings.agents.surroundings import in_sandbox
 from mesh.app.application import Application
 from mesh.app.record_json import dispute
+from mesh.cli.grammar import CommaList, Fraction, Given, Whole, WrongUsage, option, options
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
-from mesh.cli.options import Given, Option, WrongUsage
 from mesh.cli.output import plain, print_json, put, tell, tell_proposed, tell_taken_out
 from mesh.cli.terminal import terminal
 from mesh.core.display import number_of
 from mesh.core.draft import ID_BYTES, checked_id
 from mesh.core.errors import UsageError
 
-ABOUT = (
-    Option("--topic", "WORD", "what it is about, like: docker"),
-    Option("--tags", "A,B", "more words, with commas"),
-    Option("--category", "NAME", "one of the mesh's categories (default: by its words)"),
-    Option("--severity", "LEVEL", "low, medium, high or critical (default: medium)"),
-    Option("--repo", "REPO", "the repository it holds in, like github.com/acme/api (default: the one we are in)"),
-    Option("--global", "", "it holds in every repository"),
-    Option("--agent", "NAME", "who says it (default: the agent we run in)"),
-    Option("--session", "ID", "the session it counts for (default: MESH_SESSION, else the agent's)"),
-    Option("--confidence", "C", "how sure it is, from 0 to 1 (default: 0.9 of a person, 0.8 of an agent)"),
-    Option("--evidence", "TEXT", "where it can be seen: a file, a link, an error message"),
-    Option("--minutes-lost", "N", "what it has cost"),
+ABOUT = options(
+    option("--topic", metavar="WORD", help="what it is about, like: docker"),
+    option("--tags", metavar="A,B", type=CommaList(), default="", help="more words, with commas"),
+    option("--category", metavar="NAME", help="one of the mesh's categories (default: by its words)"),
+    option("--severity", metavar="LEVEL", help="low, medium, high or critical (default: medium)"),
+    option(
+        "--repo",
+        metavar="REPO",
+        help="the repository it holds in, like github.com/acme/api (default: the one we are in)",
+    ),
+    option("--global", help="it holds in every repository"),
+    option("--agent", metavar="NAME", help="who says it (default: the agent we run in)"),
+    option("--session", metavar="ID", help="the session it counts for (default: MESH_SESSION, else the agent's)"),
+    option(
+        "--confidence",
+        metavar="C",
+        type=Fraction(),
+        help="how sure it is, from 0 to 1 (default: 0.9 of a person, 0.8 of an agent)",
+    ),
+    option("--evidence", metavar="TEXT", help="where it can be seen: a file, a link, an error message"),
+    option("--minutes-lost", metavar="N", type=Whole(0, 100_000), help="what it has cost"),
 )
-PRIVATE = Option("--private", "", "keep it on this machine; it counts for nothing that others see")
-REQUEST_ID = Option("--request-id", "ID", "for scripts that retry: what was recorded under it is not recorded again")
+PRIVATE = option("--private", help="keep it on this machine; it counts for nothing that others see")
+REQUEST_ID = option(
+    "--request-id", metavar="ID", help="for scripts that retry: what was recorded under it is not recorded again"
+)
 
 
 def record_facts(given: Given) -> dict[str, Any]:
     """What was said about a record, by the names that the use cases have."""
     if given.has("repo") and given.has("global"):
         raise WrongUsage("--repo and --global exclude each other")
-    words = {name: given.text(name) for name in ("topic", "category", "severity", "agent", "session", "evidence")}
+    words = {name: given.word(name) for name in ("topic", "category", "severity", "agent", "session", "evidence")}
     return words | {
-        "tags": given.words_of("tags"),
-        "repo": given.maybe("repo"),
+        "tags": given.tags,
+        "repo": given.repo,
         "is_global": given.has("global"),
-        "confidence": given.fraction("confidence"),
-        "minutes_lost": given.number("minutes_lost", None, 0, 100_000),
+        "confidence": given.confidence,
+        "minutes_lost": given.minutes_lost,
     }
 
 
 def request_id(given: Given) -> str:
     """What makes this command one, whoever writes for it: the id that was given, else a new one."""
     if given.has("request_id"):
-        return checked_id(given.text("request_id"))
+        return checked_id(given.word("request_id"))
     return terminal().request_id or os.urandom(ID_BYTES).hex()
 
 
@@ -85,7 +96,7 @@ def _read_stdin() -> str:
 
 def print_answer(given: Given, answer: dict[str, Any], show: Callable[[dict[str, Any]], None]) -> int:
     """Print the answer of an application. What is only queued is never called done."""
-    if given.as_json:
+    if given.json:
         print_json(answer)
     elif answer["state"] == "queued":
         put("queued")

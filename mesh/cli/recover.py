@@ -2,7 +2,7 @@
 
 import os
 
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, command, option
 from mesh.cli.output import print_json, say, tell
 from mesh.core.errors import HomePermissions, UsageError
 from mesh.core.identity import Identity
@@ -17,15 +17,12 @@ from mesh.store.join_table import Cards
 from mesh.store.store import Store
 
 
-def main(argv: list[str]) -> int:
+@command("mesh recover --key /media/usb/recovery.key")
+@option("--key", metavar="FILE", required=True, help="the recovery key, as `mesh init` made it")
+@option("--new-root", metavar="FILE", help="where to write the new root key (default: root.key in this home)")
+@option("--reason", metavar="TEXT", default="", help="why; it stays for all to read")
+def main(given: Given) -> int:
     """Make the key, sign, and only then let it take the old one's place: killed anywhere, it can be run again."""
-    arguments = parser("recover", "mesh recover --key /media/usb/recovery.key")
-    arguments.add_argument("--key", required=True, metavar="FILE", help="the recovery key, as `mesh init` made it")
-    arguments.add_argument(
-        "--new-root", metavar="FILE", help="where to write the new root key (default: root.key in this home)"
-    )
-    arguments.add_argument("--reason", default="", help="why; it stays for all to read")
-    given = arguments.parse_args(argv)
     if len(given.reason) > TEXT_CHARS:
         raise UsageError(f"a reason has at most {TEXT_CHARS} characters", "say it shorter")
     home = open_home(given.home)

@@ -6,7 +6,7 @@ from clan_learnings.render.files import MEMORY_FILE, RENDERED_FOLDER, RenderedFi
 from clan_learnings.render.memory_file import is_rendered
 from clan_learnings.render.owned_files import content
 from mesh.app.render import is_current, is_worked_out, render
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.output import Progress, print_json, put, say, tell
 from mesh.core.errors import MeshError
@@ -15,14 +15,11 @@ from mesh.store.home import open_home
 _SHOWN = 10
 
 
-def main(argv: list[str]) -> int:
+@command("mesh render docs/clan")
+@argument("folder", "[DIR]", "where to (default: `rendered` in the home)", required=False)
+@option("--check", help="write nothing, only say whether the files are up to date")
+def main(given: Given) -> int:
     """Bring a folder up to date, or say whether it is."""
-    arguments = parser("render", "mesh render docs/clan")
-    arguments.add_argument("folder", metavar="DIR", nargs="?", help="where to (default: `rendered` in the home)")
-    arguments.add_argument(
-        "--check", action="store_true", help="write nothing, only say whether the files are up to date"
-    )
-    given = arguments.parse_args(argv)
     home = open_home(given.home).path
     folder = given.folder or os.path.join(home, RENDERED_FOLDER)
     files = RenderedFiles(folder)

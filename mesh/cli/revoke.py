@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from mesh.cli.arguments import any_text, parser
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.node_names import admins_to_ask, find_node, node_name
 from mesh.cli.output import print_json, put, say
 from mesh.core.display import number_of
@@ -25,18 +25,17 @@ class _Counting(NamedTuple):
     others: int
 
 
-def main(argv: list[str]) -> int:
+@command('mesh revoke builder --reason "the machine was stolen"')
+@argument("node", "NODE", "the node's id, its name, or the beginning of its id")
+@option(
+    "--keep-until",
+    metavar="TIME",
+    help="keep only what it wrote, and as an admin signed, up to this time, such as 2026-10-01T12:00 (UTC if no zone is given); "
+    "without it all that counts now is kept",
+)
+@option("--reason", metavar="TEXT", may_be_empty=True, default="", help="why; it stays for all to read")
+def main(given: Given) -> int:
     """Sign the revocation with the root key if it is here, else with our own if we are an admin."""
-    arguments = parser("revoke", 'mesh revoke builder --reason "the machine was stolen"')
-    arguments.add_argument("node", metavar="NODE", help="the node's id, its name, or the beginning of its id")
-    arguments.add_argument(
-        "--keep-until",
-        metavar="TIME",
-        help="keep only what it wrote, and as an admin signed, up to this time, such as 2026-10-01T12:00 (UTC if no zone is given); "
-        "without it all that counts now is kept",
-    )
-    arguments.add_argument("--reason", type=any_text, default="", help="why; it stays for all to read")
-    given = arguments.parse_args(argv)
     if len(given.reason) > TEXT_CHARS:
         raise UsageError(f"a reason has at most {TEXT_CHARS} characters", "say it shorter")
     until = _ALWAYS_MS if given.keep_until is None else _time(given.keep_until)

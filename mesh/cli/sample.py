@@ -1,14 +1,15 @@
 """`mesh sample`: which sessions to harvest first, if there are too many to harvest at once."""
 
-import argparse
 import gc
 import os
 import time
 from typing import TYPE_CHECKING
 
+import click
+
 from clan_learnings.sessions.catalogue_table import Catalogue
 from clan_learnings.sessions.session_folders import discover, refuse_missing, refuse_unknown
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_OK
 from mesh.cli.output import Progress, plain, print_json, put, tell, when
 from mesh.core.display import number_of
@@ -20,28 +21,23 @@ if TYPE_CHECKING:
     from clan_learnings.sessions.sampling import Scored
 
 
-def main(argv: list[str]) -> int:
+@command("mesh sample --count 20 --repo github.com/acme/api")
+@argument("paths", "[PATH]...", "files or folders (default: where agents keep sessions)", nargs=-1)
+@option("--count", metavar="N", type=int, default=100, help="at most so many (default: 100)")
+@option("--repo", metavar="R", default="", help="only of this repository: host/owner/name, or its end")
+@option("--since", metavar="TIME", default="", help="only sessions that ended since then: 2026-11-16, 30d")
+@option("--min-score", metavar="S", type=int, default=0, help="only with such a score, from 4 to 16")
+@option("--top-percent", metavar="P", type=float, default=0, help="so many of a hundred, instead of --count")
+@option("--agent", metavar="A", default="", help="only sessions of this agent, like codex")
+@option(
+    "--format",
+    metavar="table|json|paths",
+    type=click.Choice(("table", "json", "paths")),
+    default="table",
+    help="what is printed (default: table)",
+)
+def main(given: Given) -> int:
     """Score all of them, and print the best."""
-    arguments = parser("sample", "mesh sample --count 20 --repo github.com/acme/api")
-    arguments.add_argument(
-        "paths", metavar="PATH", nargs="*", help="files or folders (default: where agents keep sessions)"
-    )
-    arguments.add_argument("--count", metavar="N", type=int, default=100, help="at most so many (default: 100)")
-    arguments.add_argument(
-        "--repo", metavar="R", default="", help="only of this repository: host/owner/name, or its end"
-    )
-    arguments.add_argument(
-        "--since", metavar="TIME", default="", help="only sessions that ended since then: 2026-11-16, 30d"
-    )
-    arguments.add_argument("--min-score", metavar="S", type=int, default=0, help="only with such a score, from 4 to 16")
-    arguments.add_argument(
-        "--top-percent", metavar="P", type=float, default=0, help="so many of a hundred, instead of --count"
-    )
-    arguments.add_argument("--agent", metavar="A", default="", help="only sessions of this agent, like codex")
-    arguments.add_argument(
-        "--format", choices=("table", "json", "paths"), default="table", help="what is printed (default: table)"
-    )
-    given = arguments.parse_args(argv)
     if given.count < 1 or not 0 <= given.top_percent <= 100:
         raise UsageError("--count is at least 1, --top-percent from 0 to 100", "mesh sample --help")
     is_collecting = gc.isenabled()
@@ -53,7 +49,7 @@ def main(argv: list[str]) -> int:
             gc.enable()
 
 
-def _sample(given: argparse.Namespace) -> int:
+def _sample(given: Given) -> int:
     from clan_learnings.sessions.sampling import best, scan, score_all
 
     began = time.monotonic()
@@ -62,7 +58,7 @@ def _sample(given: argparse.Namespace) -> int:
     now_ms = int(time.time() * 1000)
     since_ms = span(given.since, now_ms)[0] if given.since else 0
     files = list(discover(given.paths, given.agent, 0, os.environ))
-    catalogue = _memory(given.home)
+    catalogue = _memory(given.home_of(""))
     progress = Progress("sessions")
     try:
         found = scan(files, catalogue, progress)

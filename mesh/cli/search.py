@@ -5,8 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import Any
 
+from mesh.cli.grammar import ALL, REPO, CommaList, Fraction, Given, Whole, argument, command, option
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import ALL, REPO, CommandSyntax, Given, Option, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.cli.record_options import application_of, repo_name
 from mesh.core.display import number_of
@@ -15,50 +15,51 @@ _MOST = 100
 _WORDS = 12  # of a long question that are explained
 _GLOBAL = "among global records"  # where there is no repository
 _FILTERS = ("category", "tags", "agent", "author", "since", "until", "tier", "min_relevance")
-SYNTAX = CommandSyntax(
-    "search",
-    "WORDS",
-    (
-        REPO,
-        ALL,
-        Option("--category", "NAME", "only of this category"),
-        Option("--tags", "A,B", "only with one of these tags"),
-        Option("--agent", "NAME", "only of this agent, like codex"),
-        Option("--author", "NODE", "only of this node: its name, name·id, or id"),
-        Option("--since", "TIME", "only from then on: 2026-11-16, 2026-11-16T10:00, 10:02, or how long ago: 45m, 30d"),
-        Option("--until", "TIME", "only until then"),
-        Option("--tier", "TIER", "only of this tier: hot, warm, bank or archive"),
-        Option("--archived", "", "also what is in the archive"),
-        Option("-n --limit", "COUNT", f"at most so many, up to {_MOST} (default: 10)"),
-        Option("--min-relevance", "R", "only what fits so well, from 0 to 1"),
-        Option("--explain", "", "also say why each was found: the words, and the parts of the score"),
-    ),
+
+
+@command(
     'mesh search "405 on push" --since 30d',
-    words=(1, 1000),
     more="A word that begins with a hyphen goes behind --, or into the quotes of the whole question.",
-    takes_text=True,
     is_filter=True,
+    may_be_empty=True,
 )
-
-
-def main(argv: list[str]) -> int:
+@argument("words", "WORDS", nargs=-1, required=True, may_be_empty=True)
+@REPO
+@ALL
+@option("--category", metavar="NAME", help="only of this category")
+@option("--tags", metavar="A,B", type=CommaList(), default="", help="only with one of these tags")
+@option("--agent", metavar="NAME", help="only of this agent, like codex")
+@option("--author", metavar="NODE", help="only of this node: its name, name·id, or id")
+@option(
+    "--since", metavar="TIME", help="only from then on: 2026-11-16, 2026-11-16T10:00, 10:02, or how long ago: 45m, 30d"
+)
+@option("--until", metavar="TIME", help="only until then")
+@option("--tier", metavar="TIER", help="only of this tier: hot, warm, bank or archive")
+@option("--archived", help="also what is in the archive")
+@option(
+    "-n",
+    "--limit",
+    metavar="COUNT",
+    type=Whole(1, _MOST),
+    default=10,
+    help=f"at most so many, up to {_MOST} (default: 10)",
+)
+@option("--min-relevance", metavar="R", type=Fraction(), help="only what fits so well, from 0 to 1")
+@option("--explain", help="also say why each was found: the words, and the parts of the score")
+def main(given: Given) -> int:
     """Print them."""
-    return run(argv, SYNTAX, _search)
-
-
-def _search(given: Given) -> int:
-    asked: dict[str, Any] = {name: given.text(name) for name in _FILTERS}
+    asked: dict[str, Any] = {name: given.word(name) for name in _FILTERS}
     asked |= {
-        "tags": given.words_of("tags"),
-        "repo": given.maybe("repo"),
+        "tags": given.tags,
+        "repo": given.repo,
         "everywhere": given.has("all"),
         "archived": given.has("archived"),
-        "limit": given.number("limit", 10, 1, _MOST) or 10,
-        "min_relevance": given.fraction("min_relevance") or 0.0,
+        "limit": given.limit,
+        "min_relevance": given.min_relevance or 0.0,
     }
     query = " ".join(given.words)
     answer = application_of(given).search(query, **asked)
-    if given.as_json:
+    if given.json:
         print_json(answer)
         return EXIT_OK
     for found in answer["results"]:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import click
+
 from mesh.app.client import ask
 from mesh.cli import node_process
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.main import EXIT_OK, EXIT_WAITING
 from mesh.cli.output import json_answer, plain, print_json, say, tell
 from mesh.core.errors import MeshError, NoHome, UsageError
@@ -21,32 +23,27 @@ from mesh.store.home import Home, node_process_id, open_home
 _START_SECONDS = 30.0
 
 
-def main(argv: list[str]) -> int:
+@command("mesh service install --listen 0.0.0.0:7946")
+@argument("action", "install|uninstall|status", "what to do", type=click.Choice(["install", "uninstall", "status"]))
+@option(
+    "--listen",
+    metavar="HOST:PORT",
+    multiple=True,
+    help="where other nodes reach this one, as for mesh up; without it as it was installed before, else nowhere (repeat for several)",
+)
+@option(
+    "--advertise",
+    metavar="HOST:PORT",
+    multiple=True,
+    help="how others reach it, if not at the address it listens on (repeat for several)",
+)
+@option("--no-autostart", help="with uninstall: hooks are not to start the sidecar either")
+def main(given: Given) -> int:
     """Install, uninstall, or say how it stands."""
-    arguments = parser("service", "mesh service install --listen 0.0.0.0:7946")
-    arguments.add_argument("action", choices=["install", "uninstall", "status"], help="what to do")
-    arguments.add_argument(
-        "--listen",
-        action="append",
-        default=[],
-        metavar="HOST:PORT",
-        help="where other nodes reach this one, as for mesh up; without it as it was installed before, else nowhere (repeat for several)",
-    )
-    arguments.add_argument(
-        "--advertise",
-        action="append",
-        default=[],
-        metavar="HOST:PORT",
-        help="how others reach it, if not at the address it listens on (repeat for several)",
-    )
-    arguments.add_argument(
-        "--no-autostart", action="store_true", help="with uninstall: hooks are not to start the sidecar either"
-    )
-    given = arguments.parse_args(argv)
     if given.action != "install" and (given.listen or given.advertise):
-        arguments.error("--listen and --advertise are for install")
+        raise WrongUsage("--listen and --advertise are for install")
     if given.action != "uninstall" and given.no_autostart:
-        arguments.error("--no-autostart is for uninstall")
+        raise WrongUsage("--no-autostart is for uninstall")
     if given.action == "install":
         done = install(open_home(given.home), given.listen, given.advertise)
     elif given.action == "uninstall":

@@ -1,6 +1,5 @@
 """`mesh setup`: everything a person needs, in one command that can be repeated. Each step is the work of another command."""
 
-import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from mesh.app import home_choice
 from mesh.app.client import ask
 from mesh.app.status import node_status
 from mesh.cli import doctor, init, joining, node_process, service
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.home_option import baked_home
 from mesh.cli.install import program
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, complain, system_error
@@ -55,29 +54,20 @@ class _Report:
         return list(dict.fromkeys(step["step"] for step in self.steps if step["failed"]))
 
 
-def main(argv: list[str]) -> int:
+@command("mesh setup --name laptop")
+@argument(
+    "token",
+    "[TOKEN]",
+    "join the mesh of `mesh invite`, which printed it; without it a new mesh is made",
+    required=False,
+)
+@option("--name", metavar="NAME", help="how people see this node (default: the machine's name)")
+@option("--listen", metavar="HOST:PORT", multiple=True, help="where other nodes reach this one (repeat for several)")
+@option("--yes", help="do not ask before agents' settings are changed")
+@option("--no-service", help="run the sidecar in the background, not as a service")
+@option("--no-agents", help="leave agents' settings alone")
+def main(given: Given) -> int:
     """Make or join, install into agents, start and keep the sidecar, examine."""
-    arguments = parser("setup", "mesh setup --name laptop")
-    arguments.add_argument(
-        "token",
-        nargs="?",
-        metavar="TOKEN",
-        help="join the mesh of `mesh invite`, which printed it; without it a new mesh is made",
-    )
-    arguments.add_argument("--name", metavar="NAME", help="how people see this node (default: the machine's name)")
-    arguments.add_argument(
-        "--listen",
-        action="append",
-        default=[],
-        metavar="HOST:PORT",
-        help="where other nodes reach this one (repeat for several)",
-    )
-    arguments.add_argument("--yes", action="store_true", help="do not ask before agents' settings are changed")
-    arguments.add_argument(
-        "--no-service", action="store_true", help="run the sidecar in the background, not as a service"
-    )
-    arguments.add_argument("--no-agents", action="store_true", help="leave agents' settings alone")
-    given = arguments.parse_args(argv)
     settings(given.listen, ())  # what is wrong with the options is said before anything is done
     if given.token is not None:
         parse(given.token)
@@ -97,7 +87,7 @@ def main(argv: list[str]) -> int:
     elif home is not None:
         put("doctor:")
         flush()
-        doctor.main(["--home", home.path])
+        doctor.main.run(["--home", home.path])
     if report.failed:
         tell(
             f"mesh setup: not done: {', '.join(report.failed)}",
@@ -115,14 +105,14 @@ def _guarded(step: str, report: _Report, work: Callable[[], None]) -> None:
         report.fail(step, system_error(error))
 
 
-def _node(given: argparse.Namespace, report: _Report) -> Home | None:
+def _node(given: Given, report: _Report) -> Home | None:
     """The home, made or kept. Without one, or with one of another mesh than was asked for, there is nothing more to do."""
     made: list[Home] = []
     _guarded("node", report, lambda: made.append(_made_or_kept(given, report)))
     return made[0] if made else None
 
 
-def _made_or_kept(given: argparse.Namespace, report: _Report) -> Home:
+def _made_or_kept(given: Given, report: _Report) -> Home:
     words = ["--home", given.home, *(["--name", given.name] if given.name else [])]
     try:
         home = open_home(given.home)
@@ -229,7 +219,7 @@ def _agreed(*lines: str) -> bool:
     return said.endswith("\n") and said.strip().lower() in ("", "y", "yes")
 
 
-def _sidecar(home: Home, given: argparse.Namespace, report: _Report) -> None:
+def _sidecar(home: Home, given: Given, report: _Report) -> None:
     kept = Service(home.path, os.environ)
     lack = "not kept by a service, as asked" if given.no_service else ServiceManager(kept).missing()
     if not lack:

@@ -11,43 +11,34 @@ from clan_learnings.harvest.candidates import APPROVED, FOR_SHARE, RECORDED
 from clan_learnings.repository.consent import GLOB_CHARS, change_shared, is_shared, read_shared
 from clan_learnings.repository.remote_name import named_repo
 from mesh.app.caller import HERE, Caller, CallerSide
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.display import number_of
 from mesh.core.errors import UsageError
 from mesh.store.home import open_home
 
-SYNTAX = CommandSyntax(
-    "share",
-    "[REPO|GLOB]",
-    (
-        Option("--off", "", "share it no longer; what was shared stays where it is"),
-        Option("--list", "", "list what is shared (the default, without a REPO)"),
-    ),
+
+@command(
     "mesh share 'github.com/acme/*'",
-    words=(0, 1),
     more="REPO is host/owner/name or an address, . the one we are in; GLOB has * and ?. '*' alone is everything, also what\n"
     "belongs to no repository. Harvested records of a shared repository go to the whole mesh; live ones do anyway.",
+    may_be_empty=True,
 )
-
-
-def main(argv: list[str]) -> int:
+@argument("repo_or_glob", "[REPO|GLOB]", required=False)
+@option("--off", help="share it no longer; what was shared stays where it is")
+@option("--list", help="list what is shared (the default, without a REPO)")
+def main(given: Given) -> int:
     """Switch one on or off, or list them."""
-    return run(argv, SYNTAX, _share)
-
-
-def _share(given: Given) -> int:
-
-    if given.words and given.has("list"):
+    if given.repo_or_glob and given.has("list"):
         raise WrongUsage("--list goes alone")
-    if given.has("off") and not given.words:
+    if given.has("off") and not given.repo_or_glob:
         raise WrongUsage("--off needs the repository or glob that is to be shared no longer")
     home = open_home(given.home).path
-    glob = _glob(given.words[0]) if given.words else ""
+    glob = _glob(given.repo_or_glob) if given.repo_or_glob else ""
     changed = bool(glob) and change_shared(home, glob, on=not given.has("off"))
     waiting = waiting_for_share(home)
-    if given.as_json:
+    if given.json:
         print_json({"shared": read_shared(home), "changed": changed, "waiting": waiting})
         return EXIT_OK
     if glob:

@@ -1,8 +1,6 @@
 """`mesh simulate`: many nodes in one process, under virtual time."""
 
-import argparse
-
-from mesh.cli.arguments import parser
+from mesh.cli.grammar import Given, command, option, options
 from mesh.cli.main import EXIT_FAILED
 from mesh.cli.output import put, tell
 from mesh.core.errors import UsageError
@@ -37,9 +35,42 @@ _HELP = {
 }
 
 
-def main(argv: list[str]) -> int:
+_USUAL = Scenario()
+_OPTIONS = (
+    ("nodes", int, "N", _USUAL.nodes),
+    ("seed", int, "N", _USUAL.seed),
+    ("latency", str, "LOW-HIGH", f"{_USUAL.latency_ms[0]:g}-{_USUAL.latency_ms[1]:g}"),
+    ("loss", float, "SHARE", _USUAL.loss),
+    ("duplicate", float, "SHARE", _USUAL.duplicate),
+    ("reorder", float, "SHARE", _USUAL.reorder),
+    ("dead", float, "SHARE", _USUAL.dead),
+    ("partition", str, "SECONDS[:SHARE]", "0"),
+    ("writes", int, "N", _USUAL.writes),
+    ("write-bytes", int, "BYTES", _USUAL.write_bytes),
+    ("duration", float, "SECONDS", _USUAL.duration),
+    ("hostile", int, "N", _USUAL.hostile),
+    ("habits", str, "NAME,NAME", "all"),
+    ("restarts", int, "N", _USUAL.restarts),
+    ("backups", int, "N", _USUAL.backups),
+    ("sleeps", int, "N", _USUAL.sleeps),
+    ("one-way", int, "N", _USUAL.one_way),
+    ("revoked", int, "N", _USUAL.revoked),
+    ("skew", float, "SECONDS", _USUAL.skew_seconds),
+    ("warm", float, "SECONDS", _USUAL.warm_seconds),
+    ("idle", float, "SECONDS", _USUAL.idle_seconds),
+)
+
+
+@command("mesh simulate --nodes 1000 --seed 7 --latency 5-50 --loss 0.1 --dead 0.1")
+@options(
+    *(
+        option(f"--{name}", metavar=metavar, type=kind, default=default, help=f"{_HELP[name]} (default: {default})")
+        for name, kind, metavar, default in _OPTIONS
+    )
+)
+@option("--chaos", help="every sort of fault, drawn from the seed")
+def main(given: Given) -> int:
     """Run, check, report."""
-    given = _arguments().parse_args(argv)
     scenario = chaos(given.nodes, given.seed) if given.chaos else _scenario(given)
     try:
         report = simulate(scenario)
@@ -50,40 +81,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _arguments() -> argparse.ArgumentParser:
-    arguments = parser("simulate", "mesh simulate --nodes 1000 --seed 7 --latency 5-50 --loss 0.1 --dead 0.1")
-    usual = Scenario()
-    for name, kind, metavar, default in (
-        ("nodes", int, "N", usual.nodes),
-        ("seed", int, "N", usual.seed),
-        ("latency", str, "LOW-HIGH", f"{usual.latency_ms[0]:g}-{usual.latency_ms[1]:g}"),
-        ("loss", float, "SHARE", usual.loss),
-        ("duplicate", float, "SHARE", usual.duplicate),
-        ("reorder", float, "SHARE", usual.reorder),
-        ("dead", float, "SHARE", usual.dead),
-        ("partition", str, "SECONDS[:SHARE]", "0"),
-        ("writes", int, "N", usual.writes),
-        ("write-bytes", int, "BYTES", usual.write_bytes),
-        ("duration", float, "SECONDS", usual.duration),
-        ("hostile", int, "N", usual.hostile),
-        ("habits", str, "NAME,NAME", "all"),
-        ("restarts", int, "N", usual.restarts),
-        ("backups", int, "N", usual.backups),
-        ("sleeps", int, "N", usual.sleeps),
-        ("one-way", int, "N", usual.one_way),
-        ("revoked", int, "N", usual.revoked),
-        ("skew", float, "SECONDS", usual.skew_seconds),
-        ("warm", float, "SECONDS", usual.warm_seconds),
-        ("idle", float, "SECONDS", usual.idle_seconds),
-    ):
-        arguments.add_argument(
-            f"--{name}", type=kind, metavar=metavar, default=default, help=f"{_HELP[name]} (default: {default})"
-        )
-    arguments.add_argument("--chaos", action="store_true", help="every sort of fault, drawn from the seed")
-    return arguments
-
-
-def _scenario(given: argparse.Namespace) -> Scenario:
+def _scenario(given: Given) -> Scenario:
     seconds, _, share = given.partition.partition(":")
     low, _, high = given.latency.partition("-")
     scenario = Scenario(

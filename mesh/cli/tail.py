@@ -8,7 +8,7 @@ from clan_learnings.records.memory import Memory
 from clan_learnings.records.mute_list import read_muted
 from clan_learnings.records.recent_records import recent
 from clan_learnings.records.record import LOGS, Note
-from mesh.cli.options import CommandSyntax, Given, Option, run
+from mesh.cli.grammar import Given, Whole, command, option
 from mesh.cli.output import plain, print_json, put, when
 from mesh.cli.record_options import application_of
 from mesh.cli.terminal import terminal
@@ -18,33 +18,24 @@ from mesh.store.reader import Entry, Reader, open_reading, read_errors
 
 _MOST = 999_999
 _MOST_OF_NODE = 1000  # the node answers others too
-SYNTAX = CommandSyntax(
-    "tail",
-    "",
-    (
-        Option("-n", "COUNT", "how many (default: 20)"),
-        Option("--topic", "WORD", "only those with this topic or tag"),
-        Option("--repo", "REPO", "only those of this repository and those that hold everywhere; . is where we are"),
-        Option("--log", "LOG", "of one log only"),
-        Option("--private", "", "the private records instead of the shared ones"),
-    ),
-    "mesh tail -n 5 --log discoveries",
-    more="Of all repositories, the newest last.",
-    is_filter=True,
+
+
+@command(
+    "mesh tail -n 5 --log discoveries", more="Of all repositories, the newest last.", is_filter=True, may_be_empty=True
 )
-
-
-def main(argv: list[str]) -> int:
+@option("-n", metavar="COUNT", type=Whole(1, _MOST), default=20, help="how many (default: 20)")
+@option("--topic", metavar="WORD", help="only those with this topic or tag")
+@option(
+    "--repo", metavar="REPO", help="only those of this repository and those that hold everywhere; . is where we are"
+)
+@option("--log", metavar="LOG", help="of one log only")
+@option("--private", help="the private records instead of the shared ones")
+def main(given: Given) -> int:
     """Print them, oldest of them first."""
-    return run(argv, SYNTAX, _tail)
-
-
-def _tail(given: Given) -> int:
-
-    count = given.number("n", 20, 1, _MOST) or 20
+    count = given.n
     if count > _MOST_OF_NODE:
         terminal().require_own_process()
-    home, private, log = given.home, given.has("private"), given.maybe("log")
+    home, private, log = given.home, given.has("private"), given.log
     lines: list[str] = []
     rows: list[object] = []
     with read_errors(home, private=private):
@@ -57,7 +48,7 @@ def _tail(given: Given) -> int:
             author = display_name(names.get(entry.node, ""), entry.node)
             record = entry.record | fields
             identity = reader.short_id(entry.tag)
-            if given.as_json:
+            if given.json:
                 rows.append({"id": identity, "log": entry.log, "at": time, "author": author, "record": record})
             else:
                 text = Note(entry, fields).text or record.get("text") or record
@@ -73,15 +64,15 @@ def _tail(given: Given) -> int:
 
 def _newest(reader: Reader, home: str, count: int, given: Given) -> list[Entry]:
     """The records to show, oldest first. Only a filter, or something muted, needs more than the store."""
-    log = given.maybe("log")
+    log = given.log
     if not given.has("repo") and not given.has("topic"):
         if not os.path.exists(os.path.join(home, "muted")):
             return reader.tail(count, log)
         return _unmuted(reader, home, count, log)
 
-    scope = application_of(given).caller.scope(given.text("repo")) if given.has("repo") else None
+    scope = application_of(given).caller.scope(given.word("repo")) if given.has("repo") else None
     memory = Memory(reader, muted=read_muted(home))
-    notes = recent(memory, scope, count, given.text("topic"), LOGS if log is None else (log,))
+    notes = recent(memory, scope, count, given.word("topic"), LOGS if log is None else (log,))
     return [entry for note in reversed(notes) if (entry := reader.entry(note.tag)) is not None]
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from mesh.app.record_store import RecordStore
 
 
+_MOST_COLUMNS = 10_000
+
+
 class TextStream(Protocol):
     """What can be written to."""
 
@@ -67,6 +70,28 @@ class Terminal:
     def err(self) -> TextStream:
         """For words to a person."""
         return sys.stderr
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal that shows what is printed; 0 in a pipe."""
+        if not self.out.isatty():
+            return 0
+        given = self.environ.get("COLUMNS", "")
+        if given.isascii() and given.isdigit() and 0 < int(given) < _MOST_COLUMNS:
+            return int(given)
+        return self._columns()
+
+    @property
+    def has_colour(self) -> bool:
+        """Whether that terminal shows colours, and its owner wants them."""
+        wanted = not self.environ.get("NO_COLOR") and self.environ.get("TERM", "dumb") != "dumb"
+        return wanted and self.out.isatty()
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(1).columns
+        except (OSError, ValueError):
+            return 0
 
     def read(self) -> str:
         """All of stdin. UnicodeDecodeError if it is no text."""

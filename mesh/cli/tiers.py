@@ -8,26 +8,24 @@ from clan_learnings.records.memory import Memory
 from clan_learnings.records.tiers import Census
 from mesh.app import record_json
 from mesh.cli import hot, search
+from mesh.cli.grammar import ALL, REPO, Given, command
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import ALL, REPO, CommandSyntax, Given, run
 from mesh.cli.output import plain, print_json, put, say, tell
 from mesh.cli.record_options import application_of, missing_witnesses, repo_name
 from mesh.core.display import number_of
 
-SYNTAX = CommandSyntax("tiers", "", (REPO, ALL), "mesh tiers")
 _SHOWN = 20  # lines of a tier
 
 
-def main(argv: list[str]) -> int:
+@command("mesh tiers", may_be_empty=True)
+@REPO
+@ALL
+def main(given: Given) -> int:
     """Print them."""
-    return run(argv, SYNTAX, _tiers)
-
-
-def _tiers(given: Given) -> int:
     application = application_of(given)
-    scope = None if given.has("all") else application.caller.scope(given.maybe("repo"))
+    scope = None if given.has("all") else application.caller.scope(given.repo)
     answer = application.ask(lambda memory: _answer(memory, scope))
-    if given.as_json:
+    if given.json:
         print_json(answer)
         return EXIT_OK
     least = "" if answer["whole"] else "at least "

@@ -12,39 +12,31 @@ from clan_learnings.agents.surroundings import require_person
 from clan_learnings.repository.consent import file_of, forget, pairs, trust
 from clan_learnings.repository.detection import NOWHERE, Repository, find
 from clan_learnings.repository.repository_settings import NAME, read_repo_file
+from mesh.cli.grammar import Given, WrongUsage, argument, command, option
 from mesh.cli.home_option import quoted
 from mesh.cli.main import EXIT_OK
-from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, run
 from mesh.cli.output import plain, print_json, put, tell
 from mesh.core.errors import UsageError
 
-SYNTAX = CommandSyntax(
-    "trust-repo",
-    "[PATH]",
-    (
-        Option("--list", "", "list the folders that were trusted"),
-        Option("--forget", "", "take it back for this folder"),
-    ),
+
+@command(
     "mesh trust-repo ~/src/shop",
-    words=(0, 1),
     more="PATH is the checkout, or a folder in it (default: the current folder). It is needed only where .clan-mesh.toml names a\n"
     "repository that no git remote of the checkout names. It holds for that folder and that name, on this machine.",
+    may_be_empty=True,
 )
-
-
-def main(argv: list[str]) -> int:
+@argument("path", "[PATH]", required=False)
+@option("--list", help="list the folders that were trusted")
+@option("--forget", help="take it back for this folder")
+def main(given: Given) -> int:
     """Trust a folder, take it back, or list them."""
-    return run(argv, SYNTAX, _trust_repo)
-
-
-def _trust_repo(given: Given) -> int:
-    if given.has("list") and (given.words or given.has("forget")):
+    if given.has("list") and (given.path or given.has("forget")):
         raise WrongUsage("--list stands alone")
     if given.has("list"):
-        return _list(as_json=given.as_json)
-    path = os.path.abspath(given.words[0] if given.words else os.getcwd())
+        return _list(as_json=given.json)
+    path = os.path.abspath(given.path or os.getcwd())
     answer = _forget(path) if given.has("forget") else _trust(path)
-    if given.as_json:
+    if given.json:
         print_json(answer)
     else:
         put(plain(answer["says"], 1000))

@@ -10,6 +10,7 @@ from mesh.core.errors import UsageError
 
 FORMS = "2026-11-16, 2026-11-16T10:00, 10:02, or how long ago: 45m, 2h, 3d"
 _AGO = re.compile(r"(\d{1,6})\s*([smhdw])(?:\s+ago)?", re.ASCII)
+_LENGTH = re.compile(r"(\d{1,6})\s*([smhdw])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _TIME = re.compile(
     r"(?:(\d{4})-(\d\d)-(\d\d)(?:[T ](?=\d)|$))?(?:(\d?\d):(\d\d)(?::(\d\d)(?:\.(\d{3}))?)?Z?)?", re.ASCII
@@ -28,6 +29,14 @@ def span(text: str, now_ms: int) -> tuple[int, int]:
     if first < 0:
         raise _wrong(text)
     return first, last
+
+
+def length(text: str) -> int:
+    """Milliseconds that were meant by 30m, 2h or 1d."""
+    found = _LENGTH.fullmatch(text.strip())
+    if not found or not int(found[1]):
+        raise UsageError(f"{text[:60]!r} is not a length of time", "write it like 30m, 2h or 7d")
+    return int(found[1]) * _SECONDS[found[2]] * 1000
 
 
 def _at(text: str, now_ms: int) -> tuple[int, int]:

@@ -12,7 +12,8 @@ import time
 from clan_learnings.redaction import redact
 from mesh.core.display import harmless
 
-_BYTES, _FILES = 5_000_000, 3
+SIDECAR_LOG = "sidecar.log"  # in the home
+_BYTES, FILES = 5_000_000, 3  # of each, and how many older ones are kept
 
 
 class _LineFormatter(logging.Formatter):
@@ -35,7 +36,7 @@ def start_logs(file: str | None, level: int = logging.INFO) -> None:
     if file is None:
         handler = logging.StreamHandler(sys.stderr)
     else:
-        handler = logging.handlers.RotatingFileHandler(file, maxBytes=_BYTES, backupCount=_FILES, encoding="utf-8")
+        handler = logging.handlers.RotatingFileHandler(file, maxBytes=_BYTES, backupCount=FILES, encoding="utf-8")
     handler.setFormatter(_LineFormatter())
     logging.basicConfig(level=level, handlers=[handler])
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # a peer's broken TLS is no news of ours

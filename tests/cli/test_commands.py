@@ -261,9 +261,10 @@ def test_an_erase_says_that_others_have_the_name_that_its_words_made(alpha: Shel
 _LOADING = """
 import sys
 from mesh import cli
-from mesh.cli.main import COMMANDS, run
+from mesh.cli.command_list import COMMANDS, Entry
+from mesh.cli.main import run
 cli.__path__.append(sys.argv[1])
-COMMANDS["slow"] = ("loaded_slowly", "Is interrupted.")
+COMMANDS["slow"] = Entry("loaded_slowly", "Is interrupted.")
 try:
     run(["slow"])
 except KeyboardInterrupt:

@@ -5,17 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mesh.cli import learnings, op, page, pattern
-from mesh.cli.main import COMMANDS, run
+from mesh.cli.command_list import COMMANDS, SECTIONS
+from mesh.cli.command_list import NAMES as EVERY
+from mesh.cli.main import run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "COMMANDS.md"
-EVERY = [
-    *COMMANDS,
-    *(f"op {member}" for member in op.MEMBERS),
-    *(f"pattern {member}" for member in pattern.MEMBERS),
-    *(f"page {member}" for member in page.MEMBERS),
-    *(f"learnings {member}" for member in learnings.MEMBERS),
-]
 
 
 def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -76,6 +70,24 @@ def test_every_option_of_the_help_is_in_the_section(command: str, capsys: pytest
         option for option in options - {"-h", "--help"} if not re.search(rf"(?<![\w-]){option}(?![\w-])", section)
     }
     assert missing == set()
+
+
+def test_the_overview_names_every_command_and_folds_the_rare(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each once: with its sentence, or behind what shows it too."""
+    assert run(["--help"]) == 0
+    short = capsys.readouterr().out
+    assert run(["help", "--all"]) == 0
+    whole = capsys.readouterr().out
+    folded = re.search(r"^more \(mesh help --all\): (.*)$", short, re.MULTILINE)
+    assert folded is not None
+    assert folded[1].split(", ") == [name for name, entry in COMMANDS.items() if entry.is_rare]
+    assert "more (mesh" not in whole
+    for heading in SECTIONS:
+        assert f"\n{heading}:\n" in short
+    for name, entry in COMMANDS.items():
+        line = re.compile(rf"^  {name} +{re.escape(entry.sentence)}$", re.MULTILINE)
+        assert len(line.findall(whole)) == 1
+        assert len(line.findall(short)) == (not entry.is_rare)
 
 
 def test_no_section_describes_a_command_that_is_gone() -> None:

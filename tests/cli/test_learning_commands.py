@@ -632,7 +632,7 @@ def test_settings_are_listed_and_changed(alpha: Shell) -> None:
         (["category", "No Good"], 1, "small letters"),
         (["category", "build-errors"], 1, "already"),
         (["category", "build-errors", "--remove"], 1, "always there"),
-        (["frob", "1"], 2, "hot-at, hot-nodes, recall-weight, category, moderation, keep-signals"),
+        (["frob", "1"], 2, "hot-at, hot-nodes, recall-weight, category, moderation, quiet, keep-signals"),
         (["hot-at"], 2, "needs a value"),
         (["share-confidence", "2"], 1, "from 0 to 1"),
         (["hot-at", "3", "--remove"], 2, "--remove goes with"),

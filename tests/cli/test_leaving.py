@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mesh.cli.main import overview
+from mesh.cli.command_groups import overview
 
 START = "import sys; sys.argv = ['mesh', *{words}]; {before}; from mesh.cli.main import main; main()"
 

@@ -394,7 +394,7 @@ def test_a_request_of_an_earlier_version_is_still_one(clan: Clan, meet: Meet) ->
 def test_wrong_words_are_answered(alpha: Shell) -> None:
     """With the right ones."""
     for words, code, sentence in (
-        (["frob", "x"], 2, "grant ID and dismiss ID"),
+        (["frob", "x"], 2, "'frob' is not one of 'grant', 'dismiss'"),
         (["grant"], 2, "needs the id"),
         (["grant", "aaaaaaaa"], 1, "mesh proposals"),
     ):

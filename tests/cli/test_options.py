@@ -1,134 +1,164 @@
-"""Command lines of everyday commands, read without argparse: what is understood, and what is said of the rest."""
+"""Command lines: what is understood, and what is said of the rest."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
-from mesh.cli.options import CommandSyntax, Given, Option, WrongUsage, parse, run
+from mesh.cli.grammar import CommaList, Fraction, Given, Whole, WrongUsage, argument, command, option
+from mesh.cli.wrong_usage import worded
 
-OPTIONS = (
-    Option("-n", "COUNT", "how many"),
-    Option("--topic", "WORD", "what about"),
-    Option("--tags", "A,B", "more"),
-    Option("--min-confidence", "C", "how sure"),
-    Option("--global", "", "everywhere"),
-)
-SHAPE = CommandSyntax("tail", "TEXT", OPTIONS, "mesh tail x", words=(1, 2), more="More of it.")
+Body = Callable[[Given], int]
 
 
-def given(*argv: str) -> Given:
-    return parse(argv, OPTIONS)
+@command("mesh tail x", more="More of it.", may_be_empty=True)
+@argument("words", "TEXT", nargs=-1, may_be_empty=True)
+@option("-n", metavar="COUNT", type=Whole(), help="how many")
+@option("--topic", metavar="WORD", help="what about")
+@option("--tags", metavar="A,B", type=CommaList(), default="", help="more")
+@option("--min-confidence", metavar="C", type=Fraction(), help="how sure")
+@option("--global", help="everywhere")
+@option("--repo", metavar="REPO", help="which")
+def looked_at(given: Given) -> int:
+    """Keep what was given."""
+    KEPT.append(given)
+    return 9
+
+
+@command("mesh tail x")
+@argument("text", "TEXT")
+@argument("other", "[OTHER]", required=False)
+@option("-n", metavar="COUNT", type=Whole(), help="how many")
+@option("--topic", metavar="WORD", help="what about")
+@option("--min-confidence", metavar="C", type=Fraction(), help="how sure")
+@option("--all", help="everything")
+def strict(_given: Given) -> int:
+    """Nothing."""
+    return 0
+
+
+@command("mesh hot", is_filter=True, may_be_empty=True)
+@option("--topic", metavar="WORD", help="what about")
+def without_words(_given: Given) -> int:
+    """Nothing."""
+    return 0
+
+
+KEPT: list[Given] = []
+for made in (looked_at, strict):
+    made.name = "tail"
+without_words.name = "hot"
+
+
+def given(*argv: str) -> Any:
+    assert looked_at.run(argv) == 9
+    return KEPT.pop()
+
+
+def refused(which: Any, *argv: str) -> str:
+    """What is said of a command line, and the next step."""
+    with pytest.raises(click.UsageError) as found:
+        which.run(argv)
+    error, who = worded(found.value)
+    return f"{who}: {error}; {error.next_step}"
 
 
 def test_options_stand_anywhere_with_a_space_or_an_equals_sign() -> None:
     """Before, between and behind the words."""
     found = given("--topic", "git", "one", "--tags=a, b,,c", "--global", "two", "-n", "5", "--home", "h")
-    assert found.words == ["one", "two"]
-    assert (found.text("topic"), found.words_of("tags"), found.number("n"), found.has("global")) == (
-        "git",
-        ["a", "b", "c"],
-        5,
-        True,
-    )
-    assert (found.home, found.as_json) == ("h", False)
+    assert found.words == ("one", "two")
+    assert (found.topic, found.tags, found.n, found.has("global")) == ("git", ["a", "b", "c"], 5, True)
+    assert (found.home, found.json) == ("h", False)
 
 
 def test_a_value_may_begin_with_a_hyphen() -> None:
     """Mistakes are often about flags."""
-    assert given("--topic", "--force").text("topic") == "--force"
-    assert given("--topic=--force=x").text("topic") == "--force=x"
+    assert given("--topic", "--force").topic == "--force"
+    assert given("--topic=--force=x").topic == "--force=x"
+    assert given("--topic", "--help").topic == "--help"
 
 
 def test_two_hyphens_end_the_options_and_one_is_a_word() -> None:
     """As everywhere."""
-    assert given("-", "--", "--topic", "-h").words == ["-", "--topic", "-h"]
+    assert given("-", "--", "--topic", "-h").words == ("-", "--topic", "-h")
 
 
 def test_what_was_not_given_is_none_or_the_default() -> None:
     """An empty value was given."""
     found = given("--topic", "")
-    assert (found.maybe("topic"), found.maybe("tags"), found.text("tags")) == ("", None, "")
-    assert (found.number("n"), found.number("n", 20), found.fraction("min_confidence")) == (None, 20, None)
-
-
-@pytest.mark.parametrize("argv", [["--nope"], ["-x"], ["--topic"], ["--global=yes"], ["--home"]])
-def test_what_cannot_be_is_refused(argv: list[str]) -> None:
-    """An option that is not there, one without its value, a switch with one."""
-    with pytest.raises(WrongUsage):
-        given(*argv)
+    assert (found.topic, found.tags, found.n, found.min_confidence) == ("", [], None, None)
+    assert (found.has("topic"), found.has("tags"), found.has("n")) == (True, False, False)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "x", "", "99999999999", "٣", "1_0"])
 def test_numbers_are_whole_and_within_bounds(text: str) -> None:
     """The message has the option as it is typed."""
     with pytest.raises(WrongUsage, match=r"^-n takes a number from 1 to 1000000"):
-        given("-n", text).number("n")
+        given("-n", text)
 
 
 @pytest.mark.parametrize("text", ["1.1", "-0.1", "x", "nan", "inf", ""])
 def test_fractions_are_between_nothing_and_one(text: str) -> None:
     """Both included."""
     with pytest.raises(WrongUsage, match=r"^--min-confidence takes a number from 0 to 1"):
-        given("--min-confidence", text).fraction("min_confidence")
-    assert [given("--min-confidence", end).fraction("min_confidence") for end in ("0", "1")] == [0, 1]
+        given("--min-confidence", text)
+    assert [given("--min-confidence", end).min_confidence for end in ("0", "1")] == [0, 1]
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["-h"], ["x", "--topic", "git", "--help"]])
 def test_help_says_how_and_shows_an_example(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Wherever it stands, and nothing is run."""
-    assert run(argv, SHAPE, lambda _: 9) == 0
+    with pytest.raises(click.exceptions.Exit):
+        looked_at.run(argv)
+    assert KEPT == []
     out = capsys.readouterr().out
     assert out.startswith("usage: mesh tail TEXT [options]\n")
     assert "More of it." in out
-    assert "  --min-confidence C      how sure\n" in out
+    assert "  --min-confidence C  how sure\n" in out
     assert "  --json" in out
     assert out.endswith("example:\n  mesh tail x\n")
-
-
-def test_help_is_no_help_where_a_value_stands(capsys: pytest.CaptureFixture[str]) -> None:
-    """`--topic --help` is about help."""
-    assert run(["x", "--topic", "--help"], SHAPE, lambda found: len(found.text("topic"))) == 6
-    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
-        ([], "something is missing: mesh tail TEXT"),
+        ([], "something is missing: mesh tail TEXT [OTHER]"),
         (["a", "b", "c"], "'c' is too much: what has spaces in it belongs in quotes"),
         (["a", "--tpoic", "x"], "there is no option --tpoic; did you mean --topic?"),
-        (["a", "-n5"], "there is no option -n5; did you mean -n?"),
+        (["--tpoic", "x"], "there is no option --tpoic; did you mean --topic?"),
         (["a", "--min_confidence=1"], "there is no option --min_confidence; did you mean --min-confidence?"),
         (["a", "--hepl"], "there is no option --hepl; did you mean --help?"),
+        (["a", "--topic"], "--topic needs a value: --topic WORD"),
+        (["a", "--all=yes"], "--all takes no value"),
+        (["a", "--home"], "--home needs a folder"),
         (["a", "--home", ""], "--home needs a folder"),
         (["a", "--home="], "--home needs a folder"),
+        (["a", "--topic", " "], "--topic is empty"),
+        ([""], "TEXT is empty"),
     ],
 )
-def test_a_wrong_command_line_names_the_help(
-    argv: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """On stderr, with the exit code of wrong usage."""
-    assert run(argv, SHAPE, lambda _: 0) == 2
-    assert capsys.readouterr().err == f"mesh tail: {sentence}\n  next: mesh tail --help\n"
+def test_a_wrong_command_line_names_the_help(argv: list[str], sentence: str) -> None:
+    """Whatever is wrong with it."""
+    assert refused(strict, *argv) == f"mesh tail: {sentence}; mesh tail --help"
 
 
-def test_what_is_like_no_option_may_be_meant_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_like_no_option_may_be_meant_as_text() -> None:
     """Flags are what mistakes are about. A command that takes no text offers nothing."""
-    assert run(["--no-verify=x y"], SHAPE, lambda _: 0) == 2
-    assert capsys.readouterr().err == (
-        "mesh tail: there is no option --no-verify\n"
-        "  next: mesh tail --help; if it is meant as text: mesh tail -- '--no-verify=x y'\n"
+    assert refused(strict, "--no-verify=x y") == (
+        "mesh tail: there is no option --no-verify;"
+        " mesh tail --help; if it is meant as text: mesh tail -- '--no-verify=x y'"
     )
-    assert run(["--no-verify"], CommandSyntax("hot", "", OPTIONS, "mesh hot"), lambda _: 0) == 2
-    assert capsys.readouterr().err.endswith("  next: mesh hot --help\n")
+    assert refused(without_words, "--no-verify") == "mesh hot: there is no option --no-verify; mesh hot --help"
 
 
-def test_what_has_a_blank_is_a_text() -> None:
-    """No option has one: an item of a Markdown list, or a sentence about a flag, needs no double hyphen."""
-    assert given("--no-verify skips the hooks", "- one", "--topic=a b").words == [
-        "--no-verify skips the hooks",
-        "- one",
-    ]
+def test_what_has_a_blank_or_is_a_number_is_a_text() -> None:
+    """No option is one: an item of a Markdown list, or a sentence about a flag, needs no double hyphen."""
+    found = given("--no-verify skips the hooks", "- one", "--topic=a b", "-5", "--global", "last")
+    assert found.words == ("--no-verify skips the hooks", "- one", "-5", "last")
+    assert (found.topic, found.has("global")) == ("a b", True)
+    assert refused(strict, "- one", "--topic").startswith("mesh tail: --topic needs a value")
 
 
 def test_the_home_is_that_of_the_repository_that_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +167,6 @@ def test_the_home_is_that_of_the_repository_that_was_named(tmp_path: Path, monke
     (tmp_path / "homes").chmod(0o600)
     monkeypatch.setenv("MESH_CONFIG", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    repo = (Option("--repo", "REPO", "which"),)
-    assert parse(["--repo", "git@github.com:acme/api.git"], repo).home == "/teams/acme"
-    assert parse(["--repo", "."], repo).home == parse([], repo).home != "/teams/acme"
-    assert parse(["--home", "given", "--repo", "github.com/acme/api"], repo).home == "given"
+    assert given("--repo", "git@github.com:acme/api.git").home == "/teams/acme"
+    assert given("--repo", ".").home == given().home != "/teams/acme"
+    assert given("--home", "given", "--repo", "github.com/acme/api").home == "given"

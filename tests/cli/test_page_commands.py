@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mesh.cli.command_list import GROUPS
 from mesh.cli.main import run
-from mesh.cli.page import MEMBERS
 from mesh.cli.page_history import EditEntry, sittings
 from mesh.cli.page_reading import stamp
 from mesh.core.clock import milliseconds, pack
@@ -611,7 +611,7 @@ def test_what_is_in_quarantine_is_tried_again(alpha: Shell) -> None:
 def test_another_word_is_answered_with_the_members(alpha: Shell) -> None:
     """All of them, with exit code 2."""
     alpha("page", "delete", "p", code=2)
-    assert all(member in alpha.err for member in MEMBERS)
+    assert all(member in alpha.err for member in GROUPS["page"].members)
     assert "usage: mesh page MEMBER" in alpha("page")
 
 

@@ -22,7 +22,7 @@ SOURCES = sorted(Path(mesh.cli.__file__).parent.glob("*.py"))
 # Who writes to a stream itself: the one place, and those whose output is a protocol.
 WRITERS = {
     "output.py": "the one place",
-    "arguments.py": "help, which is ours, and wrong usage through the one place",
+    "command_server.py": "to a client's socket, what has gone through the one place",
     "client.py": "what the node has printed for it, made harmless there",
     "hook.py": "one JSON object in ASCII, as each agent documents it",
     "bundles.py": "a bundle, which is binary",
@@ -36,6 +36,7 @@ AS_IT_IS = {
     "install.py": "the text for AGENTS.md, which is ours",
     "demo.py": "contexts of nodes that it has made itself, with their frame",
     "page_reading.py": "page show --raw, never to a terminal",
+    "completion.py": "a script and names of commands, which are ours",
     "output.py": "clearing a terminal's screen",
 }
 
@@ -182,17 +183,17 @@ def said(shell: Shell, words: list[str]) -> str:
     raise last
 
 
-@pytest.mark.parametrize("is_terminal", [False, True])
-def test_no_command_passes_on_what_misleads(
-    hostile: Hostile, monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
-) -> None:
-    """Neither to a terminal nor, in a pipe, to the agent whose shell it is; not on stderr either."""
+@pytest.mark.parametrize("columns", [0, 30, 80])
+def test_no_command_passes_on_what_misleads(hostile: Hostile, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """Neither to a terminal, however lines are broken for it, nor, in a pipe, to the agent whose shell it is; not on stderr either."""
     hostile.own("mute", hostile.ids["discoveries"])
     hostile.own("mute", PATTERN)
     assert len(hostile.own.json("mute", "--list")["muted"]) == 2
     hostile.own("mute", PATTERN, "--undo")
     assert len(hostile.own.json("mute", "--list")["muted"]) == 1
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: columns > 0)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
     shown = 0
     for words, _ in hostile.reading():
         out = said(hostile.own, words)

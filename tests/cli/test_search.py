@@ -223,7 +223,7 @@ def test_index_says_what_search_runs_on(alpha: Shell, monkeypatch: pytest.Monkey
     shown = alpha("index")
     assert "keywords only: " in shown
     assert "1 record in the database (FTS5)" in shown
-    assert "keywords only: " in alpha("status")
+    assert "keywords only: " in alpha("status", "--verbose")
     assert alpha.json("status")["search"].startswith("keywords only: ")
 
 

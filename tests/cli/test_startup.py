@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from mesh.cli.command_list import COMMANDS as ALL_COMMANDS
+from mesh.cli.command_list import GROUPS
 from mesh.cli.command_server import CommandServer
 from mesh.core.draft import NewRecord
 from mesh.store.home import create_home
@@ -137,3 +139,24 @@ def test_without_a_node_the_first_answers_load_no_command_line(home: str) -> Non
 def test_a_command_that_the_node_must_not_run_loads_its_own(home: str) -> None:
     """The check itself sees what is loaded."""
     assert "mesh.cli.main" in loaded("from mesh.cli.client import main; main()", "verify", "--home", home)
+
+
+def test_the_overview_loads_no_command_and_a_command_no_other(tmp_path: Path) -> None:
+    """Names and sentences stand in one table; and what draws for a terminal is loaded for a terminal."""
+    places = {f"mesh.cli.{entry.place.partition(':')[0]}" for entry in ALL_COMMANDS.values() if entry.place}
+    places |= {f"mesh.cli.{one.place.partition(':')[0]}" for group in GROUPS.values() for one in group.members.values()}
+    start = "from mesh.cli.client import main; main()"
+    assert len(places) > 50
+    assert loaded(start, "--help") & places == set()
+    assert loaded(start, "page", "--help") & places == set()
+    new = loaded(start, "mute", "--list", "--home", str(create_home(str(tmp_path / "other"), "other").path))
+    assert new & places == {"mesh.cli.mute"}
+    assert {name for name in new if name.partition(".")[0] == "rich"} == set()
+
+
+def test_a_hook_without_a_node_loads_no_grammar(tmp_path: Path) -> None:
+    """An agent waits for it at every call of a tool."""
+    home = create_home(str(tmp_path / "other"), "other").path
+    new = loaded("from mesh.cli.client import main; main()", "hook", "PostToolUse", "--home", home, event="{}")
+    assert "mesh.cli.hook" in new
+    assert {name for name in new if name.partition(".")[0] in ("click", "rich")} == set()

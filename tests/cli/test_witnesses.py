@@ -54,6 +54,7 @@ def test_a_person_is_told_the_command_that_keeps_it(clan: Clan, meet: Meet, monk
     for words in (["pattern", "show", "use-pnpm"], ["why", told["id"]], ["tiers", "--all"]):
         assert said in beta(*words), words
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
     assert said in beta("correct", *WORDS, "--session", "s4").replace("4 sessions", "3 sessions")
 
 

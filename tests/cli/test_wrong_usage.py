@@ -6,14 +6,10 @@ from pathlib import Path
 import pytest
 
 from mesh import __version__
-from mesh.cli import learnings, op, page, pattern
-from mesh.cli.main import COMMANDS, run
+from mesh.cli.command_list import GROUPS, NAMES
+from mesh.cli.main import run
 
-FAMILIES = {"op": op.MEMBERS, "pattern": pattern.MEMBERS, "page": page.MEMBERS, "learnings": learnings.MEMBERS}
-EVERY = [
-    *(name for name in COMMANDS if name not in FAMILIES),
-    *(f"{family} {member}" for family, members in FAMILIES.items() for member in members),
-]
+EVERY = [name for name in NAMES if name not in GROUPS]
 
 
 def code_of(*words: str) -> object:
@@ -56,7 +52,7 @@ def test_help_alone_is_the_overview_and_version_the_version(capsys: pytest.Captu
         (["--json", "status"], "there is no option --json; options of a command stand behind it", "mesh --help"),
         (["--versoin"], "there is no option --versoin; did you mean --version?", "mesh --help"),
         (["--home"], "--home needs a folder", "mesh --home DIR status"),
-        (["--home", "", "status"], "--home needs a folder", "mesh status --help"),
+        (["--home", "", "status"], "--home needs a folder", "mesh --home DIR status"),
         ([""], "there is no command ''", "mesh --help"),
     ],
     ids=" ".join,
@@ -122,8 +118,8 @@ def test_empty_words_are_refused_by_every_command(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["mute", ""], "mesh mute: something is empty: mesh mute ID|NODE|PATTERN"),
-        (["settings", ""], "mesh settings: something is empty: mesh settings"),
+        (["mute", ""], "mesh mute: ID|NODE|PATTERN is empty"),
+        (["settings", ""], "mesh settings: NAME is empty"),
         (["render", ""], "mesh render: DIR is empty"),
         (["import", "x", ""], "mesh import: FILE is empty"),
         (["erase", "abcd", "--reason", ""], "mesh erase: --reason is empty"),

@@ -158,7 +158,7 @@ def test_nothing_is_written_to_stderr_but_through_the_one_function() -> None:
         for path in sources
         if re.search(r"terminal\(\)\.err|stderr\.write|file=sys\.stderr", path.read_text())
     }
-    assert writers == {"output", "arguments"}  # and what the option parser says
+    assert writers == {"output"}
 
 
 def test_a_slow_reader_gets_everything_though_the_pipe_is_non_blocking(home: Path) -> None:

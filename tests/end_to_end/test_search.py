@@ -100,7 +100,7 @@ def test_a_long_question_is_answered(node: Sidecar) -> None:
 
 def test_status_and_index_say_what_the_sidecar_searches_with(node: Sidecar) -> None:
     """In a line, and in full."""
-    assert "search    keywords only: " in done(node.home, "status")
+    assert "search    keywords only: " in done(node.home, "status", "--verbose")
     state = asked(node.home, "index")
     assert state["keywords"]["records"] == 3
     assert state["sidecar"] is not None

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mesh.cli.main import COMMANDS
+from mesh.cli.command_list import COMMANDS
 from mesh.node.service_files import Service
 from tests.end_to_end.commands import MESH, PATIENCE_SECONDS, asked, complaint, texts, wait_until
 from tests.end_to_end.fleet import Sidecar, settled_address, sidecars

@@ -10,6 +10,7 @@ from shlex import quote
 from typing import Any
 
 from clan_learnings.agents.installer import Installation as Installed
+from clan_learnings.agents.quiet import quiet_sentence, quiet_until
 from clan_learnings.context.composition import compose, limits_for
 from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.context.session_context import hot_lines
@@ -18,7 +19,7 @@ from clan_learnings.records.memory import Memory
 from clan_learnings.records.pattern_conflicts import PatternConflicts
 from clan_learnings.records.patterns import Pattern
 from clan_learnings.records.record import SUPERSESSIONS
-from clan_learnings.records.shared_settings import CATEGORY, HOT_AT, HOT_NODES, RECALL_WEIGHT, is_category
+from clan_learnings.records.shared_settings import CATEGORY, HOT_AT, HOT_NODES, QUIET, RECALL_WEIGHT, is_category
 from clan_learnings.records.spool import POINTERS_BYTES
 from clan_learnings.records.spool import SpoolState as Spool
 from clan_learnings.repository.detection import find
@@ -59,6 +60,19 @@ def examine_knowledge(memory: Memory) -> Iterator[Problem]:
     yield from _hot(memory)
 
 
+def examine_quiet(home: str, memory: Memory, now_ms: int) -> Iterator[Problem]:
+    """Hooks that say nothing, as somebody wanted: else whoever misses what they say looks for a fault."""
+    until = quiet_until(home, now_ms)
+    if until is not None:
+        yield Problem("quiet", quiet_sentence(until), "let them speak again: mesh quiet --off")
+    if memory.settings.is_quiet:
+        yield Problem(
+            "quiet fleet",
+            "the hooks of every node say nothing, as an admin has set",
+            "let them speak again, as an admin: mesh settings quiet off",
+        )
+
+
 def examine_moderation(memory: Memory, own: bytes) -> Iterator[Problem]:
     """What waits for somebody to agree; and, for an admin, settings that others wrote, which do not count."""
     waiting = [item for item in proposals(memory, own) if item.node != own]
@@ -92,6 +106,8 @@ def _command(field: str, value: object) -> str:
     if field.startswith(CATEGORY):
         name = field.removeprefix(CATEGORY)
         return f"mesh settings category {name}{'' if value else ' --remove'}" if is_category(name) else ""
+    if field == QUIET:
+        return f"mesh settings quiet {'on' if value else 'off'}" if type(value) is bool else ""
     names = {HOT_AT: "hot-at", HOT_NODES: "hot-nodes", RECALL_WEIGHT: "recall-weight", MODERATION: MODERATION}
     name = (names | {internal: name for name, (internal, _) in HARVEST.items()}).get(field, "")
     is_plain = type(value) in (int, float) or value in (OPEN, GUARDED)

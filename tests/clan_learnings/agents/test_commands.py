@@ -11,7 +11,8 @@ import pytest
 
 from clan_learnings.agents.skill_text import CALLS, MARK, agents_text, skill
 from mesh.cli import install as command
-from mesh.cli.main import COMMANDS, run
+from mesh.cli.command_list import COMMANDS
+from mesh.cli.main import run
 
 REPO = Path(__file__).parents[3]
 
@@ -134,7 +135,7 @@ def test_another_home_is_named_in_the_hooks(shell: Shell, tmp_path: Path, monkey
         (["install"], "name agents (claude-code, codex, gemini), or give --all"),
         (["install", "codex", "--all"], "name agents (claude-code, codex, gemini), or give --all"),
         (["install", "cursor"], "for other agents: mesh install --text >> AGENTS.md"),
-        (["uninstall", "codex", "--user", "--project"], "not allowed with argument --user"),
+        (["uninstall", "codex", "--user", "--project"], "--user and --project exclude each other"),
     ],
 )
 def test_wrong_usage_names_the_next_step(shell: Shell, words: list[str], said: str) -> None:
