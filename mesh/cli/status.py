@@ -13,6 +13,7 @@ from mesh.app.checks.node_checks import (
     request_step,
     unfinished_sentence,
     unfinished_step,
+    worker_sentence,
 )
 from mesh.app.client import ask
 from mesh.app.status import node_status
@@ -37,7 +38,9 @@ def main(argv: list[str]) -> int:
     status = node_status(home, home.store())
     status["search"] = _search(home.path)
     status["repository"] = _repository()
-    peers = _peers(home.path) if status["sidecar"] else []
+    told = _told(home.path) if status["sidecar"] else {}
+    peers = [peer for peer in told.get("peers", ()) if peer["state"] not in ("left", "revoked")]
+    status["worker"] = told.get("worker")
     status["held_back"] = _those(peers, "holds_back")
     status["other_protocol"] = _those(peers, "speaks_protocol")
     if given.json:
@@ -64,13 +67,13 @@ def _repository() -> dict[str, Any]:
     return {"repo": found.identity, "unconfirmed": found.unconfirmed or None, "says": says}
 
 
-def _peers(home: str) -> list[dict[str, Any]]:
-    """The other members, as the sidecar knows them."""
+def _told(home: str) -> dict[str, Any]:
+    """What the sidecar knows: the other members, and its worker."""
     try:
-        peers: list[dict[str, Any]] = ask(home, "GET", "/peers")["peers"]
+        told: dict[str, Any] = ask(home, "GET", "/peers")
     except MeshError:
-        return []  # it does not answer: mesh doctor has more to say of that
-    return [peer for peer in peers if peer["state"] not in ("left", "revoked")]
+        return {}  # it does not answer: mesh doctor has more to say of that
+    return told
 
 
 def _those(peers: list[dict[str, Any]], field: str) -> list[dict[str, Any]]:
@@ -90,6 +93,10 @@ def _lines(status: dict[str, Any], *, feeds: bool) -> list[str]:
         f"disk      {status['db_bytes']:,} bytes in {status['home']}",
         f"sidecar   {'process ' + str(status['sidecar']) if status['sidecar'] else 'not running; start it with: mesh up'}",
     ]
+    if status["worker"]:
+        process = status["worker"]["pid"]
+        is_well = f"process {process}" if process else "not running"
+        lines.append(f"worker    {plain(worker_sentence(status['worker']), 1000) or is_well}")
     lines.append(f"search    {plain(status['search'])}")
     if status["repository"]["says"]:
         lines.append(f"repo      {plain(status['repository']['says'], 1000)}")
