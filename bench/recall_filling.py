@@ -17,7 +17,7 @@ from bench.learnings import learnings
 from bench.processes import Measures
 from clan_learnings.records.record import LOGS, Note
 from clan_learnings.search.embedders.embedder import Embedder, available, open_embedder
-from clan_learnings.search.vectors.record_vectors import repo_number, text_of, version_of
+from clan_learnings.search.meaning import repo_number, text_of, version_of
 from mesh.store.reader import open_reading
 from mesh.store.record_changes import ChangeCollector
 

@@ -20,6 +20,7 @@ from clan_learnings.records.memory import Memory
 from clan_learnings.search.embedders.embedder import available
 from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.finder import Finder
+from clan_learnings.search.index_building import IndexBuilding
 from clan_learnings.search.index_files import EMBEDDER
 from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.record_search import search
@@ -107,7 +108,7 @@ def ready(home: str, choice: str) -> Iterator[SearchIndexes]:
     """The sidecar's indexes of a home, once they hold everything. `choice`: the embedder, as `mesh index use` takes it."""
     choose(home, choice)
     wants_vectors, _ = available(choice)
-    with SearchIndexes(home) as recall:
+    with IndexBuilding(home) as building, SearchIndexes(home, building) as recall:
         deadline = time.monotonic() + _WAIT_SECONDS
         told = time.monotonic()
         while why := behind(recall.status(), wants_vectors=wants_vectors):

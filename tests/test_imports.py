@@ -8,6 +8,7 @@ peers            mesh.core
 clan_learnings   mesh.core, mesh.store
 mesh.pages       mesh.core, mesh.store, clan_learnings
 mesh.app         everything
+mesh.worker      mesh.core, mesh.store, mesh.pages, clan_learnings, mesh.app
 mesh.node        everything
 mesh.cli         everything
 mesh.mcp         everything
@@ -25,7 +26,7 @@ import pytest
 TREE = Path(__file__).parents[1]
 
 LOW = ("mesh.core", "mesh.store", "mesh.pages", "peers", "clan_learnings")
-ALL = (*LOW, "mesh.app", "mesh.node", "mesh.mcp")
+ALL = (*LOW, "mesh.app", "mesh.worker", "mesh.node", "mesh.mcp")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "mesh.core": (),
     "mesh.store": ("mesh.core",),
@@ -33,6 +34,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "peers": ("mesh.core",),
     "clan_learnings": ("mesh.core", "mesh.store"),
     "mesh.app": ALL,
+    "mesh.worker": ("mesh.core", "mesh.store", "mesh.pages", "clan_learnings", "mesh.app"),
     "mesh.node": ALL,
     "mesh.mcp": ALL,
     "mesh.cli": ALL,
@@ -76,7 +78,6 @@ MAY_LOOK_AROUND = {
     "clan_learnings.sessions.digest": "reads sessions of this machine; never for a client",
     "clan_learnings.sessions.capture_thread": "the same",
     "clan_learnings.search.index_files": "which model this machine has chosen",
-    "clan_learnings.search.indexes": "the same",
     "clan_learnings.search.embedders.local_model": "switches a library's telemetry off",
     "mesh.store.feed_progress": "where this machine keeps how far a home had come",
     "mesh.store.file_access": "how patient tests are",
@@ -174,6 +175,7 @@ def test_every_package_of_the_tree_is_in_the_table() -> None:
         ("mesh.store.feeds", "from clan_learnings.records import record"),
         ("mesh.pages.editor", "from mesh.app import application as application"),
         ("mesh.node.node", "import mesh.cli.main"),
+        ("mesh.worker.worker", "from mesh.node.store_thread import StoreThread"),
         ("mesh.app.status", "import apsw"),
         ("peers.proto.engine", "from random import Random"),
         ("peers.proto.engine", "from mesh.store import reader as reading"),

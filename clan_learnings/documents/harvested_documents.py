@@ -19,7 +19,7 @@ from clan_learnings.sessions.catalogue_rows import DigestRow
 from clan_learnings.sessions.digest import Digest, Failure
 from mesh.core.draft import NewRecord
 from mesh.core.errors import UsageError, WriteRefused
-from mesh.store.author import Author
+from mesh.store.handing_author import DraftAuthor
 from mesh.store.reader import Reader
 
 WORTH = 0.6  # quality from which on a document is worth reading beside the one sentence that is recorded anyway
@@ -35,7 +35,7 @@ class Sessions(Protocol):
 
 
 def write_documents(
-    author: Author,
+    author: DraftAuthor,
     catalogue: Sessions,
     recorded: Iterable[HarvestCandidate],
     now_ms: int,
@@ -78,7 +78,7 @@ def _best(candidate: HarvestCandidate) -> Signal | None:
 
 
 def _write(
-    author: Author, candidate: HarvestCandidate, signal: Signal, session: DigestRow, now_ms: int
+    author: DraftAuthor, candidate: HarvestCandidate, signal: Signal, session: DigestRow, now_ms: int
 ) -> list[dict[str, Any]]:
     digest = _digest(session.digest)
     if digest is None:

@@ -39,9 +39,9 @@ from clan_learnings.sessions.digest import Digest
 from clan_learnings.sessions.session_folders import discover
 from clan_learnings.sessions.transcript_events import Session
 from clan_learnings.sessions.transcript_file import FileRefused, read_file
-from mesh.store.author import Author
 from mesh.store.file_access import FileLock
-from mesh.store.home import open_home
+from mesh.store.handing_author import DraftAuthor
+from mesh.store.home import Home, open_home
 from mesh.store.reader import Reader
 
 _ERASED = "erased"  # the name of the number of erases that were looked at
@@ -89,7 +89,9 @@ class HarvestSummary(NamedTuple):
 class Harvest:
     """One home, locked for one harvester. Use within `open_harvest`."""
 
-    def __init__(self, home: str, kept: CandidateTable, author: Author, environ: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, home: str, kept: CandidateTable, author: DraftAuthor, environ: dict[str, str] | None = None
+    ) -> None:
         self.home = home
         self.shelf = CandidateStore(kept)
         self._author = author
@@ -184,14 +186,17 @@ class Harvest:
 
 @contextmanager
 def open_harvest(
-    home: str, environ: dict[str, str] | None = None, wait_seconds: float = _WAIT_SECONDS
+    home: str,
+    environ: dict[str, str] | None = None,
+    wait_seconds: float = _WAIT_SECONDS,
+    author_of: Callable[[Home], DraftAuthor] = Home.author,
 ) -> Iterator[Harvest]:
     """The harvest of a home, under its lock. Raises HomeBusy if another one holds the lock for so long."""
     opened = open_home(home)
     folder = os.path.join(opened.path, FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     with FileLock(os.path.join(folder, LOCK)).held(wait_seconds):
-        author = opened.author()
+        author = author_of(opened)
         try:
             with CandidateTable(opened.path) as kept:
                 yield Harvest(opened.path, kept, author, environ)
@@ -199,13 +204,15 @@ def open_harvest(
             author.store.close()
 
 
-def harvest_new(home: str, breathe: Callable[[], None] = lambda: None) -> HarvestSummary:
-    """Harvest what was captured since the last time: for a running node, after it has captured. Blocking.
+def harvest_new(
+    home: str, breathe: Callable[[], None] = lambda: None, author_of: Callable[[Home], DraftAuthor] = Home.author
+) -> HarvestSummary:
+    """Harvest what was captured since the last time: beside a running node, after it was captured. Blocking.
 
     What waits is only counted, by the first thing that each candidate waits for. `breathe` is called often; what it raises ends
     the run, and nothing that was done is lost. Raises HomeBusy if somebody harvests right now: what is new waits for the next time.
     """
-    with open_harvest(home, wait_seconds=0.0) as harvest:
+    with open_harvest(home, wait_seconds=0.0, author_of=author_of) as harvest:
         harvest.forget_erased()
         with Catalogue(harvest.home) as catalogue:
             taken = harvest.intake.run(catalogue, breathe=breathe)

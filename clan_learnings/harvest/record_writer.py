@@ -36,7 +36,7 @@ from clan_learnings.repository.detection import find
 from mesh.core.draft import Draft
 from mesh.core.errors import UsageError, WriteRefused
 from mesh.core.ids import text_id
-from mesh.store.author import Author
+from mesh.store.handing_author import DraftAuthor
 from mesh.store.reader import Reader
 from mesh.store.receipts import Receipt
 
@@ -61,7 +61,7 @@ class RecordWriter:
         self,
         home: str,
         shelf: CandidateStore,
-        author: Author,
+        author: DraftAuthor,
         *,
         hot_a_run: int,
         environ: Mapping[str, str] = os.environ,

@@ -15,8 +15,8 @@ from clan_learnings.redaction.text_cleaner import TextCleaner
 from mesh.core.draft import Increment
 from mesh.core.errors import UsageError
 from mesh.core.ids import named_digest, text_id
-from mesh.store.author import Author
 from mesh.store.file_access import FileLock
+from mesh.store.handing_author import DraftAuthor
 from mesh.store.reader import Reader
 
 KEY = "harvested:"  # before the hash: the name of the counter
@@ -26,7 +26,7 @@ _KEY_CHARS = 26  # 130 bits
 class WithdrawalMarks:
     """The marks of one mesh."""
 
-    def __init__(self, author: Author) -> None:
+    def __init__(self, author: DraftAuthor) -> None:
         self._author = author
 
     def mark(self, signal: Signal) -> list[Increment]:

@@ -13,7 +13,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from clan_learnings.records.matching import ComparableCorrection, best_match, comparable, compare
@@ -129,13 +129,22 @@ log = logging.getLogger("mesh.node")
 class PatternMerging:
     """Looks for patterns to join whenever something new has arrived. How far it has looked survives a restart of the node."""
 
-    def __init__(self, home: Home, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, home: Home, append: Callable[[Sequence[Draft]], object], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`append`: writes drafts, or raises MeshError."""
         self._home = home
+        self._append = append
         self._now = now
         self._seen = self._remembered()
         self._not_before = 0.0
         self._is_put_off = False
         self._said = ""
+
+    @property
+    def is_put_off(self) -> bool:
+        """Whether a look was put off, until the rest after the one before it is over."""
+        return self._is_put_off
 
     @property
     def is_owed(self) -> bool:
@@ -209,11 +218,7 @@ class PatternMerging:
 
     def _write(self, drafts: list[Draft]) -> bool:
         try:
-            author = self._home.author()
-            try:
-                author.append(drafts)
-            finally:
-                author.store.close()
+            self._append(drafts)
         except MeshError as error:  # revoked, say: then nothing of ours counts, and files are rendered all the same
             if isinstance(error, WriteRefused):
                 self._not_before = self._now() + _REFUSED_SECONDS

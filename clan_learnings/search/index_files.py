@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from json import load
+from json import dump, load
 from logging import getLogger
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
@@ -121,8 +121,9 @@ def _size(folder: str) -> int:
 def wipe_erased(home: Home) -> None:
     """Overwrite the vectors of what others have erased while no node ran. A node does the same when it starts."""
     folder = home.file(os.path.join(FOLDER, VECTORS))
+    state = os.path.join(folder, "state.json")
     try:
-        with open(os.path.join(folder, "state.json"), encoding="utf-8") as file:
+        with open(state, encoding="utf-8") as file:
             before = load(file)["progress"]
         reader = open_reading(home.path)
     except (OSError, ValueError, TypeError, KeyError):
@@ -137,19 +138,38 @@ def wipe_erased(home: Home) -> None:
         reader.connection.close()
     if found is None:  # too much has come to say which: without a state all are overwritten
         with suppress(OSError):
-            os.unlink(os.path.join(folder, "state.json"))
-    wipe_vectors(folder, set() if found is None else {*found.erased, *found.records})
+            os.unlink(state)
+        wipe_vectors(folder, set())
+    elif wipe_vectors(folder, {*found.erased, *found.records}):
+        _remember(state, now)
 
 
-def wipe_vectors(folder: str, tags: set[bytes]) -> None:
-    """Overwrite these vectors without a running node: there may never be one again, and a text can be guessed from its vector."""
+def _remember(path: str, now: Mapping[str, Any]) -> None:
+    """That these erases were taken in, beside whatever else is known of the state."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            saved = load(file)
+        saved["progress"] |= {name: now[name] for name in ("erased", "erasures")}
+        with open(f"{path}.new", "w", encoding="utf-8") as file:
+            dump(saved, file)
+        os.replace(f"{path}.new", path)
+    except (OSError, ValueError, TypeError, KeyError):
+        return  # it is made anew, then
+
+
+def wipe_vectors(folder: str, tags: set[bytes]) -> bool:
+    """Overwrite these vectors without a running node: there may never be one again, and a text can be guessed from its vector.
+
+    Returns whether that was done.
+    """
     if not os.path.isdir(folder):
-        return
+        return True
 
     from clan_learnings.search.vectors.vector_wiping import wipe_rows
 
     try:
-        wipe_rows(folder, tags)
+        return wipe_rows(folder, tags)
     except OSError as error:
         says = "vectors of what was erased may still be in %s: %s; next: delete that folder"
         getLogger("mesh.erase").warning(says, folder, error.strerror)
+        return False

@@ -1,54 +1,25 @@
 """The thread that keeps an index up to date with the database, and the protocol `IndexSink` of the indexes it feeds."""
 
-import json
 import logging
 import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from clan_learnings.records.record import Note
-from clan_learnings.search.vectors.vector_wiping import STATE
+from clan_learnings.search.index_state import (
+    STATE,
+    IndexState,
+    LiveRecord,
+    SavedState,
+    live_records,
+    read_state,
+    write_state,
+)
 from mesh.core.errors import MeshError
 from mesh.store.background_thread import Background
-from mesh.store.entries import Entry
 from mesh.store.reader import Reader, open_reading, read_errors
-from mesh.store.record_changes import ChangeCollector, Followed, Mark, RecordChanges
-
-
-class IndexState(NamedTuple):
-    """What an index holds: all records up to a place, as they were in a state of the feeds."""
-
-    progress: dict[str, Any]
-    place: int
-    mark: Mark  # of that state
-    is_whole: bool  # whether what is gone was dropped: not yet, while all is gone through for the first time
-    view: Any = None  # what was committed then, for those who ask
-    looked: dict[Mark, Any] = {}  # noqa: RUF012 (what they found out about it goes with it; `seen` gives each its own)
-
-    def seen(self, view: Any) -> "IndexState":
-        """The same, to be asked."""
-        return self._replace(view=view, looked={})
-
-
-class LiveRecord(NamedTuple):
-    """A record as it is now."""
-
-    entry: Entry
-    fields: dict[str, Any]
-
-    @property
-    def note(self) -> Note:
-        """As it is read."""
-        return Note(self.entry, self.fields)
-
-
-def live_records(reader: Reader, entries: Iterable[Entry]) -> list[LiveRecord]:
-    """Records with their edits."""
-    found = list(entries)
-    edits = reader.edits(entry.tag for entry in found)
-    return [LiveRecord(entry, edits.get(entry.tag, {})) for entry in found]
+from mesh.store.record_changes import ChangeCollector, Followed, RecordChanges
 
 
 class IndexSink(Protocol):
@@ -59,8 +30,8 @@ class IndexSink(Protocol):
     commit_records: int  # as many are worth a commit
 
     @property
-    def view(self) -> Any:
-        """What was committed last: for any thread, and never changed."""
+    def generation(self) -> int:
+        """Of what was committed last: another one after each commit, where anybody else reads the files."""
         ...
 
     def open(self, about: Mapping[str, Any] | None) -> bool:
@@ -103,10 +74,6 @@ class IndexSink(Protocol):
         """Nothing has come for a while."""
         ...
 
-    def tidy(self) -> bool:
-        """Called again and again. True: `view` is another one of the same."""
-        ...
-
     def close(self) -> None:
         """The end, or before `open`."""
         ...
@@ -116,7 +83,6 @@ class IndexOff(Exception):
     """The index is switched off, or what it needs is not installed: not an error."""
 
 
-_FORM = 1  # of the state, and of whatever is kept by it: another one is made anew
 _LOOK_SECONDS = 0.2
 _TRIES = 3  # before somebody is told what is no sentence: an erase that deletes the folder may be in the middle of it
 _COMMIT_SECONDS = 1.0  # at least so long between two commits, unless much has come
@@ -124,8 +90,8 @@ _REST_SECONDS = 5.0  # without a change, until what only writing needs is given 
 _AGAIN_SECONDS = 3.0
 _STOP_SECONDS = 2.0
 _BULK = 1_000  # so many changes between two looks: more are coming, and are looked at before any is taken
-# Gossip waits for the interpreter while we compute: so we compute for a moment and rest for a moment.
-_WORK_SECONDS, _PAUSE_SECONDS = 0.002, 0.0005
+# Who asks waits for the interpreter while we compute: so we compute for a moment and rest for a moment.
+_WORK_SECONDS, PAUSE_SECONDS = 0.002, 0.0005
 
 log = logging.getLogger("mesh.node")
 
@@ -137,14 +103,28 @@ class IndexingStopped(Exception):
 class IndexThread(Background):
     """Use as a context manager: leaving it ends the thread, in the middle of its work if need be."""
 
-    def __init__(self, home: str, sink: IndexSink, name: str, *, delay_seconds: float = 0.0) -> None:
-        """`delay_seconds`: before anything is done, unless somebody wants something else meanwhile."""
+    def __init__(
+        self,
+        home: str,
+        sink: IndexSink,
+        name: str,
+        *,
+        delay_seconds: float = 0.0,
+        idle_seconds: float | None = None,
+        pause_seconds: Callable[[], float] = lambda: PAUSE_SECONDS,
+    ) -> None:
+        """`delay_seconds`: before anything is done, unless somebody wants something else meanwhile.
+
+        `idle_seconds`: how often it looks by itself when nothing is left to do; others wake it. `pause_seconds`: asked for each pause in work.
+        """
         self.kept: IndexState | None = None  # as committed; None: nothing that could be asked
         self.says = ""  # what is wrong, if something is
         self._home = home
         self._sink = sink
         self._name = name
         self._delay_seconds = delay_seconds
+        self._idle_seconds = idle_seconds
+        self._pause_seconds = pause_seconds
         self._state = os.path.join(sink.folder, STATE)
         self._inode = 0
         self._taken: IndexState | None = None  # as it will be once committed
@@ -157,17 +137,18 @@ class IndexThread(Background):
         """Discard the index and rebuild it. From any thread."""
         self.kept = None
         self._is_forgotten = True
+        self.wake()
 
     def breathe(self) -> None:
         """Let others have the interpreter, now and then; and end if it is time to."""
         if time.monotonic() - self._resumed > _WORK_SECONDS:
             if self._stop.is_set():
                 raise IndexingStopped
-            time.sleep(_PAUSE_SECONDS)
+            time.sleep(self._pause_seconds())
             self._resumed = time.monotonic()
 
     def _work(self) -> None:
-        self._wait(self._delay_seconds)
+        self._put_off(self._delay_seconds)
         while not self._stop.is_set():
             try:
                 self._watch()
@@ -175,22 +156,27 @@ class IndexThread(Background):
                 break
             except IndexOff:
                 self.says = ""
-                self._wait(math.inf)
+                self._put_off(math.inf)
             except BaseException as error:  # noqa: BLE001 (also a panic in a library: what is lost is made again)
                 self._failures += 1
                 self._stop.wait(_LOOK_SECONDS * self._failures)
                 if self._failures > _TRIES or isinstance(error, MeshError):
                     self._complain(error)
-                    self._wait(_AGAIN_SECONDS)
+                    self._put_off(_AGAIN_SECONDS)
             finally:
                 self.kept = None
                 self._sink.close()
 
-    def _wait(self, seconds: float) -> None:
+    def _put_off(self, seconds: float) -> None:
         """Until then, or until somebody wants something else."""
         until = time.monotonic() + seconds
-        while time.monotonic() < until and not self._sink.has_changed() and not self._stop.wait(_LOOK_SECONDS):
-            pass
+        while (left := until - time.monotonic()) > 0 and not self._sink.has_changed():
+            if self._wait(min(left, _LOOK_SECONDS if self._idle_seconds is None else self._idle_seconds)):
+                return
+
+    def _next_look_seconds(self) -> float:
+        is_owed = self._is_dirty or not self._is_resting  # a commit, or the rest after the last one
+        return _LOOK_SECONDS if is_owed or self._idle_seconds is None else self._idle_seconds
 
     def _watch(self) -> None:
         """For as long as the database is the same file."""
@@ -202,17 +188,17 @@ class IndexThread(Background):
                 self._open()
                 while os.stat(path).st_ino == self._inode and not self._sink.has_changed():
                     self._resumed = time.monotonic()
-                    if not self._step(reader) and self._stop.wait(_LOOK_SECONDS):
+                    if not self._step(reader) and self._wait(self._next_look_seconds()):
                         raise IndexingStopped
             finally:
                 reader.connection.close()
 
     def _open(self) -> None:
-        state = self._read_state()
+        saved = read_state(self._state, self._inode)
         self._taken, self._uncommitted, self._is_dirty, self._is_resting = None, 0, False, False
-        if self._sink.open(None if state is None else state["about"]) and state is not None:
-            self._taken = IndexState(state["progress"], state["place"], (), state["is_whole"])
-            self.kept = self._taken.seen(self._sink.view)
+        if self._sink.open(None if saved is None else saved.about) and saved is not None:
+            self._taken = saved.state._replace(mark=())  # what it is of is looked at again, once
+            self.kept = self._taken
 
     def _step(self, reader: Reader) -> bool:
         """Look at the database once, and do some of the work that is due. False if nothing is due."""
@@ -248,6 +234,8 @@ class IndexThread(Background):
             return []
         found = None if self._taken is None else touches.since(self._taken.progress)
         self._is_dirty = True
+        if found is not None and found.erased:
+            self._committed_at = 0.0  # whoever erased waits for it to be out of everywhere
         if self._taken is None or found is None or not self._erase(found):
             self.kept = None
             self._sink.begin()
@@ -281,45 +269,19 @@ class IndexThread(Background):
         """Commit, if that is due: first the index, then what it is of."""
         assert self._taken is not None
         now = time.monotonic()
-        if self.kept is not None and self._sink.tidy():
-            self.kept = self.kept.seen(self._sink.view)
         if not self._is_dirty:
             if self.kept is not None and not self._is_resting and now > self._committed_at + _REST_SECONDS:
                 self._sink.rest()
-                self._is_resting, self.kept = True, self.kept.seen(self._sink.view)
+                self._is_resting = True
             return
         is_time = now > self._committed_at + _COMMIT_SECONDS and not has_more
         if is_time or self._uncommitted >= self._sink.commit_records:
             if self._uncommitted or self.kept is None:
                 self._sink.commit()
-            self._write_state(self._taken)
-            self.kept, self.says = self._taken.seen(self._sink.view), ""
+            write_state(self._state, self._inode, SavedState(self._taken, self._sink.about(), self._sink.generation))
+            self.kept, self.says = self._taken, ""
             self._uncommitted, self._committed_at, self._is_dirty, self._is_resting = 0, now, False, False
             self._failures = 0
-
-    def _read_state(self) -> dict[str, Any] | None:
-        try:
-            with open(self._state, encoding="utf-8") as file:
-                state = json.load(file)
-            sound = (
-                state["form"] == _FORM
-                and state["inode"] == self._inode
-                and type(state["place"]) is int
-                and type(state["is_whole"]) is bool
-                and type(state["progress"]) is dict
-                and type(state["about"]) is dict
-            )
-        except (OSError, ValueError, TypeError, KeyError):
-            return None
-        return dict(state) if sound else None
-
-    def _write_state(self, kept: IndexState) -> None:
-        state = {"form": _FORM, "inode": self._inode, "about": self._sink.about()} | kept._asdict()
-        for name in ("mark", "view", "looked"):
-            del state[name]
-        with open(f"{self._state}.new", "w", encoding="utf-8") as file:
-            json.dump(state, file)
-        os.replace(f"{self._state}.new", self._state)
 
     def _complain(self, error: BaseException) -> None:
         """Once, until it is another error or has gone well again."""

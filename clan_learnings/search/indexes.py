@@ -1,23 +1,26 @@
-"""The search indexes of a running node, beside the one of the database. Composes them; decides nothing about ranking."""
+"""The search indexes that a running node asks, beside the one of the database. Another process builds them: see `index_building`.
+
+Composes them; decides nothing about ranking, and builds nothing.
+"""
 
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.mute_list import read_muted
 from clan_learnings.records.record import LOGS
-from clan_learnings.search.embedders.embedder import available, is_address
-from clan_learnings.search.index_thread import IndexThread
-from clan_learnings.search.keywords.word_index import WordSink
+from clan_learnings.search.embedders.embedder import available
+from clan_learnings.search.index_files import FOLDER, WORDS, chosen
+from clan_learnings.search.keywords.word_files import WordFiles
 from clan_learnings.search.keywords.word_query import WordSnapshot, word_snapshot
 from clan_learnings.search.keywords.word_view import IS_INSTALLED, WordIndexBroken
+from clan_learnings.search.meaning import Meaning
 from clan_learnings.search.node_finder import NodeFinder
-from clan_learnings.search.vectors.record_vectors import EmbeddingSpace, RecordVectors
 from mesh.store.interruption import watch
 from mesh.store.reader import Reader, open_reading
 from mesh.store.record_changes import Followed
@@ -107,52 +110,70 @@ class ReaderPool:
         return PooledReader(open_reading(self._home), now)
 
 
-FOLDER = "recall"
-_UNHURRIED_SECONDS = 5.0  # what nobody has asked for by name can wait until a sidecar has started
 _BEHIND = 1_000_000
 
 log = logging.getLogger("mesh.node")
 
 
-class SearchIndexes:
-    """The indexes of one home, kept up to date while inside the block. Outside of it, and without tantivy, the database's answers."""
+class BuildingReport(NamedTuple):
+    """How whoever builds the indexes stands."""
 
-    def __init__(self, home: str, environ: Mapping[str, str] | None = None) -> None:
+    trouble: list[str] = []  # noqa: RUF012 (never changed)
+    embedder: str = ""  # of the vectors that can be asked; empty: none
+    made: int = 0  # vectors
+    vectors_say: str = ""  # why there are none
+
+
+class IndexBuilder(Protocol):
+    """Who builds the indexes: another process, or another thread of this one."""
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """Vectors, if there are any to be asked."""
+        ...
+
+    def report(self) -> BuildingReport:
+        """How it stands."""
+        ...
+
+    def forget_words(self) -> None:
+        """The index of words is broken: it has to be made anew."""
+        ...
+
+    def prepare(self, question: str) -> None:
+        """A question will be asked: what may take seconds is done before a snapshot is taken, for which an erase would wait."""
+        ...
+
+    def busy(self) -> None:
+        """Somebody waits for an answer: what is derived can wait for a moment."""
+        ...
+
+
+class SearchIndexes:
+    """The indexes of one home, to be asked from any thread. Without tantivy, or as long as nothing is built, the database answers."""
+
+    def __init__(self, home: str, builder: IndexBuilder) -> None:
         self._home = home
-        folder = os.path.join(home, FOLDER)
         self._readers = ReaderPool(home, self.finder)
-        self._words: IndexThread | None = None
-        if IS_INSTALLED:
-            self._words = IndexThread(home, WordSink(os.path.join(folder, "words")), "words")
-        self._sink = RecordVectors(
-            home, os.path.join(folder, "vectors"), environ if environ is not None else os.environ
-        )
-        delay = 0.0 if self._sink.is_chosen else _UNHURRIED_SECONDS
-        self._vectors = IndexThread(home, self._sink, "vectors", delay_seconds=delay)
-        self._stack = ExitStack()
+        self._builder = builder
+        self._words = WordFiles(home, os.path.join(home, FOLDER, WORDS)) if IS_INSTALLED else None
 
     def __enter__(self) -> Self:
-        self._stack.enter_context(self._vectors)
-        if self._words is not None:
-            self._stack.enter_context(self._words)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._vectors.stop()
-        self._sink.interrupt()
-        self._stack.close()
         self._readers.close()
 
     def memory(self) -> AbstractContextManager[Memory]:
         """One snapshot of the shared records, for a `with` block."""
+        self._builder.busy()
         return self._readers.memory()
 
     def prepare(self, question: str) -> None:
-        """Have a server make the vector of a question before it is asked: an erase waits for snapshots, and a server may take seconds."""
-        if self.meaning is not None and is_address(self._sink.choice):
-            self.meaning.question(question)
+        """A question will be asked; called while no snapshot is held."""
+        self._builder.prepare(question)
 
     def finder(self, reader: Reader) -> NodeFinder:
         """What finds candidates in one snapshot."""
@@ -160,8 +181,8 @@ class SearchIndexes:
 
     def fresh(self, reader: Reader) -> WordSnapshot | None:
         """The index of words as a snapshot has it; None while it cannot be used."""
-        kept = None if self._words is None else self._words.kept
-        if kept is None or kept.view is None:
+        kept = None if self._words is None else self._words.kept()
+        if kept is None:
             return None
         mark = Followed(reader).mark()
         try:
@@ -177,39 +198,40 @@ class SearchIndexes:
         return found
 
     def distrust(self, error: Exception) -> None:
-        """The tantivy index is broken: rebuild it, and let the database answer until then."""
+        """The tantivy index is broken: have it made anew, and let the database answer until then."""
         log.warning("the index of words is made anew: %s", error)
         if self._words is not None:
             self._words.forget()
+        self._builder.forget_words()
+
+    def tidy(self) -> None:
+        """Called now and then: let go of files that are gone or not asked for."""
+        if self._words is not None:
+            self._words.tidy()
 
     @property
-    def meaning(self) -> EmbeddingSpace | None:
+    def meaning(self) -> Meaning | None:
         """Vectors, if there are any."""
-        space = self._sink.space
-        return space if space is not None and len(space.vectors) else None
+        return self._builder.meaning
 
     def status(self) -> dict[str, Any]:
         """How the indexes stand."""
+        kept = None if self._words is None else self._words.kept()
         reader = open_reading(self._home)
         try:
             logs = reader.logs()
-            kept = None if self._words is None else self._words.kept
             behind = Followed(reader).left(kept.place, _BEHIND) if kept is not None else sum(logs.values())
         finally:
             reader.connection.close()
-        trouble = [follower.says for follower in (self._words, self._vectors) if follower and follower.says]
-        if left_out := self._sink.left_out:
-            records = "1 record" if left_out == 1 else f"{left_out} records"
-            trouble.append(f"the embedder makes no vector of {records}: found by words only")
-        space = self._sink.space
-        is_there, says = available(self._sink.choice)
+        told = self._builder.report()
+        is_there, says = available(chosen(self._home))
         vectors = None
-        if space is not None:
-            made = len(space.vectors)
-            vectors = {"embedder": space.embedder.name, "made": made, "of": sum(logs.get(name, 0) for name in LOGS)}
+        if told.embedder:
+            of = sum(logs.get(name, 0) for name in LOGS)
+            vectors = {"embedder": told.embedder, "made": told.made, "of": of}
             says = f"keywords and vectors: {says}"
         elif is_there:
-            says = f"keywords only, for now: {self._vectors.says or 'the embedder is being opened'}"
+            says = f"keywords only, for now: {told.vectors_say or 'the embedder is being opened'}"
         else:
             says = f"keywords only: {says}"
         return {
@@ -218,5 +240,5 @@ class SearchIndexes:
             "behind": behind,
             "vectors": vectors,
             "says": says,
-            "trouble": trouble,
+            "trouble": told.trouble,
         }

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from functools import cached_property, partial
-from typing import Any, NamedTuple, Protocol
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 from clan_learnings.records.record import Note
 from clan_learnings.search.filters import SearchFilters
@@ -12,7 +12,7 @@ from clan_learnings.search.keywords.search_table import WordSearch
 from clan_learnings.search.keywords.word_index import scope_of
 from clan_learnings.search.keywords.word_query import WordQuery, WordSnapshot
 from clan_learnings.search.keywords.word_view import IndexScope, WordIndexBroken
-from clan_learnings.search.vectors.record_vectors import EmbeddingSpace, repo_number, text_of, version_of
+from clan_learnings.search.meaning import Meaning, Near, NearRecord, repo_number, text_of, version_of
 from mesh.core.ids import signed_prefix as key_of
 from mesh.store.reader import Entry, Reader
 
@@ -38,18 +38,18 @@ class Indexes(Protocol):
         ...
 
     @property
-    def meaning(self) -> EmbeddingSpace | None:
+    def meaning(self) -> Meaning | None:
         """Vectors, if there are any."""
         ...
 
 
 class _PendingQuery(NamedTuple):
-    """A question whose vector is being made, and what is found near to it: so many, in these scopes."""
+    """A question that was asked, and what is being found near to it: so many, in these scopes."""
 
     text: str
     scopes: frozenset[int] | None
     wanted: int
-    found: Future[tuple[Any, list[tuple[bytes, float]] | None]]
+    found: Future[Near]
 
 
 class NodeFinder(Finder):
@@ -72,7 +72,7 @@ class NodeFinder(Finder):
         self.let_go()
         self._meaning = self._indexes.meaning
         self.has_meaning = self._meaning is not None
-        self.embedder = "" if self._meaning is None else self._meaning.embedder.name
+        self.embedder = "" if self._meaning is None else self._meaning.name
 
     def let_go(self) -> None:
         """Between two questions: an index that is not kept any more must not be held by one who waits."""
@@ -165,15 +165,18 @@ class NodeFinder(Finder):
         self, text: str, within: SearchFilters, count: int, without: Collection[str] = ()
     ) -> list[tuple[Entry, float]]:
         """As in the seam."""
-        meaning, question = self._meaning, self._vector(text)
-        if meaning is None or question is None or count < 1:
+        meaning = self._meaning
+        if meaning is None or count < 1:
             return []
         scope = scope_of(within, without)
         try:
-            found = self._near(meaning, question, within, scope, count)
+            found = self._near(meaning, text, within, scope, count)
         except WordIndexBroken as error:
             self._distrust(error)
-            found = self._near(meaning, question, within, scope, count)
+            found = self._near(meaning, text, within, scope, count)
+        if found is None:
+            self.has_meaning = False  # this question is answered by words alone, and that is said
+            return []
         self._near_to = (text, {entry.tag: cosine for entry, cosine in found})
         return found
 
@@ -183,49 +186,40 @@ class NodeFinder(Finder):
         if meaning is None:
             return
         scopes, wanted = _scopes(within), count + _SPARE if is_plain else 0
-        near = partial(meaning.vectors.nearest, count=wanted, scopes=scopes)
-        self._begun = _PendingQuery(text, scopes, wanted, meaning.begin(text, near))
-
-    def _vector(self, text: str) -> Any:
-        """The vector of a question. Without one, this question is answered by words alone, and that is said."""
-        if len(self._versions) > _CACHED:
-            self._versions.clear()
-        question = None
-        if self._begun is not None and self._begun.text == text:
-            question = self._begun.found.result()[0]
-        elif self._meaning is not None:
-            question = self._meaning.question(text)
-        if question is None:
-            self.has_meaning = False
-        return question
+        self._begun = _PendingQuery(text, scopes, wanted, meaning.begin(text, wanted, scopes))
 
     def _near(
-        self, meaning: EmbeddingSpace, question: Any, within: SearchFilters, scope: IndexScope, count: int
-    ) -> list[tuple[Entry, float]]:
+        self, meaning: Meaning, text: str, within: SearchFilters, scope: IndexScope, count: int
+    ) -> list[tuple[Entry, float]] | None:
+        if len(self._versions) > _CACHED:
+            self._versions.clear()
         is_plain = _is_plain(within, scope)
         few = None if is_plain else self._few(scope)
         if few is not None:
-            cosines = _clear(meaning.vectors.cosines(question, few).items())
-            return self._first(sorted(cosines, key=lambda item: (-item[1], item[0])), count)
+            cosines = meaning.cosines(text, few)
+            if cosines is None:
+                return None
+            return self._first(sorted(_clear(cosines), key=lambda item: (-item.cosine, item.tag)), count)
         scopes = _scopes(within)
         fresh = None if is_plain else self._fresh
         wanted = count + _SPARE if is_plain else _WIDER * count
         while True:
-            near = _clear(self._nearest(meaning, question, wanted, scopes))
+            nearest = self._nearest(meaning, text, wanted, scopes)
+            if nearest is None:
+                return None
+            near = _clear(nearest)
             found = self._first(near, count, within) if fresh is None else self._looked_up(near, scope, count, fresh)
             if len(found) >= count or len(near) < wanted:
                 return found[:count]
             wanted *= _WIDER
 
-    def _nearest(
-        self, meaning: EmbeddingSpace, question: Any, wanted: int, scopes: frozenset[int] | None
-    ) -> list[tuple[bytes, float]]:
+    def _nearest(self, meaning: Meaning, text: str, wanted: int, scopes: frozenset[int] | None) -> Near:
         begun = self._begun
-        if begun is not None and (begun.wanted, begun.scopes) == (wanted, scopes):
-            row, near = begun.found.result()
-            if row is question and near is not None:
-                return near
-        return meaning.vectors.nearest(question, wanted, scopes)
+        if begun is not None and begun.text == text:
+            found = begun.found.result()
+            if found is None or (begun.wanted, begun.scopes) == (wanted, scopes):
+                return found
+        return meaning.nearest(text, wanted, scopes)
 
     def _few(self, scope: IndexScope) -> list[bytes] | None:
         """All records in scope, if they are few; also those that have only just come into it."""
@@ -235,16 +229,14 @@ class NodeFinder(Finder):
         return None if every is None else [*every, *(item.tag for item in self._fresh.papers if scope.takes(item))]
 
     def _looked_up(
-        self, near: list[tuple[bytes, float]], scope: IndexScope, count: int, fresh: WordSnapshot
+        self, near: list[NearRecord], scope: IndexScope, count: int, fresh: WordSnapshot
     ) -> list[tuple[Entry, float]]:
         """The first of those in scope, by what the index of words knows of them."""
-        scoped = fresh.view.among([tag for tag, _ in near], scope) - fresh.hidden
+        scoped = fresh.view.among([record.tag for record in near], scope) - fresh.hidden
         scoped |= {item.tag for item in fresh.papers if scope.takes(item)}
-        return self._first([(tag, cosine) for tag, cosine in near if tag in scoped], count)
+        return self._first([record for record in near if record.tag in scoped], count)
 
-    def _first(
-        self, near: list[tuple[bytes, float]], count: int, within: SearchFilters = _ANY
-    ) -> list[tuple[Entry, float]]:
+    def _first(self, near: list[NearRecord], count: int, within: SearchFilters = _ANY) -> list[tuple[Entry, float]]:
         """So many of those whose vectors are of what they say, and that are in scope as far as log and repository go."""
         found: list[tuple[Entry, float]] = []
         start = 0
@@ -258,12 +250,10 @@ class NodeFinder(Finder):
             start = end
         return found[:count]
 
-    def _current(self, near: list[tuple[bytes, float]]) -> list[tuple[Entry, Note, float]]:
+    def _current(self, near: list[NearRecord]) -> list[tuple[Entry, Note, float]]:
         """Those that are live, without those whose vectors are of what they said before an edit."""
-        tags = [tag for tag, _ in near]
-        read = self._read_all(tags)
-        current = self._are_current(tags)
-        return [(*read[tag], cosine) for tag, cosine in near if tag in current]
+        read = self._read_all([record.tag for record in near])
+        return [(*read[record.tag], record.cosine) for record in near if self._is_current(record)]
 
     def _read_all(self, tags: list[bytes]) -> dict[bytes, tuple[Entry, Note]]:
         entries = {tag: self._given[tag] for tag in tags if tag in self._given}
@@ -275,25 +265,24 @@ class NodeFinder(Finder):
         }
         return read
 
-    def _are_current(self, tags: list[bytes]) -> set[bytes]:
-        """Those whose vectors are of what they say. All of them were read before."""
-        if self._meaning is None:
-            return set()
-        wanted = [(tag, self._versions[tag]) for tag in tags if tag in self._versions]
-        made = self._meaning.vectors.versions([tag for tag, _ in wanted])
-        return {tag for (tag, version), other in zip(wanted, made, strict=True) if version == other}
+    def _is_current(self, record: NearRecord) -> bool:
+        """Whether its vector is of what it says. It was read before."""
+        return self._versions.get(record.tag) == record.version
 
     def cosines(self, text: str, tags: Iterable[bytes]) -> dict[bytes, float]:
         """As in the seam."""
-        question, asked = self._vector(text), [*tags]
-        if self._meaning is None or question is None:
-            return {}
+        asked = [*tags]
         near = self._near_to[1] if self._near_to[0] == text else {}
         known = {tag: near[tag] for tag in asked if tag in near}
         others = [tag for tag in asked if tag not in known]
+        if self._meaning is None or not others:
+            return known
+        found = self._meaning.cosines(text, others)
+        if found is None:
+            self.has_meaning = False
+            return {}
         self._read_all([tag for tag in others if tag not in self._versions])
-        current = self._are_current(others)
-        return known | self._meaning.vectors.cosines(question, [tag for tag in others if tag in current])
+        return known | {record.tag: record.cosine for record in found if self._is_current(record)}
 
 
 def _is_plain(within: SearchFilters, scope: IndexScope) -> bool:
@@ -306,6 +295,6 @@ def _scopes(within: SearchFilters) -> frozenset[int] | None:
     return None if within.repo is None else frozenset((repo_number(""), repo_number(within.repo)))
 
 
-def _clear(near: Iterable[tuple[bytes, float]]) -> list[tuple[bytes, float]]:
+def _clear(near: Iterable[NearRecord]) -> list[NearRecord]:
     """Those that are more than faintly near; the others need not be read."""
-    return [(tag, cosine) for tag, cosine in near if cosine >= _FAINT]
+    return [record for record in near if record.cosine >= _FAINT]

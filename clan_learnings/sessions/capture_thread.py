@@ -1,7 +1,7 @@
-"""The thread that captures while the node runs: the files that hooks pointed at, and now and then those they may have missed.
+"""The thread that captures and harvests while the node runs: the files that hooks pointed at, and now and then those they may have missed.
 
-It computes for a moment and rests for a moment, because gossip waits for the interpreter meanwhile; it ends in the middle of
-its work when the node stops, which loses nothing. Whatever fails is logged once and tried again later.
+It computes for a moment and rests for a moment, and may end in the middle of its work, which loses nothing. Whatever fails is
+logged once and tried again later.
 """
 
 import json
@@ -9,9 +9,12 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from clan_learnings.agents.hook_events import FIRED
+from clan_learnings.harvest.candidate_table import has_candidates
+from clan_learnings.harvest.harvest import harvest_new, open_harvest
 from clan_learnings.records.spool import FOLDER, POINTERS, POINTERS_BYTES
 from clan_learnings.sessions.analysis import Analysts, real_analysts
 from clan_learnings.sessions.capture import Capture
@@ -21,6 +24,7 @@ from clan_learnings.sessions.session_folders import SessionFile, discover, look_
 from clan_learnings.sessions.worker_processes import CaptureStopped
 from mesh.core.errors import HomeBusy, MeshError
 from mesh.store.background_thread import Background
+from mesh.store.handing_author import DraftAuthor
 from mesh.store.home import Home
 
 _TAKEN = "pointers.taken"
@@ -141,8 +145,13 @@ class CaptureThread(Background):
         home: Home,
         analysts: "Callable[[], Analysts] | None" = None,
         look_seconds: float = LOOK_SECONDS,
+        author_of: Callable[[Home], DraftAuthor] = Home.author,
+        pause_seconds: Callable[[], float] = lambda: _REST_SECONDS,
     ) -> None:
+        """`author_of`: opens what writes records of a home. `pause_seconds`: asked for each pause in work."""
         self._home = home.path
+        self._author_of = author_of
+        self._pause_seconds = pause_seconds
         self._analysts = analysts
         self._look_seconds = look_seconds
         self._pointers = Pointers(home.path)
@@ -163,6 +172,7 @@ class CaptureThread(Background):
     def look(self, now_ms: int | None = None) -> None:
         """What there is to do now, if anything."""
         now_ms = int(time.time() * 1000) if now_ms is None else now_ms
+        self._forget_erased()
         settings = read_settings(self._home)
         if not settings.is_on:
             self._pointers.drop()
@@ -182,6 +192,15 @@ class CaptureThread(Background):
         if time.monotonic() >= self._scheduled:
             self._scheduled = time.monotonic() + SCHEDULE_SECONDS
             self._run(self._missed(settings, now_ms), settings)
+
+    def _forget_erased(self) -> None:
+        """What any member has erased goes from the candidates too, also where nothing is captured for a while."""
+        if has_candidates(self._home):
+            with (
+                suppress(HomeBusy),
+                open_harvest(self._home, wait_seconds=0.0, author_of=self._author_of) as harvest,
+            ):
+                harvest.forget_erased()
 
     def _missed(self, settings: CaptureSettings, now_ms: int) -> Iterable[SessionFile]:
         """Sessions of the last days of agents that have our hooks: a hook may not have come to its end."""
@@ -220,10 +239,8 @@ class CaptureThread(Background):
 
     def _harvest(self) -> None:
         """What was captured is judged, and written where its repository is shared."""
-        from clan_learnings.harvest.harvest import harvest_new
-
         try:
-            summary = harvest_new(self._home, self._breathe)
+            summary = harvest_new(self._home, self._breathe, self._author_of)
         except HomeBusy:
             return  # `mesh harvest` or `mesh curate` is at it; what is new stays new
         except MeshError as error:
@@ -238,7 +255,7 @@ class CaptureThread(Background):
         if time.monotonic() - self._resumed > _WORK_SECONDS:
             if self._stop.is_set():
                 raise CaptureStopped
-            time.sleep(_REST_SECONDS)
+            time.sleep(self._pause_seconds())
             self._resumed = time.monotonic()
 
     def _complain(self, error: Exception) -> None:

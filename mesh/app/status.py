@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mesh import __version__
+from mesh.app.derived_files import unerased
 from mesh.app.record_json import iso
 from mesh.core import clock, member_limits
 from mesh.core.ids import display_name, text_id
@@ -97,7 +98,7 @@ def node_status(home: Home, store: Store) -> dict[str, Any]:
             "clock": _clock(store),
             "private_clock": _private_clock(home),
             "damaged_copies": sorted(name for name in os.listdir(home.path) if ".db.damaged-" in name),
-            "unfinished_erases": unfinished(home.path),
+            "unfinished_erases": unfinished(home.path) + unerased(home.path),
             "erased_edits": _erased_edits(
                 count("SELECT DISTINCT target FROM registers"), store.statements.erased_tags()
             ),

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
-from clan_learnings.search.index_files import wipe_erased
 from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.grammar import Given, argument, command, option
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
@@ -137,8 +136,6 @@ def run_import(given: Given) -> int:
             put(f"{file}: {_counts(report)}")
         for reason, times in report.reasons.items():
             tell(f"  {number_of(times, 'time')}: {plain(reason)}")
-    if not given.private:
-        wipe_erased(home)
     author.store.close()
     tell_unfinished(home, finish_soon(home))
     return code

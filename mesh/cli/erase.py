@@ -14,7 +14,9 @@ from clan_learnings.records.provenance_table import edits_of, provenance
 from clan_learnings.records.record import CORRECTIONS, PATTERNS, Note
 from clan_learnings.redaction.text_cleaner import TextCleaner
 from clan_learnings.render.files import RENDERED_FOLDER, RenderedFiles
+from clan_learnings.search.index_files import wipe_erased
 from mesh.app.checks.node_checks import unfinished_sentence, unfinished_step
+from mesh.app.derived_files import unerased
 from mesh.app.record_history import locate
 from mesh.app.render import render
 from mesh.cli.grammar import Given, argument, command, option
@@ -37,9 +39,11 @@ _PAUSE_SECONDS = 0.2
 
 
 def finish_soon(home: Home) -> list[str]:
-    """Have every database of a home written anew that needs it, and wait a little for those who read. Returns what is left."""
+    """Have every database of a home written anew that needs it, and wait a little for those who read, and for what is derived. Returns what is left."""
+    if node_process_id(home) is None:
+        wipe_erased(home)
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    while (left := finish(home.path)) and time.monotonic() < deadline:
+    while (left := finish(home.path) + unerased(home.path)) and time.monotonic() < deadline:
         time.sleep(_PAUSE_SECONDS)
     return left
 

@@ -16,6 +16,7 @@ from mesh.app.checks.node_checks import (
     request_step,
     unfinished_sentence,
     unfinished_step,
+    worker_sentence,
 )
 from mesh.app.client import ask
 from mesh.app.status import node_status
@@ -51,7 +52,9 @@ def main(given: Given) -> int:
     status["quiet"] = _quiet(home.path, store)
     status["search"] = _search(home.path)
     status["repository"] = _repository()
-    peers = _peers(home.path) if status["sidecar"] else None
+    told = _told(home.path) if status["sidecar"] else None
+    peers = None if told is None else [peer for peer in told["peers"] if peer["state"] not in ("left", "revoked")]
+    status["worker"] = None if told is None else told.get("worker")
     status["machines"] = _machines(peers, status["counts"]["members"])
     status["held_back"] = _those(peers or [], "holds_back")
     status["other_protocol"] = _those(peers or [], "speaks_protocol")
@@ -99,13 +102,13 @@ def _repository() -> dict[str, Any]:
     return {"repo": found.identity, "unconfirmed": found.unconfirmed or None, "says": says}
 
 
-def _peers(home: str) -> list[dict[str, Any]] | None:
-    """The other members, as the sidecar knows them; None if it does not answer."""
+def _told(home: str) -> dict[str, Any] | None:
+    """What the sidecar knows: the other members, and its worker; None if it does not answer."""
     try:
-        peers: list[dict[str, Any]] = ask(home, "GET", "/peers")["peers"]
+        told: dict[str, Any] = ask(home, "GET", "/peers")
     except MeshError:
         return None  # mesh doctor has more to say of that
-    return [peer for peer in peers if peer["state"] not in ("left", "revoked")]
+    return told
 
 
 def _those(peers: list[dict[str, Any]], field: str) -> list[dict[str, Any]]:
@@ -154,6 +157,8 @@ def _needs(status: dict[str, Any]) -> list[str]:
     lines = []
     if not status["certified"]:
         lines.append(f"waiting   this node is not admitted yet; where the root key is: mesh admit {status['node']}")
+    if status["worker"] and (says := worker_sentence(status["worker"])):
+        lines.append(f"worker    {plain(says, 1000)}")
     lines += [
         f"clock     {what}{'; '.join(clock_sentence(status[name]))}"
         for name, what in (("clock", ""), ("private_clock", "private records: "))
@@ -215,6 +220,9 @@ def _facts(status: dict[str, Any]) -> list[str]:
         f"disk      {status['db_bytes']:,} bytes in {status['home']}",
         f"search    {plain(status['search'])}",
     ]
+    if status["worker"]:
+        process = status["worker"]["pid"]
+        lines.append(f"worker    {f'process {process}' if process else 'not running'}")
     if status["mesh_time"]:
         lines.insert(3, f"mesh time {when(status['mesh_time'])}")
     return lines + [

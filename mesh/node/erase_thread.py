@@ -1,13 +1,13 @@
 """The thread that finishes erases: about every second, as long as one is unfinished.
 
-Whoever reads an older state is in the way. Our own threads that read for long are asked to give it up; strangers are waited
+Whoever reads an older state is in the way. Our own worker, if it reads for long, is asked to give it up; strangers are waited
 for, and `mesh doctor` names them.
 """
 
 import logging
 import os
-import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from mesh.core.errors import MeshError
@@ -25,10 +25,10 @@ log = logging.getLogger("mesh.node")
 class EraseThread(Background):
     """Use as a context manager: leaving it ends the thread, as soon as a try is over."""
 
-    def __init__(self, home: str, hurry: threading.Event, look_seconds: float = LOOK_SECONDS) -> None:
-        """`hurry`: set for a moment, in which every thread that reads for long is to stop that and begin again."""
+    def __init__(self, home: str, let_go: Callable[[], None], look_seconds: float = LOOK_SECONDS) -> None:
+        """`let_go`: has whoever of us reads for long stop that and begin again. Returns when that may have happened."""
         self._home = home
-        self._hurry = hurry
+        self._let_go = let_go
         self._look_seconds = look_seconds
         self._tries = 0
         self._said = ""
@@ -71,11 +71,8 @@ class EraseThread(Background):
             log.info("what was erased is out of all files now")
 
     def _in_a_hurry(self) -> list[str]:
-        self._hurry.set()
-        try:
-            return finish(self._home)
-        finally:
-            self._hurry.clear()
+        self._let_go()
+        return finish(self._home)
 
     def _say(self, text: str) -> None:
         """Once, until it is something else or has gone well."""

@@ -5,9 +5,8 @@ import gc
 import logging
 import random
 import signal
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext, suppress
 from functools import partial
@@ -15,9 +14,9 @@ from typing import Any
 
 from clan_learnings.records.access_counts_thread import AccessCounting
 from clan_learnings.search.indexes import SearchIndexes
-from clan_learnings.sessions.capture_thread import CaptureThread
 from mesh import __version__
 from mesh.app.status import peers_report
+from mesh.core.draft import Draft
 from mesh.core.errors import DiskFull, HomeBusy, UsageError
 from mesh.core.ids import display_name, text_id
 from mesh.node.certificates import Certificates, is_sound
@@ -30,7 +29,6 @@ from mesh.node.local_api import routes, serving
 from mesh.node.metrics import Counters, render
 from mesh.node.node_settings import NodeSettings, advertised
 from mesh.node.node_store import NodeStore
-from mesh.node.render_thread import RenderThread
 from mesh.node.store_replica import StoreReplica
 from mesh.node.store_thread import StoreThread
 from mesh.pages.folder_sync import open_workspace
@@ -39,7 +37,9 @@ from mesh.store.author import Author
 from mesh.store.file_access import patience
 from mesh.store.home import Home, hold_node_lock
 from mesh.store.join_table import Cards
+from mesh.store.receipts import Receipt
 from mesh.store.store import Store, wall_clock
+from mesh.worker.worker_process import WorkerProcess
 from peers.proto.cards import CERTIFICATE, CONTACT, Card
 from peers.proto.engine import Engine
 from peers.proto.engine_events import AddressesChanged, CardIssued
@@ -87,7 +87,9 @@ class RunningNode:
 
     def __init__(self, home: Home, settings: NodeSettings, stop: asyncio.Event) -> None:
         self.home = home
-        self.recall = SearchIndexes(home.path)
+        self.worker = WorkerProcess(home.path, self._append)
+        self.recall = SearchIndexes(home.path, self.worker)
+        self.worker.reported = self.recall.tidy
         self.addresses: tuple[str, ...] = ()
         self._settings = settings
         self._stop = stop
@@ -159,10 +161,9 @@ class RunningNode:
             )
             stack.enter_context(self.recall)
             stack.enter_context(AccessCounting(self.home))
-            hurry = threading.Event()
-            stack.enter_context(RenderThread(self.home, hurry))
-            stack.enter_context(EraseThread(self.home.path, hurry))
-            stack.enter_context(CaptureThread(self.home))
+            stack.enter_context(EraseThread(self.home.path, self.worker.let_go))
+            self._store_thread.changed = self.worker.tell_news
+            stack.enter_context(self.worker)
             stack.enter_context(FoldersThread(partial(open_workspace, self.home)))
             stack.enter_context(doors(self))
             name = display_name(self.home.name, self.home.node)
@@ -244,6 +245,9 @@ class RunningNode:
             self._issue_due()
             self._notice_move()
             await asyncio.sleep(DUE_SECONDS)
+
+    def _append(self, drafts: Sequence[Draft], is_bulk: bool) -> Receipt:  # noqa: FBT001 (what the worker says)
+        return self.records.append(drafts, is_bulk=is_bulk)
 
     def _heard(self, everywhere: bool) -> None:  # noqa: FBT001 (what the doorbell says)
         """A command has written something, or was refused because of the clock."""
@@ -386,7 +390,7 @@ class RunningNode:
             self.addresses,
             time.monotonic() - self._started,
             self._replica.trust,
-        )
+        ) | {"worker": self.worker.state()}
 
     def metrics(self) -> str:
         """All counters, as Prometheus reads them."""

@@ -80,6 +80,7 @@ class StoreThread:
         """`version`: changes when another process has written."""
         self._author = author
         self.answer: Callable[[list[Event]], None] = lambda _events: None  # called in the thread; set by who asks
+        self.changed: Callable[[], None] = lambda: None  # called in the thread after each change, whoever made it
         self.broken: Callable[[Exception], object] = lambda _error: None  # called in the thread when it gives up
         self._replica = replica
         self._cards = cards
@@ -241,6 +242,7 @@ class StoreThread:
             return
         if any(changes):
             self.answer([NotebookChanged(changes)])
+            self.changed()
 
     def _merge(self, jobs: list[MergeThis]) -> None:
         """One commit for all; one answer each. What a full disk stops is fetched again later."""
@@ -268,6 +270,7 @@ class StoreThread:
             events.append(MergeDone(job.job, Merge(*verdicts, changes, result.reasons if refused else (), result.full)))
             changes = Changes()  # told once, with the first: each change is told before what follows from it
         self.answer(events)
+        self.changed()
 
     def _ask(self, item: ReadThis | ReadStatements | FindCommon | KeepCard) -> None:
         try:

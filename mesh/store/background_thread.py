@@ -1,4 +1,4 @@
-"""A background thread of the node, beside the event loop: started and ended with a `with` block. Subclasses say what it does."""
+"""A background thread of the node or of its worker: started and ended with a `with` block. Subclasses say what it does."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -14,6 +14,7 @@ class Background(ABC):
     def __init__(self, name: str, stop_seconds: float) -> None:
         """`stop_seconds`: how long the end is waited for; a thread that hangs must not keep a node that is to stop."""
         self._stop = threading.Event()
+        self._woken = threading.Event()
         self._stop_seconds = stop_seconds
         self._thread = threading.Thread(target=self._work, name=f"mesh-{name}", daemon=True)
 
@@ -30,6 +31,17 @@ class Background(ABC):
     def stop(self) -> None:
         """To end soon."""
         self._stop.set()
+        self._woken.set()
+
+    def wake(self) -> None:
+        """There may be something to do. From any thread."""
+        self._woken.set()
+
+    def _wait(self, seconds: float) -> bool:
+        """Until somebody wakes us, so long at most. Returns whether to end."""
+        self._woken.wait(min(seconds, threading.TIMEOUT_MAX))
+        self._woken.clear()
+        return self._stop.is_set()
 
     @property
     def is_working(self) -> bool:

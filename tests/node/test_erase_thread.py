@@ -10,11 +10,12 @@ from clan_learnings.records.record import DISCOVERIES
 from clan_learnings.render.files import RENDERED_FOLDER
 from mesh.core.draft import NewRecord
 from mesh.node.erase_thread import EraseThread
-from mesh.node.render_thread import RenderThread
 from mesh.store.erasure import unfinished
 from mesh.store.home import Home, create_home
+from mesh.worker.render_thread import RenderThread
 from tests.end_to_end.commands import PATIENCE_SECONDS, wait_until
 from tests.store.test_erase_debts import erased, reading, remains
+from tests.worker.appending import appending
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def home(tmp_path: Path) -> Home:
 def test_an_erase_of_each_sort_of_record_is_finished_once_the_stranger_is_gone(home: Home) -> None:
     """The thread goes on trying; nobody has to write, or to start it again."""
     home.store(private=True).close()
-    with EraseThread(home.path, threading.Event(), look_seconds=0.05):
+    with EraseThread(home.path, lambda: None, look_seconds=0.05):
         with reading(home, "mesh.db"), reading(home, "private.db"):
             erased(home, private=False)
             erased(home, private=True)
@@ -51,11 +52,10 @@ def test_a_thread_of_ours_that_reads_for_long_is_asked_to_let_go(home: Home) -> 
     is_reading.wait(PATIENCE_SECONDS)
     erased(home, private=False)
     assert unfinished(home.path) == ["mesh.db"]
-    with EraseThread(home.path, hurry, look_seconds=0.05):
+    with EraseThread(home.path, hurry.set, look_seconds=0.05):
         wait_until(lambda: unfinished(home.path) == [])
     thread.join()
     assert remains(home) == []
-    assert not hurry.is_set()
 
 
 class Impatient(threading.Event):
@@ -78,7 +78,7 @@ def test_rendering_that_is_interrupted_is_begun_again(home: Home, caplog: pytest
     author.store.close()
     hurry = Impatient(3)
     file = Path(home.file(RENDERED_FOLDER)) / "discoveries.jsonl"
-    with RenderThread(home, hurry):
+    with RenderThread(home, hurry, appending(home)):
         wait_until(lambda: file.exists() and file.read_bytes().count(b'"thing ') == 600)
     assert hurry.times < 0
     assert caplog.records == []

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clan_learnings.search.index_building import IndexBuilding
 from clan_learnings.search.indexes import SearchIndexes
 from mesh.app.application import Application
 from mesh.core.clock import pack
@@ -37,7 +38,7 @@ class Node:
         self.told: list[Event] = []
         self.doubts = 0
         self.thread.answer = self.told.extend
-        self.recall = SearchIndexes(home.path)
+        self.recall = SearchIndexes(home.path, IndexBuilding(home.path))
         self.records = NodeStore(home.node, self.recall, self.thread, self.author.store.clock, self._doubted)
 
     def _doubted(self) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,6 @@ from mesh.app.render import is_current, render
 from mesh.cli.render import main
 from mesh.core.errors import UsageError
 from mesh.core.statement import READER
-from mesh.node.render_thread import RenderThread
 from mesh.pages import file_replacement
 from mesh.pages.book import Book
 from mesh.pages.editor import Editor
@@ -27,8 +27,10 @@ from mesh.pages.memory_page import MemoryFile
 from mesh.pages.open_pages import Pages, open_pages
 from mesh.pages.worker_client import WorkerClient, WorkerDied
 from mesh.store.home import Home, create_home
+from mesh.worker.render_thread import RenderThread
 from tests.end_to_end.commands import wait_until
 from tests.roles import admitted, fill, founder, throw_away
+from tests.worker.appending import appending
 
 
 @pytest.fixture(scope="module")
@@ -405,7 +407,7 @@ def test_edits_here_and_elsewhere_meet_while_threads_keep_the_file(room: Room) -
             yield _Keeper(room, pages)
 
     info, _ = room.editor.new("memory", "first\n")
-    with RenderThread(room.home), FoldersThread(opened):
+    with RenderThread(room.home, threading.Event(), appending(room.home)), FoldersThread(opened):
         wait_until(lambda: room.top() == "first")
         words = ["first"]
         for number in range(4):

@@ -7,17 +7,16 @@ import ctypes
 import json
 import os
 import shutil
-import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from json import loads
 from typing import Any
 
 from clan_learnings.records.record import LOGS, written_under
 from clan_learnings.search.filters import SearchFilters
-from clan_learnings.search.index_thread import LiveRecord
+from clan_learnings.search.index_state import STATE, LiveRecord
 from clan_learnings.search.keywords.bm25 import joined
 from clan_learnings.search.keywords.search_table import WordSearch
+from clan_learnings.search.keywords.word_sums import is_sound
 from clan_learnings.search.keywords.word_table import plain
 from clan_learnings.search.keywords.word_view import (
     ASIDE,
@@ -31,54 +30,13 @@ from clan_learnings.search.keywords.word_view import (
     IndexScope,
     WordDocument,
     WordIndexBroken,
-    WordView,
+    open_index,
     pattern_number,
     reading,
 )
 from mesh.core.ids import signed_prefix as key_of
 from mesh.store.reader import Reader
 from mesh.store.schema import VERSION
-
-_FOOTER_BYTES, _CHUNK_BYTES = 4096, 1 << 20
-_FOOTER = (1337).to_bytes(4, "little")
-
-
-def is_sound(folder: str) -> bool:
-    """Whether every file that counts is as tantivy has written it. It does not look itself, and damage could end the process."""
-    try:
-        with open(os.path.join(folder, "meta.json"), "rb") as file:
-            segments = loads(file.read())["segments"]
-        counting = {
-            segment["segment_id"].replace("-", ""): (segment.get("deletes") or {}).get("opstamp")
-            for segment in segments
-        }
-        for name in os.listdir(folder):
-            segment, _, kind = name.partition(".")
-            mine = segment in counting and (not kind.endswith("del") or kind == f"{counting[segment]}.del")
-            if mine and not _has_its_sum(os.path.join(folder, name)):
-                return False
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return False
-    return True
-
-
-def _has_its_sum(path: str) -> bool:
-    """A file of tantivy ends with a checksum of what is before it, in JSON, the length of that, and a number."""
-    with open(path, "rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        file.seek(max(0, end - _FOOTER_BYTES))
-        last = file.read()
-        size = int.from_bytes(last[-8:-4], "little")
-        if last[-4:] != _FOOTER or size > len(last) - 8:
-            return False
-        left, found = end - 8 - size, 0
-        file.seek(0)
-        while left and (part := file.read(min(left, _CHUNK_BYTES))):
-            found, left = zlib.crc32(part, found), left - len(part)
-    with suppress(ValueError, TypeError, KeyError):
-        return bool(loads(last[-8 - size : -8])["crc"] == found)
-    return False
-
 
 if IS_INSTALLED:
     import tantivy
@@ -87,20 +45,15 @@ FIELDS = 7  # counted up whenever what is kept of a record is another
 _HEAP_BYTES = 15_000_000  # the least that tantivy takes
 # Reading forty records takes 0.13 ms; with 16 KB, which is usual, 0.43 ms, for an eighth less on disk.
 _BLOCK_BYTES = 2048
-_SMALL_BYTES = 64 << 20  # as much may stay mapped while questions come, if it is all there is
-_MAPPED_BYTES = 32 << 20  # of what is larger
-_QUIET = 25  # looks, without a question
 
 
 class WordIndex:
-    """One folder. One thread writes; what it has committed is a `WordView` for any other."""
+    """One folder, and the one thread that writes to it; what it has committed is for `word_files`."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.view: WordView | None = None
+        self.generation = 0  # of the last commit
         self._writer: Any = None
-        self._mapped = self._quiet = 0  # when we last looked, and how often it was the same
-        self._file_bytes = 0  # more cannot be mapped
 
     def open(self) -> bool:
         """Go on with what is there. False if there is nothing, or nothing sound."""
@@ -109,8 +62,9 @@ class WordIndex:
             if not is_sound(self.folder):
                 return False
             with reading():
-                self._look()
-        except WordIndexBroken:
+                open_index(self.folder)
+            self.generation = self._meta()["opstamp"]
+        except (WordIndexBroken, OSError, ValueError, KeyError):
             self.close()
             return False
         return True
@@ -122,7 +76,7 @@ class WordIndex:
         os.makedirs(self.folder, mode=0o700)
         tantivy.Index(_schema(), path=self.folder, reuse=False)
         self._set_block_bytes()
-        self._look()
+        self.generation = 0
 
     def put(self, papers: Iterable[WordDocument]) -> None:
         """In the place of what was kept of the same records."""
@@ -148,8 +102,7 @@ class WordIndex:
     def commit(self) -> None:
         """On disk, and to be found."""
         if self._writer is not None:
-            self._writer.commit()
-            self._look()
+            self.generation = self._writer.commit()
 
     def rest(self) -> None:
         """Give back what only writing needs."""
@@ -157,59 +110,30 @@ class WordIndex:
             writer, self._writer = self._writer, None
             writer.wait_merging_threads()
             del writer
-            self._look()
             with suppress(
                 OSError, AttributeError
             ):  # elsewhere than in glibc what is freed is given back by itself, or never
                 ctypes.CDLL(None).malloc_trim(0)
 
-    def tidy(self) -> bool:
-        """Let go of the files, where much of them was looked at: what is mapped counts as ours for as long as it is."""
-        mapped = 0 if self.view is None else min(self.view.mapped_bytes, self._file_bytes)
-        self._quiet = self._quiet + 1 if mapped == self._mapped else 0
-        is_large = self._file_bytes > _SMALL_BYTES
-        is_due = (is_large and mapped > _MAPPED_BYTES) or (mapped > 0 and self._quiet > _QUIET)
-        if is_due:
-            self._look(self.view)
-        self._mapped = 0 if is_due else mapped
-        return is_due
-
     def close(self) -> None:
         """What was not committed is lost."""
-        self._writer = self.view = None
+        self._writer = None
 
     def _writing(self) -> Any:
         if self._writer is None:
-            self._writer = self._open().writer(_HEAP_BYTES, 1)
+            self._writer = open_index(self.folder).writer(_HEAP_BYTES, 1)
         return self._writer
-
-    def _look(self, same: WordView | None = None) -> None:
-        self.view = WordView(self._open(), same)
-        if same is None:
-            self._file_bytes = _size(self.folder)
 
     def _set_block_bytes(self) -> None:
         """How much is unpacked to read one record. Tantivy keeps that in its own file, and its Python has no name for it."""
-        path = os.path.join(self.folder, "meta.json")
-        with open(path, encoding="utf-8") as file:
-            meta = json.load(file)
+        meta = self._meta()
         meta["index_settings"]["docstore_blocksize"] = _BLOCK_BYTES
-        with open(path, "w", encoding="utf-8") as file:
+        with open(os.path.join(self.folder, "meta.json"), "w", encoding="utf-8") as file:
             json.dump(meta, file)
 
-    def _open(self) -> Any:
-        index = tantivy.Index.open(self.folder)
-        index.config_reader("manual")
-        return index
-
-
-def _size(folder: str) -> int:
-    """The bytes of all files. One that is merged away meanwhile has none."""
-    size = 0
-    for entry in os.scandir(folder):
-        with suppress(FileNotFoundError):
-            size += entry.stat().st_size
-    return size
+    def _meta(self) -> dict[str, Any]:
+        with open(os.path.join(self.folder, "meta.json"), encoding="utf-8") as file:
+            return dict(json.load(file))
 
 
 def _schema() -> Any:
@@ -239,9 +163,9 @@ class WordSink:
         self._index = WordIndex(os.path.join(folder, "index"))
 
     @property
-    def view(self) -> WordView | None:
-        """What was committed last."""
-        return self._index.view
+    def generation(self) -> int:
+        """As a follower wants it."""
+        return self._index.generation
 
     def open(self, about: Mapping[str, Any] | None) -> bool:
         """As a follower wants it."""
@@ -253,6 +177,8 @@ class WordSink:
 
     def begin(self) -> None:
         """As a follower wants it."""
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(self.folder, STATE))  # first: nobody is to ask what is going
         self._index.clear()
 
     def about(self) -> dict[str, Any]:
@@ -283,10 +209,6 @@ class WordSink:
     def rest(self) -> None:
         """As a follower wants it."""
         self._index.rest()
-
-    def tidy(self) -> bool:
-        """As a follower wants it."""
-        return self._index.tidy()
 
     def close(self) -> None:
         """As a follower wants it."""

@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from clan_learnings.search.finder import are_crowded
-from clan_learnings.search.index_thread import IndexState, live_records
+from clan_learnings.search.index_state import IndexState, live_records
 from clan_learnings.search.keywords.bm25 import Bm25Query, Corpus, joined
 from clan_learnings.search.keywords.word_index import word_document
 from clan_learnings.search.keywords.word_view import (

@@ -89,6 +89,13 @@ def reading() -> Iterator[None]:
         raise
 
 
+def open_index(folder: str) -> Any:
+    """The index in a folder, to be read as it is now."""
+    index = tantivy.Index.open(folder)
+    index.config_reader("manual")
+    return index
+
+
 class WordView:
     """What was committed at one time: never changes. Every method may raise `WordIndexBroken`."""
 

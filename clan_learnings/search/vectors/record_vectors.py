@@ -3,26 +3,26 @@
 Without an embedder, or if it fails, there are no vectors, and nothing else is lost: the status says so, and it is tried again.
 """
 
-import hashlib
 import logging
 import os
 import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import lru_cache
 from itertools import islice
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from clan_learnings.records.record import LOGS, Note
+from clan_learnings.records.record import LOGS
 from clan_learnings.search.embedders.cosine_scale import Scale, scale_of
 from clan_learnings.search.embedders.embedder import Embedder, EmbeddingRefused, available, open_embedder
 from clan_learnings.search.index_files import EMBEDDER, VARIABLE, chosen
-from clan_learnings.search.index_thread import IndexOff, LiveRecord, live_records
+from clan_learnings.search.index_state import LiveRecord, live_records
+from clan_learnings.search.index_thread import IndexOff
+from clan_learnings.search.meaning import Near, NearRecord, repo_number, text_of, version_of
 from clan_learnings.search.vectors.vector_wiping import FILE, TAG_BYTES, remove_vectors
 from mesh.core.errors import MeshError
 from mesh.core.ids import text_id
@@ -31,7 +31,6 @@ from mesh.store.reader import Reader
 if TYPE_CHECKING:
     from clan_learnings.search.vectors.nearest import Vectors
 
-T = TypeVar("T")
 _QUESTION_CHARS = 2_000
 _WORD_CHARS = 100  # what is longer, models take for one and the same unknown word
 _CACHED = 1_024  # questions
@@ -51,14 +50,28 @@ class EmbeddingSpace:
         """The vector of a question; None if it cannot be had now, or if there is no word in it: that means nothing."""
         return self._row(text[:_QUESTION_CHARS]) if _has_words(text[:_QUESTION_CHARS]) else None
 
-    def begin(self, text: str, near: Callable[[Any], T]) -> Future[tuple[Any, T | None]]:
-        """The same on a thread of its own, and what is near to it: that takes as long as finding words does, and both can go on at once."""
-        begun: Future[tuple[Any, T | None]] = Future()
+    @property
+    def name(self) -> str:
+        """As in the protocol `Meaning`."""
+        return self.embedder.name
+
+    def nearest(self, text: str, count: int, scopes: Collection[int] | None) -> Near:
+        """As in the protocol."""
+        row = self.question(text)
+        return None if row is None else self._with_versions(self.vectors.nearest(row, count, scopes))
+
+    def cosines(self, text: str, tags: Sequence[bytes]) -> Near:
+        """As in the protocol."""
+        row = self.question(text)
+        return None if row is None else self._with_versions([*self.vectors.cosines(row, tags).items()])
+
+    def begin(self, text: str, count: int, scopes: Collection[int] | None) -> Future[Near]:
+        """As in the protocol, on a thread of its own: that takes as long as finding words does, and both can go on at once."""
+        begun: Future[Near] = Future()
 
         def make() -> None:
             try:
-                row = self.question(text)
-                begun.set_result((row, None if row is None else near(row)))
+                begun.set_result(self.nearest(text, count, scopes))
             except BaseException as error:  # noqa: BLE001 (passed on to the thread that waits)
                 begun.set_exception(error)
 
@@ -67,6 +80,12 @@ class EmbeddingSpace:
         except RuntimeError:  # no more threads: then one after the other
             make()
         return begun
+
+    def _with_versions(self, found: list[tuple[bytes, float]]) -> list[NearRecord]:
+        versions = self.vectors.versions([tag for tag, _ in found])
+        return [
+            NearRecord(tag, version, cosine) for (tag, cosine), version in zip(found, versions, strict=True) if version
+        ]
 
     def _row(self, text: str) -> Any:
         with self._lock:
@@ -89,11 +108,7 @@ def _has_words(text: str) -> bool:
     return any(len(word) <= _WORD_CHARS or not word.isascii() for word in re.findall(r"[^\W_]+", text))
 
 
-_TEXT_CHARS = 1_000  # of a record: what it is about stands at its beginning
-_VERSION_BYTES = 16
-_REPOS = 0xFFFFFFFE  # numbers from 1, as many as a scope can have
 _CHUNK = 500
-_NICENESS = 10
 _RETRY_SECONDS = 3_600.0  # at least, until a text that was refused is tried again
 _REMEMBERED = 200  # records of such texts, from one run to the next
 
@@ -121,11 +136,6 @@ class RecordVectors:
         self._unfit: MeshError | None = None  # why what is chosen is not used
 
     @property
-    def view(self) -> EmbeddingSpace | None:
-        """What can be asked."""
-        return self.space
-
-    @property
     def choice(self) -> str:
         """Which embedder is to be used."""
         return chosen(self._home, self._environ)
@@ -144,6 +154,11 @@ class RecordVectors:
         """Whether something else was chosen since `open`, or the file of vectors was deleted."""
         return self._stamp() != self._chosen or (self.space is not None and self._inode_now() != self._inode)
 
+    @property
+    def generation(self) -> int:
+        """As a follower wants it: nobody else reads the file."""
+        return 0
+
     def open(self, about: Mapping[str, Any] | None) -> bool:
         """As a follower wants it."""
         stamp = self._stamp()
@@ -155,8 +170,6 @@ class RecordVectors:
             remove_vectors(self.folder)  # nobody would drop those of what is erased from now on
             rmtree(self.folder, ignore_errors=True)
             raise IndexOff(says)
-        with suppress(OSError, AttributeError):  # of this thread, where the system can: writes and queries go first
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         if self._unfit is not None:
             raise self._unfit
         embedder = self._embedder = open_embedder(choice, _cache(self._environ), self._environ)
@@ -283,10 +296,6 @@ class RecordVectors:
         """As a follower wants it."""
         self._open().vectors.rest()
 
-    def tidy(self) -> bool:
-        """As a follower wants it: vectors see to that themselves."""
-        return False
-
     def interrupt(self) -> None:
         """Whatever waits for a server is not to wait any longer."""
         if self._embedder is not None:
@@ -327,23 +336,6 @@ def _tags(given: object) -> list[bytes]:
         tags = [bytes.fromhex(text) for text in given] if isinstance(given, list) else []
         return [tag for tag in tags if len(tag) == TAG_BYTES]
     return []
-
-
-def text_of(note: Note) -> str:
-    """What a vector is made of."""
-    topic = note.word("topic")
-    return (f"{topic}: {note.text}" if topic else note.text)[:_TEXT_CHARS]
-
-
-def version_of(text: str, repo: str) -> bytes:
-    """Names a text and where it holds: another one needs another vector."""
-    return hashlib.blake2b(f"{repo_number(repo)} {text}".encode(), digest_size=_VERSION_BYTES).digest()
-
-
-@lru_cache(1024)  # asked for each candidate of each question
-def repo_number(repo: str) -> int:
-    """The scope of a repository's vectors: 0 for what holds everywhere. Two may have the same, once in some thousand millions."""
-    return 1 + int.from_bytes(hashlib.blake2b(repo.encode(), digest_size=8).digest()) % _REPOS if repo else 0
 
 
 def _cache(environ: Mapping[str, str]) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Collection
 from contextlib import suppress
 from hashlib import blake2b
 
+from clan_learnings.search.index_state import STATE
 from mesh.core.ids import HASH_BYTES
 
 FILE = "vectors.bin"
-STATE = "state.json"  # beside it: what a follower remembers, and of which embedder the vectors are
 MAGIC = b"clanvec"
 HEADER_BYTES = 64
 SUM_BYTES, TAG_BYTES, VERSION_BYTES, SCOPE_BYTES = 8, HASH_BYTES, 16, 4  # of a row; then a byte a dimension
@@ -58,16 +58,16 @@ def remove_vectors(folder: str) -> None:
             os.unlink(path)
 
 
-def wipe_rows(folder: str, tags: Collection[bytes]) -> None:
-    """Overwrite the vectors of these records, unless a running node has the file open: it does that itself. If the size of its rows is unclear, the whole file is wiped."""
+def wipe_rows(folder: str, tags: Collection[bytes]) -> bool:
+    """Overwrite the vectors of these records, unless a running node has the file open: it does that itself, and the answer is False. If the size of its rows is unclear, the whole file is wiped."""
     path = os.path.join(folder, FILE)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        return
+        return True
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        return
+        return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         row_bytes = _row_bytes(folder, os.pread(descriptor, HEADER_BYTES, 0))
@@ -77,9 +77,10 @@ def wipe_rows(folder: str, tags: Collection[bytes]) -> None:
         else:
             _zero_rows(descriptor, row_bytes, frozenset(tags))
     except BlockingIOError:
-        return
+        return False
     finally:
         os.close(descriptor)
+    return True
 
 
 def _row_bytes(folder: str, header: bytes) -> int | None:

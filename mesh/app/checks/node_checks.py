@@ -12,6 +12,7 @@ from mesh.store.erasure import WalReader
 
 _LAG_SECONDS = 60  # a neighbour that differs for longer than this is worth a word
 _OFFSET_MS = 60_000
+_ENDS_TOLD = 2  # one may have been ended by somebody
 
 
 class Problem(NamedTuple):
@@ -44,6 +45,8 @@ def unfinished_sentence(left: Sequence[str], readers: Sequence[WalReader]) -> st
     """Where erased text may still be, and who is in the way of its leaving."""
     who = " and ".join(f"process {reader.pid} ({reader.command or 'not to be seen from here'})" for reader in readers)
     why = f"{who} still reads an older state" if readers else "a reader, or a full disk, is in the way"
+    if not any(name.endswith(".db") for name in left):
+        why = "the sidecar's worker process has not brought it up to date since"
     return f"erased text may still be in {', '.join(left)}: {why}"
 
 
@@ -75,6 +78,7 @@ def examine(
     if peers is None:
         yield Problem("no sidecar", "no sidecar is running: nothing comes in or goes out", "mesh up --detach")
     else:
+        yield from _worker(peers)
         yield from _peers(peers)
 
 
@@ -284,6 +288,28 @@ def _forked(share: dict[str, Any], name: str) -> Problem:
         f"{name} has forked more feeds than may count of it, so nothing it wrote does",
         f"on an admin's node: mesh revoke {share['node'][:16]}; then let it join anew, each copy with a home of its own",
     )
+
+
+def worker_sentence(worker: dict[str, Any]) -> str:
+    """How the worker process is, in words; empty if there is nothing to say."""
+    times = worker.get("ended", 0)
+    if times and worker.get("pid") is None:
+        return f"the worker process does not run, so indexes and rendered files are late: it {worker.get('says')}"
+    if times < _ENDS_TOLD:
+        return ""
+    return (
+        f"the worker process has ended {number_of(times, 'time')} in the last hour: indexes and rendered files are late"
+    )
+
+
+def _worker(report: dict[str, Any]) -> Iterator[Problem]:
+    worker = report.get("worker")  # an older node has none
+    if isinstance(worker, dict) and (sentence := worker_sentence(worker)):
+        yield Problem(
+            "worker",
+            sentence,
+            "nothing, if it was ended from outside: the sidecar starts it again; why it ended is in the log of the sidecar",
+        )
 
 
 def _peers(report: dict[str, Any]) -> Iterator[Problem]:

@@ -15,6 +15,7 @@ from clan_learnings.records.record import CORRECTIONS, HARVESTED
 from clan_learnings.sessions.catalogue_table import Catalogue
 from mesh.app.application import Application
 from mesh.app.snapshot import memory_of
+from mesh.store.author import Author
 from mesh.store.erase_requests import erase
 from mesh.store.home import open_home
 from mesh.store.reader import Reader
@@ -403,7 +404,9 @@ def test_a_record_that_is_erased_while_others_are_harvested_is_only_not_there(
             )
         farm.session(f"codex:{number}", correction())
         with open_harvest(farm.home) as harvest:
-            asked = interrupted_author(harvest._author, due, erased)
+            author = harvest._author
+            assert isinstance(author, Author)
+            asked = interrupted_author(author, due, erased)
             STEPS[step](harvest, found)
         return asked
 

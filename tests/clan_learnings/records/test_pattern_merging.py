@@ -16,6 +16,7 @@ from mesh.store.author import Author
 from mesh.store.home import Home, create_home
 from mesh.store.reader import open_reading
 from mesh.store.store import wall_clock
+from tests.worker.appending import appending
 from tests.worlds import Chain, Clan
 
 OURS = ("os.path.join was used for paths", "prefer pathlib.Path to os.path.join")
@@ -69,7 +70,7 @@ class Rested(PatternMerging):
 
     def __init__(self, home: Home) -> None:
         self._looks = 0
-        super().__init__(home, lambda: 1000.0 * self._looks)
+        super().__init__(home, appending(home), lambda: 1000.0 * self._looks)
 
     def look(self, breathe: Callable[[], None] = lambda: None) -> int:
         self._looks += 1
@@ -109,7 +110,7 @@ def test_an_older_name_of_ours_is_left_to_the_other_founder(tmp_path: Path) -> N
     mesh = Mesh(tmp_path)
     mesh.write(OURS, "ours")
     mesh.arrive(THEIRS, "theirs", hours=-1)  # stamped later
-    assert PatternMerging(mesh.home).look() == 0
+    assert PatternMerging(mesh.home, appending(mesh.home)).look() == 0
 
 
 def test_nothing_is_compared_unless_others_have_written_the_like(
@@ -140,12 +141,12 @@ def test_after_a_start_it_goes_on_where_it_was(tmp_path: Path) -> None:
     """What arrived meanwhile is compared; without the file, or with a broken one, everything is."""
     mesh = Mesh(tmp_path)
     mesh.write(OURS, "ours")
-    PatternMerging(mesh.home).look()
+    PatternMerging(mesh.home, appending(mesh.home)).look()
     assert (Path(mesh.home.path) / FILE).exists()
     mesh.arrive(THEIRS, "theirs")
-    assert PatternMerging(mesh.home).look() == 1
+    assert PatternMerging(mesh.home, appending(mesh.home)).look() == 1
     (Path(mesh.home.path) / FILE).write_text("{")
-    assert PatternMerging(mesh.home).look() == 0
+    assert PatternMerging(mesh.home, appending(mesh.home)).look() == 0
 
 
 def test_a_look_that_took_long_is_followed_by_a_rest(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_a_look_that_took_long_is_followed_by_a_rest(tmp_path: Path) -> None:
     mesh = Mesh(tmp_path)
     mesh.write(OURS, "ours")
     now = [0.0]
-    look = PatternMerging(mesh.home, lambda: now[0])
+    look = PatternMerging(mesh.home, appending(mesh.home), lambda: now[0])
 
     def slow() -> None:
         now[0] += 1.0
@@ -174,7 +175,7 @@ def test_a_look_whose_names_may_not_be_written_now_is_owed_later(
     """It is said once, nothing is compared over and over meanwhile, and the names are joined when they may be."""
     mesh = Mesh(tmp_path)
     now = [0.0]
-    look = PatternMerging(mesh.home, lambda: now[0])
+    look = PatternMerging(mesh.home, appending(mesh.home), lambda: now[0])
     mesh.write(OURS, "ours")
     look.look()
     now[0] += 10

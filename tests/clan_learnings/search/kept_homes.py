@@ -5,13 +5,15 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from clan_learnings.records.memory import Memory
 from clan_learnings.records.record import LOGS
 from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.finder import Finder, KeywordFinder
-from clan_learnings.search.index_thread import IndexState
+from clan_learnings.search.index_building import IndexBuilding
+from clan_learnings.search.index_state import IndexState
 from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.keywords.word_query import WordSnapshot, word_snapshot
 from clan_learnings.search.node_finder import NodeFinder
@@ -53,11 +55,34 @@ def wipe(book: Notebook, tag: bytes) -> None:
     erase(book.home, author, {tag: author.store.own or b""}, "leaked")
 
 
+class Recalling(SearchIndexes):
+    """Indexes that are asked and built in this process."""
+
+    def __init__(self, home: str, environ: dict[str, str] | None = None) -> None:
+        self.building = IndexBuilding(home, environ)
+        super().__init__(home, self.building)
+
+    def __enter__(self) -> Self:
+        self.building.__enter__()
+        return super().__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.building.__exit__(kind, error, trace)
+        super().__exit__(kind, error, trace)
+
+    def kept(self) -> IndexState | None:
+        """The index of words as it was committed last."""
+        assert self._words is not None
+        return self._words.kept()
+
+
 @contextmanager
-def recalling(book: Notebook, choice: str = "none") -> Iterator[SearchIndexes]:
+def recalling(book: Notebook, choice: str = "none") -> Iterator[Recalling]:
     """The indexes, running."""
     Path(book.home.file("embedder")).write_text(choice, encoding="utf-8")
-    with SearchIndexes(book.home.path) as recall:
+    with Recalling(book.home.path) as recall:
         yield recall
 
 
@@ -72,20 +97,19 @@ def snapshot(book: Notebook) -> Iterator[Reader]:
         reader.connection.close()
 
 
-def settled(book: Notebook, recall: SearchIndexes) -> IndexState:
+def settled(book: Notebook, recall: Recalling) -> IndexState:
     """Wait until the index of words is as the database is; returns what it holds."""
-    follower = recall._words
-    assert follower is not None
 
     def is_settled() -> bool:
-        kept = follower.kept
+        kept = recall.kept()
         with snapshot(book) as reader:
             mark, last = Followed(reader).mark(), reader.last_arrived()
         return kept is not None and kept.is_whole and kept.mark == mark and kept.place >= last
 
     wait_until(is_settled)
-    assert follower.kept is not None
-    return follower.kept
+    found = recall.kept()
+    assert found is not None
+    return found
 
 
 class Stale:
@@ -144,7 +168,7 @@ def same_as_database(book: Notebook, indexes: SearchIndexes | Stale) -> None:
             assert asked(NodeFinder(indexes, reader), words, within) == expected, (words, within.repo)
 
 
-def answers(book: Notebook, recall: SearchIndexes) -> list[Found]:
+def answers(book: Notebook, recall: Recalling) -> list[Found]:
     """What the indexes answer to everything."""
     with snapshot(book) as reader:
         assert recall.fresh(reader) is not None

@@ -308,8 +308,8 @@ def test_a_broken_index_is_made_anew_while_the_database_answers(book: Notebook) 
     with recalling(book) as recall:
         settled(book, recall)
         before = answers(book, recall)
-        assert recall._words is not None
-        assert recall._words.kept is not None
+        assert recall.building._words is not None
+        assert recall.building._words.kept is not None
         recall.distrust(ValueError("it is broken"))
         application = Application(book.home.path, {}, "/", recall=recall)
         assert application.search(WORDS[0], everywhere=True)["results"]
@@ -322,9 +322,9 @@ def test_a_follower_ends_in_the_middle_of_its_work(book: Notebook) -> None:
     fill(book, 300)
     for _ in range(5):
         with recalling(book) as recall:
-            wait_until(lambda: recall._words is not None and recall._words._taken is not None)
-        assert recall._words is not None
-        assert not recall._words._thread.is_alive()
+            wait_until(lambda: recall.building._words is not None and recall.building._words._taken is not None)
+        assert recall.building._words is not None
+        assert not recall.building._words._thread.is_alive()
     with recalling(book) as recall:
         settled(book, recall)
         same_as_database(book, recall)

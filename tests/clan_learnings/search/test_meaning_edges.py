@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.records.provenance_table import edits_of
-from clan_learnings.search import indexes, node_finder
+from clan_learnings.search import index_building, node_finder
 from clan_learnings.search.filters import SearchFilters
 from clan_learnings.search.index_files import wipe_erased
-from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.keywords import word_table
 from clan_learnings.search.node_finder import NodeFinder
 from clan_learnings.search.vectors import record_vectors
@@ -19,7 +18,7 @@ from mesh.app.application import Application
 from mesh.cli.index import _sidecar
 from mesh.core.errors import MeshError
 from tests.clan_learnings.records.notebooks import REPO, Notebook
-from tests.clan_learnings.search.kept_homes import fill, recalling, settled, snapshot, wipe, write
+from tests.clan_learnings.search.kept_homes import Recalling, fill, recalling, settled, snapshot, wipe, write
 from tests.clan_learnings.search.servers import Asked, Server, raw, serving, status, well
 from tests.clan_learnings.search.test_record_vectors import EVERYWHERE, choice, embedded, nearest, texts_asked
 from tests.end_to_end.commands import wait_until
@@ -48,7 +47,7 @@ def test_an_edited_record_is_not_found_by_what_it_said(
         embedded(running, 30)
         settled(book, running)
         assert nearest(book, running, "xylophone 7", within) == [tags[7]]
-        monkeypatch.setattr(running._sink, "put", lambda *_: None)  # it has other things to do
+        monkeypatch.setattr(running.building._sink, "put", lambda *_: None)  # it has other things to do
         book.set(tags[7], "text", "vibraphone")
         settled(book, running)
         found = nearest(book, running, "xylophone 7", within, 30)
@@ -132,11 +131,11 @@ def test_what_nobody_has_asked_for_by_name_waits_until_a_sidecar_has_started(
     book: Notebook, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And not a moment longer once somebody asks."""
-    monkeypatch.setattr(indexes, "_UNHURRIED_SECONDS", 600.0)
+    monkeypatch.setattr(index_building, "_UNHURRIED_SECONDS", 600.0)
     opened: list[str] = []
     monkeypatch.setattr(record_vectors, "available", opened.append)
     fill(book, 5)
-    with SearchIndexes(book.home.path, {}) as running:
+    with Recalling(book.home.path, {}) as running:
         settled(book, running)
         assert opened == []
         monkeypatch.undo()
@@ -192,12 +191,12 @@ def test_a_text_that_is_refused_costs_its_own_vector_only(
     with serving(picky) as server:
         first = book.add("discoveries", text="a poison apple in the lunch box", repo="")
         with recalling(book, choice(server)) as running:
-            wait_until(lambda: running._sink.left_out == 1)
+            wait_until(lambda: running.building._sink.left_out == 1)
             write(book, *({"text": f"good pear {number}", "repo": ""} for number in range(40)))
             second = book.add("discoveries", text="another poison apple", repo="")
             book.add("discoveries", text="the last pear", repo="")
             embedded(running, 41)
-            wait_until(lambda: running._sink.left_out == 2)
+            wait_until(lambda: running.building._sink.left_out == 2)
             told = [line for line in _sidecar(running.status()) if line.startswith("trouble")]
             assert "2 records" in " ".join(told)
             assert nearest(book, running, "good pear 3", count=100)
@@ -207,12 +206,12 @@ def test_a_text_that_is_refused_costs_its_own_vector_only(
         monkeypatch.setattr(record_vectors, "_RETRY_SECONDS", 0.0)
         server.answers[:] = [well]
         with recalling(book, choice(server)) as running:
-            wait_until(lambda: running._sink.left_out == 2)  # known from the last time
+            wait_until(lambda: running.building._sink.left_out == 2)  # known from the last time
             book.add("discoveries", text="a pear after all", repo="")
             embedded(running, 44)
             assert running.status()["trouble"] == []
-            assert running._sink.space is not None
-            assert {first, second} <= {*running._sink.space.vectors.tags()}
+            assert running.building._sink.space is not None
+            assert {first, second} <= {*running.building._sink.space.vectors.tags()}
 
 
 def test_vectors_that_were_deleted_are_made_again_while_a_sidecar_runs(book: Notebook, server: Server) -> None:
@@ -243,9 +242,9 @@ def test_trouble_is_told_with_a_next_step_or_none(book: Notebook) -> None:
     """Never with an empty one."""
     fill(book, 5)
     with serving(raw(b"<html>")) as server, recalling(book, choice(server)) as running:
-        wait_until(lambda: bool(running._vectors.says))
-        assert server.address in running._vectors.says
-        assert running._vectors.says.partition("; next: ")[2]
+        wait_until(lambda: bool(running.building._vectors.says))
+        assert server.address in running.building._vectors.says
+        assert running.building._vectors.says.partition("; next: ")[2]
         running.__exit__(None, None, None)
-        running._vectors._complain(MeshError("something happened"))
-        assert running._vectors.says == "something happened"
+        running.building._vectors._complain(MeshError("something happened"))
+        assert running.building._vectors.says == "something happened"

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from clan_learnings.search.embedders.cosine_scale import PAIRS
-from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.node_finder import NodeFinder
 from mesh.app.application import Application
 from tests.clan_learnings.records.notebooks import Notebook
-from tests.clan_learnings.search.kept_homes import fill, recalling, snapshot, write
+from tests.clan_learnings.search.kept_homes import Recalling, fill, recalling, snapshot, write
 from tests.clan_learnings.search.servers import Asked, Server, data, leaning, serving, status, vector, well
 from tests.clan_learnings.search.test_record_vectors import choice, embedded, nearest, texts_asked
 from tests.end_to_end.commands import wait_until
@@ -33,7 +32,7 @@ def one_for_all(asked: Asked) -> None:
     data(lambda rows: [row | {"embedding": vector("the same")} for row in rows])(asked)
 
 
-def cosines(book: Notebook, recall: SearchIndexes, question: str, tags: list[bytes]) -> dict[bytes, float]:
+def cosines(book: Notebook, recall: Recalling, question: str, tags: list[bytes]) -> dict[bytes, float]:
     with snapshot(book) as reader:
         return NodeFinder(recall, reader).cosines(question, tags)
 
@@ -54,8 +53,8 @@ def test_a_model_in_another_corner_gives_the_same_cosines(book: Notebook) -> Non
             embedded(recall, 30)
             assert cosines(book, recall, question, tags) == pytest.approx(expected, abs=0.02)
             assert nearest(book, recall, question, count=5) == near
-            assert recall._sink.space is not None
-            assert recall._sink.space.scale.unrelated > 0.5
+            assert recall.building._sink.space is not None
+            assert recall.building._sink.space.scale.unrelated > 0.5
 
 
 def test_an_embedder_is_measured_when_it_is_first_opened(book: Notebook, server: Server) -> None:
@@ -88,7 +87,7 @@ def test_an_embedder_of_no_use_is_not_used(book: Notebook) -> None:
     """It is said with a next step, and the server is asked no more until something else is chosen."""
     fill(book, 5)
     with serving(one_for_all) as server, recalling(book, choice(server)) as recall:
-        wait_until(lambda: recall._vectors._failures > 3)
+        wait_until(lambda: recall.building._vectors._failures > 3)
         assert texts_asked(server)[1:] == SET
         (trouble,) = recall.status()["trouble"]
         assert "of no use for searching" in trouble
@@ -111,7 +110,7 @@ def test_a_server_that_fails_while_it_is_measured_is_tried_again(book: Notebook)
         status(404)(asked) if asked.texts[0] == SET[0] and not may.is_set() else well(asked)
 
     with serving(answer) as server, recalling(book, choice(server)) as recall:
-        wait_until(lambda: bool(recall._vectors.says))
+        wait_until(lambda: bool(recall.building._vectors.says))
         assert "404" in recall.status()["says"]
         assert recall.meaning is None
         may.set()
@@ -130,5 +129,5 @@ def test_a_sidecar_that_is_to_stop_does_not_wait_for_the_measuring(book: Noteboo
     with serving(well, thinking) as server:
         with recalling(book, choice(server)) as recall:
             assert waits.wait(300)
-        recall._vectors._thread.join(300)
-        assert not recall._vectors.is_working
+        recall.building._vectors._thread.join(300)
+        assert not recall.building._vectors.is_working

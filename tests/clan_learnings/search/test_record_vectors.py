@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from clan_learnings.search.filters import SearchFilters
-from clan_learnings.search.indexes import SearchIndexes
 from clan_learnings.search.node_finder import NodeFinder
 from mesh.app.application import Application
 from mesh.store.database import Database
 from mesh.store.reader import Entry
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
-from tests.clan_learnings.search.kept_homes import fill, recalling, settled, snapshot, wipe, write
+from tests.clan_learnings.search.kept_homes import Recalling, fill, recalling, settled, snapshot, wipe, write
 from tests.clan_learnings.search.servers import Asked, Server, serving, status, well
 from tests.end_to_end.commands import wait_until
 
@@ -25,11 +24,11 @@ def choice(server: Server) -> str:
     return f"{server.address} some-model"
 
 
-def embedded(recall: SearchIndexes, count: int) -> None:
+def embedded(recall: Recalling, count: int) -> None:
     """Wait until so many records have a vector, and nothing is left to do."""
 
     def is_done() -> bool:
-        space, kept = recall._sink.space, recall._vectors.kept
+        space, kept = recall.building._sink.space, recall.building._vectors.kept
         return space is not None and len(space.vectors) == count and kept is not None and kept.is_whole
 
     wait_until(is_done)
@@ -40,7 +39,7 @@ def _tags(found: list[tuple[Entry, float]]) -> list[tuple[bytes, float]]:
 
 
 def nearest(
-    book: Notebook, recall: SearchIndexes, text: str, within: SearchFilters = EVERYWHERE, count: int = 1
+    book: Notebook, recall: Recalling, text: str, within: SearchFilters = EVERYWHERE, count: int = 1
 ) -> list[bytes]:
     with snapshot(book) as reader:
         return [entry.tag for entry, _ in NodeFinder(recall, reader).by_meaning(text, within, count)]
@@ -101,8 +100,8 @@ def test_an_edited_record_gets_another_and_what_is_gone_has_none(book: Notebook,
     os.unlink(book.home.file("recall/vectors/state.json"))  # all are looked at again
     with recalling(book, choice(server)) as recall:
         embedded(recall, 6)
-        assert recall._sink.space is not None
-        assert set(recall._sink.space.vectors.tags()) == {tags[0], *tags[5:]}
+        assert recall.building._sink.space is not None
+        assert set(recall.building._sink.space.vectors.tags()) == {tags[0], *tags[5:]}
 
 
 def test_nobody_who_erases_waits_for_a_server_that_thinks_about_a_question(book: Notebook, server: Server) -> None:
@@ -164,7 +163,7 @@ def test_another_choice_is_taken_up_while_it_runs(book: Notebook, server: Server
     """From none to one, and back."""
     fill(book, 5)
     with recalling(book) as recall:
-        wait_until(lambda: recall._sink._chosen is not None)
+        wait_until(lambda: recall.building._sink._chosen is not None)
         assert recall.meaning is None
         assert "switched off" in recall.status()["says"]
         Path(book.home.file("embedder")).write_text(choice(server), encoding="utf-8")

@@ -9,10 +9,10 @@ import pytest
 
 from clan_learnings.search import index_thread
 from clan_learnings.search.filters import SearchFilters
+from clan_learnings.search.meaning import repo_number, version_of
 from clan_learnings.search.node_finder import NodeFinder
 from clan_learnings.search.vectors import nearest as module
 from clan_learnings.search.vectors.nearest import Vectors
-from clan_learnings.search.vectors.record_vectors import repo_number, version_of
 from tests.clan_learnings.records.notebooks import OTHER, REPO, Notebook
 from tests.clan_learnings.search.kept_homes import recalling, snapshot, write
 from tests.clan_learnings.search.servers import serving

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from clan_learnings.search.keywords.word_index import WordIndex
-from clan_learnings.search.keywords.word_view import IndexScope, WordDocument
+from clan_learnings.search.keywords.word_view import IndexScope, WordDocument, WordView, open_index
 
 
 def tag(number: int) -> bytes:
@@ -25,8 +25,7 @@ def filled(folder: Path, common: int, every: int) -> WordIndex:
 
 def test_of_many_equals_the_newest_are_given_though_others_are_newer(tmp_path: Path) -> None:
     """Not the newest of all that have any of the words: those weigh less."""
-    view = filled(tmp_path, 3000, 40).view
-    assert view is not None
+    view = WordView(open_index(filled(tmp_path, 3000, 40).folder))
     ranking = view.ranked({"lesson": 1.0, "rare": 1.0}, IndexScope())
     ranking.give(10, frozenset())
     assert set(range(2960, 2560, -40)) <= ranking.places.keys()
@@ -34,8 +33,7 @@ def test_of_many_equals_the_newest_are_given_though_others_are_newer(tmp_path: P
 
 def test_more_equals_than_are_looked_through_still_give_the_newest(tmp_path: Path) -> None:
     """Of thousands that weigh the same, those that came last are there."""
-    view = filled(tmp_path, 5000, 10_000).view
-    assert view is not None
+    view = WordView(open_index(filled(tmp_path, 5000, 10_000).folder))
     ranking = view.ranked({"lesson": 1.0}, IndexScope())
     ranking.give(10, frozenset())
     assert set(range(4990, 5000)) <= ranking.places.keys()

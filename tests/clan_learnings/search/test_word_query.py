@@ -10,7 +10,7 @@ from clan_learnings.search.keywords import word_view
 from clan_learnings.search.keywords.bm25 import Corpus
 from clan_learnings.search.keywords.word_index import WordIndex
 from clan_learnings.search.keywords.word_query import WordQuery, WordSnapshot
-from clan_learnings.search.keywords.word_view import IndexScope, Ranking, WordDocument
+from clan_learnings.search.keywords.word_view import IndexScope, Ranking, WordDocument, WordView, open_index
 
 WORDS = ("retry", "kernel", "socket", "use", "for")
 
@@ -31,8 +31,7 @@ def filled(folder: Path, seed: int) -> WordSnapshot:
     papers = [paper(number, chance) for number in range(1, 400)]
     index.put(papers)
     index.commit()
-    view = index.view
-    assert view is not None
+    view = WordView(open_index(index.folder))
     new = [paper(number, chance) for number in (*range(5, 400, 40), *range(400, 410))]
     hidden = frozenset(item.tag for item in (*new, *papers[7::50]))
     return WordSnapshot(view, hidden, new, Corpus(view.records, view.words, view.documents))

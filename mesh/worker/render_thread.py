@@ -1,7 +1,7 @@
 """The thread that keeps rendered files up to date, and looks again at patterns that were founded apart.
 
-It has a connection of its own and never waits for the store_thread, nor the store_thread for it. Whatever fails here is logged
-once and tried again later: files are disposable.
+It only reads; what it finds to be written, patterns to be joined, is appended elsewhere. Whatever fails here is logged once and
+tried again later: files are disposable.
 """
 
 import logging
@@ -9,16 +9,19 @@ import math
 import os
 import threading
 import time
+from collections.abc import Callable, Sequence
 
 from clan_learnings.records.pattern_merging import PatternMerging
 from clan_learnings.render.files import MEMORY_FILE, RENDERED_FOLDER, RenderedFiles
 from mesh.app.render import render
+from mesh.core.draft import Draft
 from mesh.core.errors import MeshError
 from mesh.store.background_thread import Background
 from mesh.store.home import Home
 from mesh.store.reader import Reader, open_reading, read_errors
 
-LOOK_SECONDS = 0.2  # how often it is asked whether anybody has written
+LOOK_SECONDS = 0.2  # between two looks while something is to be done, or put off
+IDLE_SECONDS = 5.0  # and when nothing is: somebody wakes us when there is news, but a file may have been deleted
 # After some work there is a pause in which changes gather: at least so long, and twice the processor time that the work has taken.
 # Except after a single render from nothing: what follows that is short, unless more comes in than can be told apart.
 _LEAST_PAUSE_SECONDS = 0.3
@@ -27,7 +30,7 @@ _MOST_PAUSE_SECONDS = 30.0
 _BULK, _BULK_SECONDS = 100, 3.0
 _AGAIN_SECONDS = 3.0  # after a failure, and as long as it took to fail
 _STOP_SECONDS = 1.0
-# Gossip waits for the interpreter while we compute: so we compute for a moment and rest for a moment.
+# Who asks waits for the interpreter while we compute: so we compute for a moment and rest for a moment.
 _WORK_SECONDS, _REST_SECONDS = 0.002, 0.0005
 _PATIENCE_SECONDS = 5.0  # for a command that renders into the same folder
 _EDITED_SECONDS = 10.0  # so long somebody's edit of MEMORY.md may wait before that is said
@@ -46,15 +49,16 @@ class _Interrupted(Exception):
 class RenderThread(Background):
     """Use as a context manager: leaving it ends the thread, in the middle of its work if need be."""
 
-    def __init__(self, home: Home, hurry: threading.Event | None = None) -> None:
-        """`hurry`: while it is set, no snapshot is kept for long."""
+    def __init__(self, home: Home, hurry: threading.Event, append: Callable[[Sequence[Draft]], object]) -> None:
+        """`hurry`: once it is set, the snapshot that is kept is given up. `append`: writes drafts, or raises MeshError."""
         self._home = home
-        self._hurry = hurry or threading.Event()
+        self._hurry = hurry
         self._files = self._fresh_files()
-        self._second_look = PatternMerging(home)
+        self._second_look = PatternMerging(home, append)
         super().__init__("renderer", _STOP_SECONDS)
         self._rendered = -1  # the version of the database that was rendered last, as our connection counts them
         self._looked_at = -1
+        self._is_settled = False  # the files are as the database is
         self._wholes = 0  # renders from nothing in a row
         self._operations = -1  # accepted when we last looked
         self._bulk_since: float | None = None
@@ -80,15 +84,20 @@ class RenderThread(Background):
             watching = open_reading(self._home.path)
             inode = os.stat(path).st_ino
             try:
-                while not self._stop.wait(LOOK_SECONDS) and os.stat(path).st_ino == inode:
+                while not self._wait(self._pause()) and os.stat(path).st_ino == inode:
                     self._began = self._resumed = time.monotonic()
                     try:
                         self._work_on(watching)
                     except _Interrupted:
+                        self._hurry.clear()
                         self._looked_at = -1
                         self._files = self._fresh_files()  # what it knows may be of half a render
             finally:
                 watching.connection.close()
+
+    def _pause(self) -> float:
+        is_done = self._is_settled and not self._second_look.is_put_off
+        return IDLE_SECONDS if is_done else LOOK_SECONDS
 
     def _work_on(self, watching: Reader) -> None:
         self._render(watching)
@@ -103,11 +112,15 @@ class RenderThread(Background):
     def _render(self, watching: Reader) -> None:
         """Bring the files up to date, if somebody has written and the pause is over."""
         began = time.monotonic()
+        self._is_settled = False
         if began < self._not_before:
             return
         version = _version(watching)
         is_there = os.path.exists(self._files.path(MEMORY_FILE))  # somebody may have deleted it
-        if (version == self._rendered and is_there) or self._is_bulk(watching, began):
+        if version == self._rendered and is_there:
+            self._is_settled = True
+            return
+        if self._is_bulk(watching, began):
             return
         self._bulk_since = None
         worked = time.thread_time()
