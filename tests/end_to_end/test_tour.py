@@ -17,7 +17,7 @@ from tests.end_to_end.fleet import settled_address
 
 TOUR = Path(__file__).parents[2] / "docs" / "TOUR.md"
 _UPDATES = os.environ.get("MESH_TOUR") == "update"
-_UPDATE_SECONDS = 10.0  # what is not as shown by then is shown otherwise from now on
+_UPDATE_SECONDS = 30.0  # what is not as shown by then is shown otherwise from now on
 _NODES = ("laptop", "builder", "tester")
 
 
