@@ -24,6 +24,7 @@ WRITERS = {
     "output.py": "the one place",
     "command_server.py": "to a client's socket, what has gone through the one place",
     "client.py": "what the node has printed for it, made harmless there",
+    "command_server.py": "frames to a client, with what a command has printed",
     "hook.py": "one JSON object in ASCII, as each agent documents it",
     "bundles.py": "a bundle, which is binary",
     "mcp_answers.py": "one JSON object in ASCII, whose texts were made harmless in mesh.mcp",
