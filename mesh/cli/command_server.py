@@ -17,6 +17,7 @@ from contextlib import closing, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import mesh.cli.command_groups  # noqa: F401 (loaded before the first client waits for it)
 from mesh import __version__
 from mesh.app.record_store import RecordStore
 from mesh.cli.caller_answers import NO_TEXT, OK, STDIN
