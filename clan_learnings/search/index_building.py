@@ -5,7 +5,7 @@ A process of its own runs this beside the node, which answers from the files.
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Self
 
@@ -77,6 +77,13 @@ class IndexBuilding:
         """Vectors, if there are any to be asked."""
         space = self._sink.space
         return space if space is not None and len(space.vectors) else None
+
+    def rest(self) -> None:
+        """No question has come for a while: what was looked at for the last ones counts as our memory, and is as quickly mapped again."""
+        meaning = self.meaning
+        if meaning is not None:
+            with suppress(ValueError):  # it was closed meanwhile
+                meaning.vectors.rest()
 
     def report(self) -> BuildingReport:
         """How it stands."""

@@ -43,6 +43,7 @@ _QUESTION_THREADS = 2
 _IDLE_SECONDS = 5.0  # without news, a job looks all the same: somebody may have deleted its files
 _GATHER_SECONDS = 0.05  # after news: more is coming
 _REPORT_SECONDS, _SETTLED_SECONDS = 0.5, 15.0  # while something changes, and when nothing does any more
+_WARM_SECONDS = 5.0  # so long after a question another one may come
 _DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 
 
@@ -94,6 +95,8 @@ class Worker:
             CaptureThread(home, author_of=self._node.author, pause_seconds=self._node.pause_seconds),
         ]
         self._questions: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
+        self._asked_at = 0.0
+        self._is_warm = False  # what questions looked at is still mapped
         self._told: BuildingReport | None = None
         self._changed_at = time.monotonic()
         self._ready_at: float | None = self._changed_at  # for further news
@@ -125,6 +128,7 @@ class Worker:
     def _take(self, frame: list[Any]) -> None:
         match frame:
             case ["ask", int(), str(), *_]:
+                self._asked_at, self._is_warm = time.monotonic(), True
                 self._questions.put(frame[1:])
             case ["news"]:
                 self._changed_at = time.monotonic()
@@ -133,6 +137,9 @@ class Worker:
                     wake()
             case ["ping"]:
                 self._link.send("alive")
+                if self._is_warm and time.monotonic() > self._asked_at + _WARM_SECONDS:
+                    self._is_warm = False
+                    self._indexes.rest()
             case ["appended", int(number), done, error]:
                 self._node.appended(number, done, error)
             case ["hurry"]:
