@@ -22,7 +22,6 @@ SOURCES = sorted(Path(mesh.cli.__file__).parent.glob("*.py"))
 # Who writes to a stream itself: the one place, and those whose output is a protocol.
 WRITERS = {
     "output.py": "the one place",
-    "command_server.py": "to a client's socket, what has gone through the one place",
     "client.py": "what the node has printed for it, made harmless there",
     "command_server.py": "frames to a client, with what a command has printed",
     "hook.py": "one JSON object in ASCII, as each agent documents it",
