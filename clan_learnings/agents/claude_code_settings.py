@@ -13,6 +13,7 @@ NAME = "claude-code"
 # What a machine that is out of breath may take; a hook ends well under a second. Nobody should wait long after each prompt.
 _SECONDS = 10
 _PROMPT_SECONDS = 5
+MATCHERS = {"PostToolUse": "Bash"}  # only commands fail, and then go well, in a way that teaches something
 _BUNDLE = "clan-mesh@"  # our plugin, of whichever marketplace
 _ALLOW = ("permissions", "allow")
 
@@ -53,14 +54,15 @@ def parts(target: InstallTarget) -> list[FilePart]:
 def hooks(target: InstallTarget) -> dict[str, dict[str, Any]]:
     """Sessions, prompts, failures and subagents get what is known; what was said is kept before it is shortened, and after replies.
 
-    Only the hook after a reply runs beside the agent: it has nothing to tell it. Calls that went well have none, as each
-    would start a process for nothing. Nor has SessionEnd: its hooks have 1.5 s together, and are killed after that.
+    Only the hook after a reply runs beside the agent: it has nothing to tell it. Of calls that went well only commands have one: one
+    that had failed before may have taught something. SessionEnd has none: its hooks have 1.5 s together, and are killed after that.
     """
     made: dict[str, dict[str, Any]] = {
         event: {"type": "command", "command": target.hook(event), "timeout": seconds}
         for event, seconds in (
             ("SessionStart", _SECONDS),
             ("UserPromptSubmit", _PROMPT_SECONDS),
+            ("PostToolUse", _PROMPT_SECONDS),
             ("PostToolUseFailure", _PROMPT_SECONDS),
             ("SubagentStart", _PROMPT_SECONDS),
             ("Stop", _SECONDS),
@@ -88,7 +90,7 @@ def has_bundle(target: InstallTarget) -> bool:
 
 
 def _put(text: str, target: InstallTarget) -> str:
-    text = settings_entries.put_hooks(text, hooks(target))
+    text = settings_entries.put_hooks(text, hooks(target), MATCHERS)
     if not target.allow:
         return text
     wanted = rules(target)

@@ -10,21 +10,23 @@ import os
 import time
 from collections.abc import Callable
 
-from clan_learnings.agents import session_notes
+from clan_learnings.agents import record_requests, session_notes
 from clan_learnings.agents.hook_context import HookContext, SessionMemory
 from clan_learnings.agents.hook_formats import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT, HookEvent
 from clan_learnings.agents.hook_side import HookSide
 from clan_learnings.agents.quiet import quiet_until
+from clan_learnings.agents.record_call import RecordCall
 from clan_learnings.agents.session_notes import bind
 from clan_learnings.context.harmless_lines import harmless
 from clan_learnings.records import spool
 from clan_learnings.records.mute_list import read_muted
-from clan_learnings.records.shown_to_session import ShownRecords, sweep
+from clan_learnings.records.shown_to_session import REMARK, ShownRecords, sweep
 from mesh.store.reader import open_reading, read_errors
 
 FIRED = "hooks"  # in the home: a file an agent, last written when a session of it last started
 _ONLY_NEWS = frozenset({"resume", "fork"})
 _WARNING_CHARS = 600
+_REMARKS = 6  # answers in between that tell a session something
 _BUSY_MS = 200  # readers need no lock but after a crash, when one of them puts the log in order
 
 
@@ -38,8 +40,11 @@ class Hook:
         notes: str,
         side: HookSide,
         bound: str | None = None,
+        call: RecordCall | None = None,
     ) -> None:
-        """`notes`: the folder in which later calls look for their session. `bound`: the only repository that it is told of and learns for."""
+        """`notes`: the folder in which later calls look for their session. `bound`: the only repository that it is told of and learns for.
+        `call`: how the agent is told to record something.
+        """
         self.event = event
         self.home = home
         self.problems: list[str] = []
@@ -52,6 +57,7 @@ class Hook:
         self._tree = place.tree
         self._bound = bound
         self._is_quiet = quiet_until(home, self._now_ms) is not None
+        self._call = call or RecordCall(event.agent, {})
         self._session = event.session or place.session
         if place.problem and not event.session:
             self.problems.append(place.problem)
@@ -78,10 +84,11 @@ class Hook:
                 "the context", lambda: self._ask(ShownRecords(self.home, ""), lambda teller: teller.to_subagent())
             )
         if event.meaning == PROMPT and event.prompt:
-            return self._try("the prompt", lambda: self._remark(lambda teller: teller.about_prompt(event.prompt)))
-        if event.meaning == CALL and event.error:
-            text = f"{event.command}\n{event.error}"
-            return self._try("the failed call", lambda: self._remark(lambda teller: teller.about_failure(text)))
+            return self._try("the prompt", self._prompt)
+        if event.meaning == CALL and event.is_failure:
+            return self._try("the failed call", self._failed_call)
+        if event.meaning == CALL and event.command:
+            return self._try("the call", self._call_after_failures)
         return ""
 
     # The start of a session
@@ -119,12 +126,40 @@ class Hook:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         os.utime(path)
 
-    # Beneath
+    # In between
 
-    def _remark(self, ask: Callable[[HookContext], str]) -> str:
-        """What a session is told in between. A session without a name is told nothing, as it would be told the same every time."""
+    def _prompt(self) -> str:
+        seen, prompt = ShownRecords(self.home, self._session), self.event.prompt
+
+        def told(teller: HookContext) -> str:
+            request = record_requests.about_prompt(seen, prompt, self._call, self._now_ms)
+            return "\n".join(filter(None, (teller.about_prompt(prompt), request)))
+
+        return self._remark(seen, told)
+
+    def _failed_call(self) -> str:
+        event, seen = self.event, ShownRecords(self.home, self._session)
+        self._try("the failure", lambda: record_requests.note_failure(seen, event.command, self._now_ms))
+        if not event.error:
+            return ""
+        return self._remark(seen, lambda teller: teller.about_failure(f"{event.command}\n{event.error}"))
+
+    def _call_after_failures(self) -> str:
         seen = ShownRecords(self.home, self._session)
-        return "" if seen.is_full or not self._session else self._ask(seen, ask)
+        return self._remark(
+            seen, lambda _: record_requests.about_success(seen, self.event.command, self._call, self._now_ms)
+        )
+
+    def _remark(self, seen: ShownRecords, ask: Callable[[HookContext], str]) -> str:
+        """What a session is told in between. A session without a name is told nothing, as it would be told the same every time."""
+        if seen.is_full or not self._session or len(seen.noted(REMARK)) >= _REMARKS:
+            return ""
+        text = self._ask(seen, ask)
+        if text:
+            seen.note(self._now_ms, REMARK, "-", f"{self._now_ms}-{os.getpid()}")
+        return text
+
+    # Beneath
 
     def _ask(self, seen: ShownRecords, ask: Callable[[HookContext], str]) -> str:
         """Ask within one snapshot of the store. Nothing, if nothing is to be said here, or by what the mesh has agreed on."""

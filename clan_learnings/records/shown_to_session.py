@@ -1,4 +1,4 @@
-"""What each session has been shown, so that nothing is told twice. Keeps ids and names of patterns, never a text.
+"""What each session has been shown and asked, so that nothing is told twice. Keeps ids, names of patterns and hashes, never a text.
 
 One small file a session, only ever appended to: hooks of one session run at the same time, and none loses another's lines.
 """
@@ -18,6 +18,8 @@ _FIELD_CHARS = 200
 _KEPT_SECONDS = 30 * 86_400
 _SWEPT_FILES = 5000  # looked at in one sweep
 _SHOWN, _KNOWN, _COPY = "shown", "known", "copy"
+# What else is noted of a session: that it was told something, its first prompt, what it was asked to record, a command that failed.
+REMARK, FIRST_PROMPT, REQUEST, FAILURE = "remark", "first", "request", "failure"
 
 
 class ShownRecords:
@@ -29,13 +31,14 @@ class ShownRecords:
         self.lines: set[tuple[str, str, str]] = set()  # mark, pattern, record
         was_there = os.path.lexists(self._path)  # asked first: another hook may be making it now
         text = read_text(self._path, 2 * _BYTES) if session else ""
-        self.is_known = bool(text)  # whether this session was ever shown anything
         # Then it is told nothing more, rather than something twice.
         self.is_full = was_there if text is None else len(text) >= _BYTES
         for line in (text or "").split("\n"):
             fields = line.split("\t")
             if len(fields) == 4:  # anything else was cut by a full disk
                 self.lines.add((fields[1], fields[2], fields[3]))
+        # Whether it was ever looked up what there is for this session.
+        self.is_known = any(mark in (_SHOWN, _KNOWN, _COPY) for mark, _, _ in self.lines)
 
     @property
     def copied_from(self) -> str:
@@ -52,7 +55,17 @@ class ShownRecords:
 
     def has(self, record: str) -> bool:
         """Whether a record was there already when this session last looked, shown or not."""
-        return any(found != "-" and record.startswith(found) for _, _, found in self.lines)
+        return any(
+            found != "-" and record.startswith(found) and mark in (_KNOWN, _SHOWN) for mark, _, found in self.lines
+        )
+
+    def noted(self, mark: str, about: str = "") -> list[str]:
+        """What was noted under a mark: of one thing, or of all."""
+        return [value for found, name, value in self.lines if found == mark and about in ("", name)]
+
+    def note(self, now_ms: int, mark: str, about: str, value: str) -> None:
+        """Note something else than records. Both must be short names: hashes, numbers."""
+        self._append(now_ms, [(mark, _field(about), _field(value))])
 
     def knows(self, slug: str) -> bool:
         """Whether a pattern was HOT already when this session last looked, shown or not."""
@@ -73,12 +86,16 @@ class ShownRecords:
         if origin is not None:
             lines += sorted(line for line in origin.lines if line[0] != _COPY)
             lines.append((_COPY, _field(origin.copied_from or origin.session), "-"))
+        if all(line in self.lines for line in lines):
+            lines = [] if self.is_known else [(_KNOWN, "-", "-")]  # nothing is known yet; that it has looked is
+        self._append(now_ms, lines)
+        self.is_known = self.is_known or bool(lines)
+
+    def _append(self, now_ms: int, lines: list[tuple[str, str, str]]) -> None:
         new = [line for line in dict.fromkeys(lines) if line not in self.lines]
-        if not self.session or self.is_full or (not new and self.is_known):
+        if not self.session or self.is_full or not new:
             return
-        new = new or [(_KNOWN, "-", "-")]  # nothing is known yet; that it has looked is
         self.lines.update(new)
-        self.is_known = True
         text = "".join(f"{now_ms}\t{mark}\t{slug}\t{record}\n" for mark, slug, record in new)
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -27,8 +27,11 @@ from clan_learnings.agents.hook_formats import (
 )
 from clan_learnings.agents.hook_log import log
 from clan_learnings.agents.hook_side import HookSide
+from clan_learnings.agents.record_call import RecordCall, program
+from clan_learnings.agents.record_requests import has_failed_often
 from clan_learnings.agents.session_notes import ancestors
 from clan_learnings.records import spool
+from clan_learnings.records.shown_to_session import ShownRecords
 from clan_learnings.repository.remote_name import named_repo
 from clan_learnings.sessions.session_folders import places
 from mesh.app.application import Application
@@ -173,7 +176,9 @@ class _HookRun:
         event = self._event = parse(given.event, given.agent, data)
         if event.is_broken:
             self.problems.append(f"the event is not the JSON it should be ({len(data)} bytes)")
-        elif event.meaning == OTHER or (event.meaning == CALL and not event.is_failure):
+        elif event.meaning == OTHER:
+            return
+        if event.meaning == CALL and not event.is_failure and not self._was_awaited(event):
             return  # some agents tell of every call: one that went well costs as little as can be
 
         if self._client is not None:
@@ -190,11 +195,31 @@ class _HookRun:
         if event.is_broken and event.meaning != PAUSE:
             return  # of a pause the beginning may name the transcript; a question that is not understood has no answer
         self._is_usable = True
-        hook = Hook(event, self._home, os.path.join(self._home, NOTES), side, given.bound)
+        hook = Hook(event, self._home, os.path.join(self._home, NOTES), side, given.bound, self._record_call(event))
         try:
             self._answer = reply(event.agent, event.name, hook.run(), hook.warning)
         finally:
             self.problems += hook.problems
+
+    def _was_awaited(self, event: HookEvent) -> bool:
+        """Whether a call that went well failed several times before."""
+        if not event.session or not event.command:
+            return False
+        given, client = self._given, self._client
+        home = (
+            client.home if client else os.path.abspath(given.home or home_path(os.environ, event.folder, given.bound))
+        )
+        return has_failed_often(ShownRecords(home, event.session), event.command)
+
+    def _record_call(self, event: HookEvent) -> RecordCall:
+        """How the agent is told to record something, with the options that this hook was installed with."""
+        options = [
+            word
+            for name, value in (("--home", self._given.home), ("--repo", self._given.bound))
+            if value
+            for word in (name, value)
+        ]
+        return RecordCall(event.agent, os.environ, program(sys.argv[0]), tuple(options))
 
     def say(self) -> None:
         """The answer, and nothing else, on stdout."""

@@ -108,16 +108,24 @@ def test_claude_code_gets_hooks_server_and_skill(home: Path) -> None:
         "Future": [],
         **{
             event: [f"{MESH} hook {event}"]
-            for event in ("SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart", "PreCompact")
+            for event in (
+                "SessionStart",
+                "UserPromptSubmit",
+                "PostToolUse",
+                "PostToolUseFailure",
+                "SubagentStart",
+                "PreCompact",
+            )
         },
     }
     ours = {event: settings["hooks"][event][-1] for event in commands(settings) if event != "Future"}
     assert [event for event, group in ours.items() if "async" in group["hooks"][0]] == ["Stop"]
     assert ours["Stop"]["hooks"][0]["async"] is True
-    assert not any("matcher" in group for group in ours.values())
+    assert {event: group["matcher"] for event, group in ours.items() if "matcher" in group} == {"PostToolUse": "Bash"}
     assert {event: group["hooks"][0]["timeout"] for event, group in ours.items()} == {
         "SessionStart": 10,
         "UserPromptSubmit": 5,
+        "PostToolUse": 5,
         "PostToolUseFailure": 5,
         "SubagentStart": 5,
         "Stop": 10,

@@ -33,10 +33,13 @@ def hooks(path: Path, program: str) -> dict[str, Any]:
 
 
 def test_the_plugin_has_the_hooks_of_an_installation() -> None:
-    """Same events, same handlers, no matcher."""
+    """Same events, same handlers, same matchers."""
     found = hooks(CLAUDE / "hooks/hooks.json", 'sh "${CLAUDE_PLUGIN_ROOT}/scripts/run.sh"')
     assert found == {
-        event: [{"hooks": [handler]}]
+        event: [
+            ({"matcher": matcher} if (matcher := claude_code_settings.MATCHERS.get(event)) else {})
+            | {"hooks": [handler]}
+        ]
         for event, handler in claude_code_settings.hooks(InstallTarget("/bin/mesh", {})).items()
     }
 
