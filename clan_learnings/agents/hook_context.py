@@ -6,7 +6,7 @@ Reads one snapshot of what the clan knows, and notes in `shown_to_session` what 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import log, sqrt
+from math import log
 
 from clan_learnings.agents.relevance import FAILURE, PROMPT, RelevanceQuery
 from clan_learnings.context.composition import (
@@ -40,7 +40,8 @@ _PROMPT_LINES, _PROMPT_CHARS = 3, 1_200
 _FAILURE_LINES, _FAILURE_CHARS = 1, 700
 _CANDIDATES = 24  # many may be of one pattern
 _WORDS = 10  # they are looked for by
-_AS_IF_RECORDS = 1000  # in a small home nothing can be told from how many have a word
+_AS_IF_RECORDS = 300  # in a small home nothing can be told from how many have a word
+_SOFTENED = 0.75  # exponent of a rarity: a frequent word still says something
 _CITED = 8  # characters that every citation has at least
 _KNOWN_CHARS = 16  # of an id, to know it again
 
@@ -156,7 +157,8 @@ class HookContext:
         """From 1 for a word in one record towards 0 for a word in all of many: the weight of BM25, softened."""
         records, counts = self._memory.finder.counts((word,))
         found, records = max(counts[word], 1), max(records, _AS_IF_RECORDS)
-        return sqrt(min(1.0, log(1 + max(records - found, 0.5) / found) / log(records)))
+        rarity = min(1.0, log(1 + max(records - found, 0.5) / found) / log(records))
+        return float(rarity**_SOFTENED)
 
     def _is_past(self, note: Note) -> bool:
         """Whether this session was shown it, or its pattern is over. That a pattern is HOT is no reason: it may have had no room."""

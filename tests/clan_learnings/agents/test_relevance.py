@@ -25,6 +25,8 @@ UTC = "datetime.utcnow() returns a naive datetime"
         ("please run npm install and then start the server", NPM),
         ("$ npm install\nnpm error code ERESOLVE", NPM),
         ("why does pytest -n auto not show what I print?", PYTEST),
+        ("install the dependencies with npm install", "npm install is wrong here: use pnpm install in every package"),
+        ("load the config with yaml.load", "Don't use yaml.load on what users send: it makes any object"),
         ("TypeError: datetime.utcnow() is naive, the other datetime is not", UTC),
     ],
 )
@@ -44,6 +46,14 @@ def test_a_record_about_the_very_thing_is_apt(text: str, saying: str) -> None:
         ("install the server", NPM),
         ("run pytest", PYTEST),
         ("fix it", PYTEST),
+        (
+            "add a test to the project where the config is read",
+            "Don't use yaml.load on what users send: it makes any object",
+        ),
+        (
+            f"{PUSH}\n" + "\n".join(f"word{number} of a log that was pasted {number}" for number in range(90)),
+            "the main server of HTTP",
+        ),
         ("the", "the"),
         ("", PUSH),
         (PUSH, ""),
