@@ -19,6 +19,7 @@ from bench import (
     converge,
     correct,
     harvest,
+    hooks,
     hostile,
     load,
     machine,
@@ -94,6 +95,10 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
         lambda _, __: harvest.run(),
         "what is found in labelled sessions: precision and recall by kind and flavour, of a set beside the checkout, or --root and --labels",
     ),
+    "hooks": (
+        lambda _, given: hooks.run(Path(given.root) if given.root else hooks.ROOT),
+        "which prompts of real sessions are taken for corrections and rules, of a labelled set beside the checkout",
+    ),
     "redaction": (
         lambda work, _: redaction.run(work),
         "secrets that go and harmless texts that are changed, on a set nobody tuned the rules on, beside detect-secrets",
@@ -132,7 +137,7 @@ def main() -> None:
             judged.run(work, given.embedder)
             print(json.dumps(judged.value(), indent=2) if given.json else judged.render())
             return
-        if given.root or given.labels or given.sample:
+        if given.names == ["harvest"] and (given.root or given.labels or given.sample):
             _harvest(given)
             return
         for name in given.names or BENCHMARKS:
@@ -195,7 +200,11 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sampler", default="", metavar="FILE", help="for capture: another sampler, to be run beside")
     parser.add_argument("--quality", action="store_true", help="for recall: how good, not how fast")
-    parser.add_argument("--root", metavar="DIR", help="for harvest: the folder of another set of transcripts")
+    parser.add_argument(
+        "--root",
+        metavar="DIR",
+        help="for harvest: the folder of another set of transcripts; for hooks: that of its set",
+    )
     parser.add_argument("--labels", metavar="FILE", help="and its labels, JSON (default: labels.json in that folder)")
     parser.add_argument(
         "--sample",
@@ -213,7 +222,7 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     if bool(given.items) != bool(given.queries) or (given.items and given.names != ["recall"]):
         parser.error("like this: python -m bench recall --items FILE --queries FILE")
-    if (given.root or given.labels or given.sample) and given.names != ["harvest"]:
+    if (given.labels or given.sample or (given.root and given.names != ["hooks"])) and given.names != ["harvest"]:
         parser.error("like this: python -m bench harvest --root DIR --labels FILE")
     return given
 
