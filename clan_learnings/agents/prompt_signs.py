@@ -76,24 +76,25 @@ _NO = re.compile(
     re.IGNORECASE,
 )
 _STRONG = re.compile(
-    r"\b(?:as|like) i (?:already |just )?(?:said|told|mentioned|asked|wrote)\b|\bi (?:(?:already|just|specifically|explicitly|clearly|literally) )*(?:said|told you|asked (?:you|for)|meant|never (?:said|asked|wanted)|didn'?t (?:ask|say|want|mean)|don'?t want|do not want|don'?t like|wanted)\b(?! to (?:ask|know|see|check|say|thank))"
+    r"\b(?:as|like) i (?:already |just )?(?:said|told|mentioned|asked|wrote)\b|(?<!why )(?<!what )(?<!that )\bi (?:(?:already|just|specifically|explicitly|clearly|literally) )*(?:said|told you|asked (?:you|for)|meant|never (?:said|asked|wanted)|didn'?t (?:ask|say|want|mean)|(?:don'?t|do not) (?:want|need|like|care (?:about|for))|wanted)\b(?! to (?:ask|know|see|check|say|thank))"
     # Blame.
     r"|\byou (?:(?:just|also|still|again|completely|totally|even|only) )*(?:forgot|forget|missed|broke|break|ignored|ignore|misunderst\w+|misread|overwrote|skipped|messed|fucked|screwed|keep \w+ing|didn'?t|did not|shouldn'?t|should not|should(?:'ve| have)|weren'?t|aren'?t|were (?:supposed|told|asked)|are (?:not|supposed|wrong|missing|mixing|confus\w+|ignoring|assuming|misunderst\w+)|don'?t (?:need to|have to|understand|get))\b"
-    r"|\byou(?:'re| are) (?:guessing|hallucinating|overthinking|making (?:it|that|this|things|stuff) up)\b|\byou'?re (?:wrong|missing|mixing|confus\w+|ignoring|assuming|misunderst\w+|not\b)|\bwhy (?:on earth |the hell )?(?:did|are|would|do|have) you\b(?! (?:think|suggest|recommend|prefer)\b)|\b(?:why )?(?:didn'?t|haven'?t) (?:you|i (?:say|tell|ask))\b|\bare you (?:\w+ing )?(?:kidding|serious|stupid|blind|joking)\b|\bwho (?:told|asked) you\b"
+    r"|\byou(?:'re| are) (?:guessing|hallucinating|overthinking|making (?:it|that|this|things|stuff) up)\b|\byou'?re (?:wrong|missing|mixing|confus\w+|ignoring|assuming|misunderst\w+|not\b)|\bwhy (?:on earth |the hell )?(?:did|are|would|do|have) you\b(?! (?:think|suggest|recommend|prefer)\b)|\b(?:why )?(?:didn'?t|haven'?t) (?:you|i (?:say|tell|ask))\b|\bare you (?:\w+ing )?(?:kidding|serious|stupid|blind|joking)\b|\bwho (?:told|asked) you\b|\b(?:have|did) you (?:just )?ma[dk]e (?:it|that|this) up\b"
     r"|\bi think (?:it|this|that|the|they|these|those)\b.{0,40}\b(?:should|must|is supposed|needs to)\b"
     r"|\bthat(?:'s| is| was|\S{1,3}s) (?:\w+ )?(?:not\b(?! (?:a problem|bad|urgent|needed|important))|wrong|incorrect|nonsense|bullshit|backwards)|\bthis is (?:not|wrong|incorrect|nonsense)\b|\b(?:the )?other way (?:a?round)\b|\bmakes? no sense\b|\bdoesn'?t make (?:any )?sense\b|\b(?:is|are|was|were) actually\b|\bnot what i\b"
-    r"|\b(?:wtf|w\.t\.f|omfg|omg|ffs|jfc|fucking|fucked|goddamn|what the (?:fuck|hell|heck))\b|^should(?:n'?t)? (?:be|have|not)\b|^(?:way |much |a bit |far )?too (?!bad\b|late\b)\w+|^again,|\bno need for\b"
+    r"|\b(?:wtf|w\.t\.f|ffs|jfc|fucking|fucked|goddamn|what the (?:fuck|hell|heck))\b|^should(?:n'?t)? (?:be|have|not)\b|^(?:way |much |a bit |far )?too (?!bad\b|late\b)\w+|^again,|\b(?:that|this|it)(?:'s| is| looks| sounds) (?:still |way |far |much |a bit )*too (?!bad\b|late\b|early\b)\w+|\bno need for\b"
     r"|\bich (?:sagte|habe (?:doch )?gesagt|meinte|wollte)\b|\bwie (?:schon )?gesagt\b|\bdu (?:hast|solltest) .{0,40}(?:vergessen|nicht|falsch)\b|\bje t'?ai (?:déjà )?dit\b|\bcomme je l'ai dit\b|\bte (?:dije|he dicho)\b|\bcomo (?:dije|te dije|eu disse)\b|\beu (?:já )?disse\b|\bя (?:же )?(?:сказал|говорил|просил)\w*|\btu as oublié\b|\b(?:está|é|es|esta) (?:errado|mal|incorrecto|equivocado)\b|\b(?:immer noch|noch immer) (?:nicht|kein)|\bmarche toujours pas\b|\bsigue (?:sin|fallando)\b|\bainda não\b|\bnon \w+ ancora\b|\bнеправильно\b|\bвс[её] (?:ещё|еще|равно) не\b|\bhâlâ?\b.{0,20}m[ıiuü]yor|\bhala\b.{0,20}m[ıiuü]yor|这样不对|还是不|为什么.{0,10}(?:删|改|去)|まだ.{0,10}(?:ない|ません)|그게 아니|아직도?.{0,8}안 |我(?:说过|说的是|不是说|让你)|你(?:忘了|弄错|搞错|理解错)|言った(?:でしょ|よね|はず)|말했잖",
     re.IGNORECASE,
 )
 _TAKES_BACK = re.compile(
     r"^(?:\W*\w+\W+){0,6}(?:undo|revert|roll ?back) (?:that|this|it|your|the last|those|these|all)\b|\bput (?:it|that|this|them|\w+ \w+) back\b|\bchange (?:it|that|this) back\b"
+    r"|\b(?:like|as) (?:(?:it|this|that|they|we|you) )?(?:(?:was|were|had (?:it|this|that)?) ?)?before\b|\bthe way (?:it|this|that|they) (?:was|were)\b|\blike (?:that|this) again\b"
     r"|\b(?:remove|kill|drop|get rid of) (?:that|this|these|those)\b(?! (?:\w+ ){2,})|\bi (?:undid|reverted|rolled back|had to (?:undo|revert|fix))\b",
     re.IGNORECASE,
 )
 # One thing and not another, and a thing in the place of another. A short order of this form corrects; in a long one it is part of the task.
 _CONTRAST = re.compile(
-    r"(?<!or)(?<!why)(?<!if)(?:,|(?<=^use )\S+) (?:and )?not (?:an? |the |in |on |to |with |by |from |via )?[\w./'@:_-]{2,40}(?: [\w./'@:_-]+){0,2}[.!]?$|(?<!m )(?<!am )(?<!sure )\bnot (?!sure\b|\d)(?:[^.?!,]{1,40}),? but (?:the|a|an|in|on|as|to|with|this|that|my|our|rather)\b|\b(?:use|do|call|put|run|keep|make|write|take|try|need|want)\b.{1,60}\b(?:instead(?! of)|rather than)\b|^(?:please )?use .{1,50} instead of\b|^(?:rather|instead)\b",
+    r"(?<!or)(?<!why)(?<!if)(?:,|(?<=^use )\S+) (?:and )?not (?:an? |the |in |on |to |with |by |from |via )?[\w./'@:_-]{2,40}(?: [\w./'@:_-]+){0,2}[.!]?$|(?<!m )(?<!am )(?<!sure )\bnot (?!sure\b|\d)(?:[^.?!,]{1,40}),? but (?:the|a|an|in|on|as|to|with|this|that|my|our|rather)\b|\b(?:use|do|call|put|run|keep|make|write|take|try|need|want)\b.{1,60}\b(?:instead(?! of)|rather than)\b|^(?:please )?(?:use|i want) .{1,60} instead of\b|^(?:rather|instead)\b",
     re.IGNORECASE,
 )
 _FORBIDS = re.compile(
@@ -101,9 +102,7 @@ _FORBIDS = re.compile(
     re.IGNORECASE,
 )
 
-_NOT = (
-    r"(?:(?:is|are|was|were|does|do|did|has|have|wo|would|ca|could|should|must)(?:n'?t| not)|cannot|will not|can not)"
-)
+_NOT = r"(?:(?:is|are|was|were|does|do|did|has|have|wo|would|ca|could|should|must)(?:n'?t| not)|cannot|will not|can not|(?<=it)'s not|(?<=they)'re not)"
 _WEAK = re.compile(
     rf"(?<!\bi )(?<!\bwe )(?<!\bif )\b{_NOT}\b(?! (?:sure|need|matter|mind|know|urgent|required))"
     r"|\bi (?:don'?t|do not|can'?t) (?:t[h]?ink|believe|see|agree|get (?:any|the))\b(?! so\b)|\bwe (?:don'?t|do not|never|didn'?t) (?:want|need|use|do|have|support)\b"
@@ -116,7 +115,8 @@ _WEAK = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"\b(?:if|when|whether|unless|until|so that|in case|to make sure|because|since)\b[^,.!?]{0,80}$", re.IGNORECASE
+    r"\b(?:if|when|whether|unless|until|so that|in case|to make sure|because|since|so (?:it|we|i|they|that)|that's why|this is why)\b[^,.!?]{0,80}$",
+    re.IGNORECASE,
 )
 
 _AGREES = re.compile(
@@ -128,10 +128,10 @@ _PRAISES = re.compile(
     re.IGNORECASE,
 )
 _THANKS = re.compile(r"\bthanks?(?: (?:you|a lot|so much))?\W*$", re.IGNORECASE)
-_HOW = re.compile(r"^(?:and |so |ok,? )?(?:how|what|where|which)\b", re.IGNORECASE)
+_HOW = re.compile(r"^(?:and |so |ok,? )?(?:how|what'?s?|where|which)\b", re.IGNORECASE)
 _ASKS_FOR = re.compile(
     r"^(?:(?:now|also|and|then|next|so|please|pls|first|finally|again|just|go ahead and|let'?s see|hmm+|maybe|alright|ok(?:ay)?)\b[,: …]*)*"
-    r"(?:(?:can|could|would|will|should|shall|may|might) (?:you|we|i)\b|let'?s\b(?! not)|let me\b|lets\b|i(?:'d| would)? (?:like|need|want) (?:you|to|an?|the|some)\b|i'?ll\b|i'?m (?:going|trying|looking|working|getting)|we (?:also |still )?(?:need|want|should|have) to?\b|we'?(?:ll|re going)\b|help\b|here(?:'s| is| are)\b|there(?:'s| is) (?:an?|another) (?:\w+ )?(?:bug|issue|ticket|problem)\b|the (?:\w+ )?(?:ticket|spec|story|task|requirements?)\b|how about|what about"
+    r"(?:(?:can|could|would|will|should|shall|may|might) (?:you|we|i)\b|let'?s\b(?! not)|let me\b|lets\b|i(?:'d| would)? (?:like|need|want) (?:you|to|an?|the|some)\b|i'?ll\b|i'?m (?:going|trying|looking|working|getting)|we (?:also |still |just |now )*(?:need|want|should|have to)\b(?! not\b)|we'?(?:ll|re going)\b|help\b|here(?:'s| is| are)\b|there(?:'s| is) (?:an?|another) (?:\w+ )?(?:bug|issue|ticket|problem)\b|the (?:\w+ )?(?:ticket|spec|story|task|requirements?)\b|how about|what about"
     r"|(?:add|analy[sz]e|apply|audit|build|bump|change|check|clean|close|commit|compare|configure|continue|convert|copy|create|debug|define|delete|deploy|describe|design|document|draft|edit|enable|evaluate|explain|extend|extract|find|fix|format|generate|get|give|go|implement|improve|include|install|investigate|list|log|look|make|merge|migrate|move|open|optimi[sz]e|plan|port|prepare|proceed|propose|publish|pull|push|put|read|refactor|release|remove|rename|replace|research|resume|retry|review|rewrite|run|scaffold|search|send|set|show|simplify|split|start|summari[sz]e|switch|tag|tell|test|think|translate|try|turn|update|upgrade|use|validate|verify|wire|work|wrap|write)\b(?! (?:is|are|was|has|does|doesn|should|must|isn|still|now|only|fails|failed|never)))",
     re.IGNORECASE,
 )
@@ -141,7 +141,7 @@ _ASKS = re.compile(
 )
 # A question that is none: something is not as expected.
 _RHETORICAL = re.compile(
-    rf"^{_FILLERS}(?:(?:shouldn'?t|isn'?t|aren'?t|doesn'?t|wasn'?t|didn'?t|don'?t|won'?t) (?:this|that|it|we|the|they|these|you)\b|why (?:is|are|does|did|do|was) (?:it|this|that|there|the|these|they)\b.{{0,80}}\b(?:still|again|now|not|gone|missing|empty|changed|removed|deleted)\b|why (?:not|isn'?t|doesn'?t|aren'?t|didn'?t|wasn'?t|don'?t)\b|what happened to\b|where did .{{1,40}} go\b)",
+    rf"^but (?!what\b|how\b|can\b|could\b|where\b|when\b|which\b|first\b|yes\b|ok)|^{_FILLERS}(?:(?:shouldn'?t|isn'?t|aren'?t|doesn'?t|wasn'?t|didn'?t|don'?t|won'?t) (?:this|that|it|we|the|they|these|you)\b|why (?:is|are|does|did|do|was) (?:it|this|that|there|the|these|they)\b.{{0,80}}\b(?:still|again|now|not|gone|missing|empty|changed|removed|deleted)\b|why (?:not|isn'?t|doesn'?t|aren'?t|didn'?t|wasn'?t|don'?t)\b|what happened to\b|where did .{{1,40}} go\b)",
     re.IGNORECASE,
 )
 
@@ -209,7 +209,7 @@ def _objects(sentences: list[str]) -> bool:
         return True
     if _RHETORICAL.match(first) or (_CONTRAST.search(first) and not first.endswith("?")):
         return True
-    if is_praised or _ASKS_FOR.match(first) or _is_question(first):
+    if is_praised or _ASKS_FOR.match(first) or _is_question(first) or _HOW.match(sentences[-1]):
         return False
     return any(_states_wrong(sentence) for sentence in sentences[:3] if not _ASKS_FOR.match(sentence))
 
