@@ -96,7 +96,7 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
         "what is found in labelled sessions: precision and recall by kind and flavour, of a set beside the checkout, or --root and --labels",
     ),
     "hooks": (
-        lambda _, given: hooks.run(Path(given.root) if given.root else hooks.ROOT),
+        lambda _, given: hooks.run(Path(given.root) if given.root else harvest.ROOT),
         "which prompts of real sessions are taken for corrections and rules, of a labelled set beside the checkout",
     ),
     "redaction": (
