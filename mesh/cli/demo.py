@@ -5,6 +5,7 @@ Says what it does as it does it, checks each step, and leaves neither a process 
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from mesh.app.client import ask
@@ -28,6 +30,10 @@ _CORRECTIONS = (
     ("used npm install", "pnpm install"),
     ("npm install was run again", "always run pnpm install instead of npm install"),
 )
+# What a person says to the first agent, and what that one records of it.
+_TASK, _OBJECTION = "deploy the shop", "no, use make ship: kubectl apply skips the migrations"
+_WRONG, _RIGHT = "deployed with kubectl apply", "deploy with make ship; kubectl apply skips the migrations"
+_QUESTION = "deploy the payments service with kubectl apply"
 _PATIENCE_SECONDS = 15.0
 _STOP_SECONDS = 3.0
 _LINE = 150
@@ -159,7 +165,7 @@ def main(given: Given) -> int:
     start = time.monotonic()
     with _demo(quiet=given.json) as demo:
         try:
-            for step in (_make, _before, _corrections, _after, _cut_off, _one_root):
+            for step in (_make, _before, _two_agents, _corrections, _after, _cut_off, _one_root):
                 step(demo)
         except _Failed as error:
             demo.say()
@@ -228,19 +234,49 @@ def _make(demo: Demo) -> None:
     demo.shown(f"in step after {seconds:.2f} s")
 
 
+def _hook(demo: Demo, name: str, event: str, session: str, **fields: str) -> str:
+    """What a coding agent is told after one of its events."""
+    said = {"session_id": session, "cwd": demo.home(name), "hook_event_name": event} | fields
+    printed = demo.run(name, "hook", event, stdin=json.dumps(said), show=False)
+    told = json.loads(printed or "{}").get("hookSpecificOutput", {}).get("additionalContext", "")
+    return str(told)
+
+
 def _session_start(demo: Demo, name: str, session: str) -> str:
-    event = {"session_id": session, "cwd": demo.home(name), "hook_event_name": "SessionStart", "source": "startup"}
     demo.say(f"{name:>8} $ mesh hook SessionStart    # as a coding agent calls it")
-    printed = demo.run(name, "hook", "SessionStart", stdin=json.dumps(event), show=False)
-    text = json.loads(printed)["hookSpecificOutput"]["additionalContext"] if printed else ""
+    text = _hook(demo, name, "SessionStart", session, source="startup")
     demo.shown(text or "(nothing to tell)")
-    return str(text)
+    return text
 
 
 def _before(demo: Demo) -> None:
     demo.say("\nWhat a session on the third machine is given before anybody has learned anything:")
     if "pnpm" in _session_start(demo, "tester", "before"):
         raise _Failed("the context has something in it before anything was written")
+
+
+def _two_agents(demo: Demo) -> None:
+    demo.say(
+        "\nA scripted agent is corrected; its hook asks it to record that, and it does. A second one is at work on another machine:"
+    )
+    for name, session in (("laptop", "first-agent"), ("builder", "second-agent")):
+        _hook(demo, name, "SessionStart", session, source="startup")
+    for prompt in (_TASK, _OBJECTION):
+        demo.say(f"{'laptop':>8} > {prompt}")
+        asked = _hook(demo, "laptop", "UserPromptSubmit", "first-agent", prompt=prompt)
+        demo.shown(asked)
+        if bool(asked) != (prompt == _OBJECTION):
+            raise _Failed("an agent is not asked to record exactly what corrects it")
+    call = shlex.split(asked[asked.rindex(": ") + 2 :])
+    options = dict(pairwise(call[call.index("correct") + 1 :])) | {"--wrong": _WRONG, "--right": _RIGHT}
+    words = [word for name in ("--wrong", "--right", "--source") for word in (name, options[name])]
+    demo.shown(demo.run("laptop", "correct", *words, "--global"))
+    demo.wait_in_step()
+    demo.say(f"{'builder':>8} > {_QUESTION}")
+    told = _hook(demo, "builder", "UserPromptSubmit", "second-agent", prompt=_QUESTION)
+    demo.shown(told)
+    if _RIGHT not in told:
+        raise _Failed("the second agent is not told what the first one has recorded")
 
 
 def _corrections(demo: Demo) -> None:

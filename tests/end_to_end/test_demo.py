@@ -45,7 +45,7 @@ def require_nothing_left(folder: Path) -> None:
 
 
 def test_the_demo_shows_what_is_promised_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    """HOT on all three with times, a context before and after, one node cut off and healed, one root."""
+    """An agent that is asked and one that is told, HOT on all three with times, a context before and after, one node cut off and healed, one root."""
     folder = tmp_path / "temporary"
     demo = run(folder)
     printed, complaints = demo.communicate(timeout=2 * PATIENCE_SECONDS)
@@ -53,6 +53,11 @@ def test_the_demo_shows_what_is_promised_and_leaves_nothing_behind(tmp_path: Pat
     assert printed.count("HOT from now on, on every node") == 1
     assert printed.count("after the third command returned") == 3
     assert "3 sessions, 3 nodes" in printed
+    asked, told = (
+        printed.index("If the user corrects you here, record it"),
+        printed.index("deploy the payments service"),
+    )
+    assert asked < told < printed.index("deploy with make ship", told)
     assert "healed" in printed
     assert "All checks passed" in printed
     require_nothing_left(folder)
