@@ -40,8 +40,12 @@ _PROMPT_LINES, _PROMPT_CHARS = 3, 1_200
 _FAILURE_LINES, _FAILURE_CHARS = 1, 700
 _CANDIDATES = 24  # many may be of one pattern
 _WORDS = 10  # they are looked for by
-_AS_IF_RECORDS = 300  # in a small home nothing can be told from how many have a word
-_SOFTENED = 0.75  # exponent of a rarity: a frequent word still says something
+# From so many records on it says something how many have a word. A home with fewer counts as if it had the second number.
+_TELLING_RECORDS, _AS_IF_RECORDS = 100, 1000
+_SOFTENED, _SOFTER = (
+    0.75,
+    0.5,
+)  # exponents of a rarity, in such a home and in a small one: a frequent word still says something
 _CITED = 8  # characters that every citation has at least
 _KNOWN_CHARS = 16  # of an id, to know it again
 
@@ -156,9 +160,10 @@ class HookContext:
     def _rarity(self, word: str) -> float:
         """From 1 for a word in one record towards 0 for a word in all of many: the weight of BM25, softened."""
         records, counts = self._memory.finder.counts((word,))
-        found, records = max(counts[word], 1), max(records, _AS_IF_RECORDS)
+        is_small = records < _TELLING_RECORDS
+        found, records = max(counts[word], 1), _AS_IF_RECORDS if is_small else records
         rarity = min(1.0, log(1 + max(records - found, 0.5) / found) / log(records))
-        return float(rarity**_SOFTENED)
+        return float(rarity ** (_SOFTER if is_small else _SOFTENED))
 
     def _is_past(self, note: Note) -> bool:
         """Whether this session was shown it, or its pattern is over. That a pattern is HOT is no reason: it may have had no room."""
