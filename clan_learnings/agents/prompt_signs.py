@@ -78,7 +78,7 @@ _STRONG = (
     r"|\byou(?:'re| are) (?:guessing|hallucinating|overthinking|making (?:it|that|this|things|stuff) up)\b|\byou'?re (?:wrong|missing|mixing|confus\w+|ignoring|assuming|misunderst\w+|not\b)|\bwhy (?:on earth |the hell )?(?:did|are|would|do|have) you\b(?! (?:think|suggest|recommend|prefer)\b)|\b(?:why )?(?:didn'?t|haven'?t) (?:you|i (?:say|tell|ask))\b|\bare you (?:\w+ing )?(?:kidding|serious|stupid|blind|joking)\b|\bwho (?:told|asked) you\b|\b(?:have|did) you (?:just )?ma[dk]e (?:it|that|this) up\b"
     r"|\bi think (?:it|this|that|the|they|these|those)\b.{0,40}\b(?:should|must|is supposed|needs to)\b"
     r"|\bthat(?:'s| is| was|\S{1,3}s) (?:\w+ )?(?:not\b(?! (?:a problem|bad|urgent|needed|important))|wrong|incorrect|nonsense|bullshit|backwards)|\bthis is (?:not|wrong|incorrect|nonsense)\b|\b(?:the )?other way (?:a?round)\b|\bmakes? no sense\b|\bdoesn'?t make (?:any )?sense\b|\b(?:is|are|was|were) actually\b|\bnot what i\b"
-    r"|\b(?:wtf|w\.t\.f|ffs|jfc|fucking|fucked|goddamn|what the (?:fuck|hell|heck))\b|^should(?:n'?t)? (?:be|have|not)\b|^(?:way |much |a bit |far )?too (?!bad\b|late\b)\w+|^again,|\b(?:that|this|it)(?:'s| is| looks| sounds) (?:still |way |far |much |a bit )*too (?!bad\b|late\b|early\b)\w+|\bno need for\b"
+    r"|\b(?:wtf|w\.t\.f|ffs|jfc|fucking|fucked|goddamn|what the (?:fuck|hell|heck))\b|^should(?:n'?t)? (?:be|have|not)\b|^(?:way |much |a bit |far )?too (?!bad\b|late\b)\w+|^again,|\b(?:that|this|it)(?:'s| is| looks| sounds) (?:still |way |far |much |a bit )*too (?!bad\b|late\b|early\b)\w+|\bwe already (?:have|use|do|support)\b|\bthere(?:'s| is) already\b|\bno need for\b"
     r"|\bich (?:sagte|habe (?:doch )?gesagt|meinte|wollte)\b|\bwie (?:schon )?gesagt\b|\bdu (?:hast|solltest) .{0,40}(?:vergessen|nicht|falsch)\b|\bje t'?ai (?:déjà )?dit\b|\bcomme je l'ai dit\b|\bte (?:dije|he dicho)\b|\bcomo (?:dije|te dije|eu disse)\b|\beu (?:já )?disse\b|\bя (?:же )?(?:сказал|говорил|просил)\w*|\btu as oublié\b|\b(?:está|é|es|esta) (?:errado|mal|incorrecto|equivocado)\b|\b(?:immer noch|noch immer) (?:nicht|kein)|\bmarche toujours pas\b|\bsigue (?:sin|fallando)\b|\bainda não\b|\bnon \w+ ancora\b|\bнеправильно\b|\bвс[её] (?:ещё|еще|равно) не\b|\bhâlâ?\b.{0,20}m[ıiuü]yor|\bhala\b.{0,20}m[ıiuü]yor|这样不对|还是不|为什么.{0,10}(?:删|改|去)|まだ.{0,10}(?:ない|ません)|그게 아니|아직도?.{0,8}안 |我(?:说过|说的是|不是说|让你)|你(?:忘了|弄错|搞错|理解错)|言った(?:でしょ|よね|はず)|말했잖"
 )
 _TAKES_BACK = (
@@ -92,12 +92,12 @@ _FORBIDS = rf"^{_FILLERS}(?:(?:can|could) you (?:please )?(?:not|stop)\b|let'?s 
 
 _NOT = r"(?:(?:is|are|was|were|does|do|did|has|have|wo|would|ca|could|should|must)(?:n'?t| not)|cannot|will not|can not|(?<=it)'s not|(?<=they)'re not)"
 _WEAK = (
-    rf"(?<!\bi )(?<!\bwe )(?<!\bif )\b{_NOT}\b(?! (?:sure|need|matter|mind|know|urgent|required))"
+    rf"(?<!\bi )(?<!\bwe )(?<!\bif )\b{_NOT}\b(?! (?:sure|need|matter|mind|know|urgent|required|worry|bother|forget|hesitate)\b)"
     r"|\bi (?:don'?t|do not|can'?t) (?:t[h]?ink|believe|see|agree|get (?:any|the))\b(?! so\b)|\bwe (?:don'?t|do not|never|didn'?t) (?:want|need|use|do|have|support)\b"
     r"|\bstill\b(?! (?:need|want|have|to do|todo|open|possible|ok|fine|good|works|waiting|working on|thinking)\b)|\b(?:happen|fail|br[eo]ak|broke|crash|hang|same|wrong|error)\w*(?: \w+)? again\b|\b(?:only|just) (?:show|display|work|list|return|handle|see|use)\w*|\bnot (?:everything|all|every|any|working|quite|right|correct|enough|like|as)\b|^(?:no|none|nothing)\b.{1,60}\b(?:is|are|was|were|has|have|works?|happens?|shows?|loads?)\b|\bnone of the\b|\bnothing (?:happens|changed|works|shows|is|was)\b"
     r"|\bthere(?:'s| is| are) no\b(?! (?:rush|hurry|need|problem|doubt|preference))|^(?:please )?(?:keep|leave) (?:the|that|this|it|my|our|those|these)\b"
     r"|\byou(?:'ve| have)? (?:just )?(?!mentioned|suggested|proposed|offered|showed|described|asked|need)(?:\w+ed|made|put|wrote|left|took|lost|chose|ran)\b"
-    r"|\b(?:is|are|was|were|looks?|seems?|sounds?|feels?|got|gets?|went|keeps?|it'?s|that'?s|they'?re) (?:\w+ )?(?:wrong|broken|failing|missing|empty|gone|off|incorrect|misleading|ugly|weird|duplicated|unreadable|misaligned|outdated|overkill|useless|worse|too \w+|now \w+er|the same|same)\b"
+    r"|\b(?:is|are|was|were|looks?|seems?|sounds?|feels?|got|gets?|went|keeps?|it'?s|that'?s|they'?re) (?:\w+ )?(?:wrong|broken|failing(?! (?:tests?|jobs?|checks?)\b)|missing|empty|gone|off|incorrect|misleading|ugly|weird|duplicated|unreadable|misaligned|outdated|overkill|useless|worse|too \w+|now \w+er|the same|same)\b"
     r"|\b(?:sounds?|looks?) (?:all )?the same\b|\b(?:fails|crash(?:es|ed)?|broke|breaks|exploded|blew up|explodes|regressed|vanished|disappeared)\b|\bwrong (?:file|branch|repo|place|name|order|version|one|way|direction|folder|colou?r)\b|\bsame (?:error|issue|problem|result|thing)\b"
     r"|(?<!\bwhat )(?<!\bi )(?<!\bwe )(?<!\bthat )(?<!\byou )\b(?:should|must|needs? to|has to|have to|ought to|supposed to)\b(?! (?:we|i|be (?:good|fine|ok|okay|enough|ready|possible|easy|safe|done)|work\b|do\b))|\bi(?:'d| would)? expect(?:ed)?\b|\b(?:it|this|that) (?:now |just |only )?(?:shows|says|throws|gives|returns|prints|hangs|freezes)\b|\bbut (?:it|the|this|that|now) .{0,60}\b(?:says|shows|is|are|does|gives|returns)\b"
 )
@@ -114,7 +114,7 @@ _ASKS_FOR = (
 )
 _ASKS = r"^(?:(?:hm+|ok(?:ay)?|so|and|but|ah|oh|also|well|now|just)\b[, …]*)*(?:what|how|when|where|who|which|whose|why|does|do|did|is|are|was|were|will|would|should|shall|can|could|may|has|have|any|anything|am)\b"
 # A question that is none: something is not as expected.
-_RHETORICAL = rf"^but (?!what\b|how\b|can\b|could\b|where\b|when\b|which\b|first\b|yes\b|ok)|^{_FILLERS}(?:(?:shouldn'?t|isn'?t|aren'?t|doesn'?t|wasn'?t|didn'?t|don'?t|won'?t) (?:this|that|it|we|the|they|these|you)\b|why (?:is|are|does|did|do|was) (?:it|this|that|there|the|these|they)\b.{{0,80}}\b(?:still|again|now|not|gone|missing|empty|changed|removed|deleted)\b|why (?:not|isn'?t|doesn'?t|aren'?t|didn'?t|wasn'?t|don'?t)\b|what happened to\b|where did .{{1,40}} go\b)"
+_RHETORICAL = rf"^(?:hm+|well|ok(?:ay)?|yes|yeah)?[, .]*but (?!what\b|how\b|can\b|could\b|where\b|when\b|which\b|first\b|yes\b|ok)|^{_FILLERS}(?:(?:shouldn'?t|isn'?t|aren'?t|doesn'?t|wasn'?t|didn'?t|don'?t|won'?t) (?:this|that|it|we|the|they|these|you)\b|why (?:is|are|does|did|do|was) (?:it|this|that|there|the|these|they)\b.{{0,80}}\b(?:still|again|now|not|gone|missing|empty|changed|removed|deleted)\b|why (?:not|isn'?t|doesn'?t|aren'?t|didn'?t|wasn'?t|don'?t)\b|what happened to\b|where did .{{1,40}} go\b)"
 
 
 def sign_of(prompt: str) -> PromptSign:
