@@ -9,6 +9,7 @@ import pytest
 from clan_learnings.agents.hook_events import Hook
 from clan_learnings.agents.hook_formats import parse
 from clan_learnings.agents.hook_side import HookSide
+from clan_learnings.agents.quiet import be_quiet, speak
 from clan_learnings.agents.record_call import RecordCall, has_tools, program
 from tests.clan_learnings.agents.test_hook_events import PUSH, World
 
@@ -199,3 +200,16 @@ def test_the_program_has_its_full_path_where_a_login_shell_may_not_find_it() -> 
     assert program("/home/ada/.local/bin/mesh") == "/home/ada/.local/bin/mesh"
     assert program("/home/ada/my tools/mesh") == "'/home/ada/my tools/mesh'"
     assert program("/lib/mesh/__main__.py").endswith(("/mesh", " -m mesh"))
+
+
+def test_quiet_hooks_ask_nothing_and_a_failure_is_noted_all_the_same(world: World) -> None:
+    """What is said is left out, what is noted for later is not."""
+    world.asked(TASK)
+    be_quiet(world.home.path)
+    assert world.asked(OBJECTION) == ""
+    for _ in range(2):
+        world.failed("make image", "no space left")
+    assert succeeded(world, "make image") == ""
+    speak(world.home.path)
+    assert "record it" in world.asked(OBJECTION)
+    assert "record it" in succeeded(world, "make image")
