@@ -1,7 +1,7 @@
 """`hooks`: which prompts the prompt hook takes for a correction or a standing rule, of labelled prompts of real sessions. Any flavour.
 
 The labels are in `hooks_judged.json`: file, line and hash of a prompt, and what two readings said, without a word of it. The prompts stand beside
-the checkout; without them there is nothing to measure, and it says so. A third, chosen by the hash, was not looked at while the rules were written.
+the checkout; without them there is nothing to measure, and it says so. A third, chosen by the hash, was kept apart until the rules were written; they were amended after that (ADR 0070).
 Where the readings differ a prompt counts neither way.
 """
 
@@ -22,7 +22,7 @@ from clan_learnings.sessions.transcript_events import Kind
 
 LABELS = Path(__file__).resolve().parent / "hooks_judged.json"
 _OTHER = "other"
-_PARTS = 3  # one of which was not looked at
+_PARTS = 3  # one of which was kept apart
 _MADE_UP = "nemo1991__openclaw-session-viewer"  # a file that a program wrote: the same sentence again and again
 _LOCATED, _DISTURBED = Goal(0.85), Goal(0.03, most=True)
 
