@@ -59,7 +59,7 @@ def _candidates(given: Given, kind: str, path: str, repo: str) -> dict[str, Any]
 
 
 def _records(given: Given, kind: str, path: str, repo: str) -> dict[str, Any]:
-    lines = RecordLines(path, repo)
+    lines = RecordLines(os.path.join(path, f"{kind}.jsonl") if os.path.isdir(path) else path, repo)
     progress = Progress("lines", len(lines.lines))
     try:
         application = Application(given.home, os.environ, os.getcwd(), is_bulk=True)
@@ -92,7 +92,7 @@ def _print(answer: dict[str, Any]) -> None:
     if answer.get("stopped"):
         tell(f"  stopped, {answer['stopped']['lines']:,} lines are left: {plain(answer['stopped']['why'])}")
         tell(f"  next: {answer['stopped']['next']}")
-    elif "recorded" in answer:
+    elif answer.get("recorded"):
         tell("  next: mesh tail")
-    elif answer["candidates"] or answer["joined"]:
+    elif answer.get("candidates") or answer.get("joined"):
         tell("  next: mesh curate")

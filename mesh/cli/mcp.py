@@ -32,6 +32,7 @@ from mesh.cli.output import tell
 )
 @option(
     "--tools",
+    metavar="usual|all",
     type=click.Choice((USUAL, ALL)),
     default=USUAL,
     help="all: announce every argument and answer of the tools, which costs each session three times the tokens",

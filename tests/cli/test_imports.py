@@ -46,7 +46,7 @@ def test_discoveries_become_records_once(alpha: Shell, tmp_path: Path) -> None:
     records = {each["record"]["text"]: each["record"] for each in map(json.loads, alpha("tail", "--json").splitlines())}
     assert records["HTTP 405 on push means branch protection"]["repo"] == ""
     assert records["the cache of the gateway lives for ten minutes"]["repo"] == REPO
-    again = alpha.json("import", "--from", "discoveries", path)
+    again = alpha.json("import", "--from", "discoveries", str(tmp_path))  # the folder it is in
     assert (again["recorded"], again["known"]) == (0, 3)
 
 
