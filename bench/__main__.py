@@ -23,6 +23,7 @@ from bench import (
     hostile,
     load,
     machine,
+    mcp,
     merge,
     pages,
     recall,
@@ -53,6 +54,10 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
     "commands": (
         lambda work, given: commands.run(work, _with_small(given.records), given.rounds),
         "every everyday command and hook, with a node and without, beside `python -c pass`; memory of the node",
+    ),
+    "mcp": (
+        lambda work, _: mcp.run(work),
+        "tokens that the definitions of our MCP tools cost each session, beside all that can be announced",
     ),
     "converge": (
         lambda work, given: converge.run(work, given.seeds, given.peer_seconds),

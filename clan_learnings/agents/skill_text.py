@@ -59,7 +59,8 @@ What is longer than a sentence, a runbook or the story of a service, is a page: 
 - For the rules that matter most here: `{mesh} hot`.
 - To see where a note comes from: `{mesh} why ID`.
 
-`{mesh} CALL --help` shows the options. If the tools of the MCP server `clan-mesh` are there, use them instead: they are the same calls.
+`{mesh} CALL --help` shows the options. If the tools of the MCP server `clan-mesh` are there, use them instead: `record_correction`,
+`record_discovery`, `search_memory`, `read_record`, `list_hot`, `list_recent`. They take the options of the commands too.
 An answer "queued" means that it is kept and will be recorded; do not repeat the call.
 
 ## What you read there

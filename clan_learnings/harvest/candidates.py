@@ -19,13 +19,15 @@ NOTICED, PROVISIONAL, APPROVED, RECORDED, REJECTED, MERGED = STATES = (
     "merged",
 )
 # Why a signal of an approved candidate is not among the records.
-FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE = "share", "hot", "mend", "unshared", "place"
-BY_HAND = (FOR_HOT, FOR_MEND, FOR_PLACE)  # a person lets it go
+FOR_SHARE, FOR_HOT, FOR_MEND, UNSHARED, FOR_PLACE, FOR_LOOK = "share", "hot", "mend", "unshared", "place", "look"
+UNSEEN = "it was imported, and nobody has looked at it yet"
+BY_HAND = (FOR_HOT, FOR_MEND, FOR_PLACE, FOR_LOOK)  # a person lets it go
 PERSON, WRITER = "person", "writer"  # who else it may wait for
 # Why something is held back from making its pattern HOT.
 HELD = "with it the pattern would be HOT, in every context, through harvested sessions alone"
 OLD_NEWS = f"{HELD}, all of them older than 90 days"
 TOO_HOT = f"{HELD}, and this run has made as many HOT as it may (mesh settings hot-a-run)"
+IMPORTED = "import:"  # before the key of what is no transcript: rules in files, other memories. It proves nothing, however often it is said
 BY_MODEL = "#model"  # behind the key of a transcript: what a model found in it, which no reading of it makes void
 
 # What can be said in the same words and mean the same: rules are compared by what is wrong and what is right, the rest as it stands.
@@ -63,6 +65,11 @@ class Signal(NamedTuple):
         """A model that read the session says so."""
         return self.key.endswith(BY_MODEL)
 
+    @property
+    def is_imported(self) -> bool:
+        """It comes from no session."""
+        return self.key.startswith(IMPORTED)
+
     def as_json(self) -> dict[str, Any]:
         """As it is kept."""
         return self._asdict() | {"item": self.item.as_json()}
@@ -90,12 +97,17 @@ class HarvestCandidate(NamedTuple):
     @property
     def sessions(self) -> int:
         """In how many it came up."""
-        return len({signal.session for signal in self.signals})
+        return len({signal.session for signal in self.signals if not signal.is_imported})
 
     @property
     def frequency(self) -> int:
         """How often."""
-        return sum(signal.times for signal in self.signals)
+        return sum(signal.times for signal in self.signals if not signal.is_imported)
+
+    @property
+    def is_imported(self) -> bool:
+        """Some source that was imported says so."""
+        return any(signal.is_imported for signal in self.signals)
 
     @property
     def repos(self) -> list[str]:
@@ -110,15 +122,16 @@ class HarvestCandidate(NamedTuple):
     @property
     def is_cross_flavour(self) -> bool:
         """Agents of several sorts came upon it: it is no habit of one of them."""
-        return len(self.flavours) > 1
+        return len({signal.flavour for signal in self.signals if not signal.is_imported}) > 1
 
     @property
     def confidence(self) -> float:
         """Of the surest signal, and a little more for each further session; what models say makes nothing surer."""
-        found = [signal for signal in self.signals if not signal.is_by_model]
+        told = [signal for signal in self.signals if not signal.is_imported] or self.signals
+        found = [signal for signal in told if not signal.is_by_model]
         best = max((signal.item.confidence for signal in found), default=0.0)
         more = min(_SUREST, _SURER * max(0, len({signal.session for signal in found}) - 1))
-        read = max((signal.item.confidence for signal in self.signals), default=0.0)
+        read = max((signal.item.confidence for signal in told), default=0.0)
         return round(max(read, min(_CAP, best + more)), 3)
 
     @property
@@ -160,7 +173,9 @@ class HarvestCandidate(NamedTuple):
         held = {signal.held for signal in self.waiting} if self.state in (APPROVED, RECORDED) else set()
         if "" in held:
             return WRITER
-        return next((reason for reason in (FOR_MEND, FOR_HOT, FOR_SHARE, UNSHARED, FOR_PLACE) if reason in held), "")
+        return next(
+            (reason for reason in (FOR_MEND, FOR_HOT, FOR_SHARE, UNSHARED, FOR_PLACE, FOR_LOOK) if reason in held), ""
+        )
 
     @property
     def is_wiped(self) -> bool:
@@ -177,6 +192,8 @@ class HarvestCandidate(NamedTuple):
             return (
                 f"it speaks of one place, and a session does not tell which: mesh curate --accept {self.id} --repo REPO"
             )
+        if waits_for == FOR_LOOK:
+            return UNSEEN
         if waits_for == FOR_SHARE:
             repo = next((each.repo for each in self.waiting if each.held == FOR_SHARE), "") or "'*'"
             return f"{self.why}; it leaves this node once its repository is shared: mesh share {repo}"

@@ -167,10 +167,18 @@ def _remember_best(signals: tuple[Signal, ...], best: Signal) -> Signal:
     return best
 
 
-def _rank(signal: Signal) -> tuple[bool, bool, float, int, int, str]:
-    """The best first: a person's word, what rules found, the surest, the shortest, the oldest."""
+def _rank(signal: Signal) -> tuple[bool, bool, bool, float, int, int, str]:
+    """The best first: of a session, a person's word, what rules found, the surest, the shortest, the oldest."""
     item = signal.item
-    return not signal.is_human, signal.is_by_model, -item.confidence, len(item.text), signal.at_ms, item.text
+    return (
+        signal.is_imported,
+        not signal.is_human,
+        signal.is_by_model,
+        -item.confidence,
+        len(item.text),
+        signal.at_ms,
+        item.text,
+    )
 
 
 def found_by(reading: ComparableCorrection, signature: str = "") -> list[str]:

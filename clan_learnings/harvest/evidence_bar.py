@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, HarvestCandidate
+from clan_learnings.harvest.candidates import APPROVED, NOTICED, PROVISIONAL, RECORDED, UNSEEN, HarvestCandidate
 from clan_learnings.harvest.item_quality import is_rule, placeless
 from clan_learnings.harvest.items import CORRECTION
 from clan_learnings.records.shared_settings import KEY
@@ -75,6 +75,8 @@ def judged(candidate: HarvestCandidate, bar: EvidenceBar) -> HarvestCandidate:
 
 def _level(candidate: HarvestCandidate, bar: EvidenceBar) -> tuple[str, str]:
     stated = any(signal.is_human for signal in candidate.signals)
+    if candidate.is_imported and (candidate.frequency < bar.keep_signals or not candidate.sessions) and not stated:
+        return PROVISIONAL, UNSEEN
     if candidate.frequency < bar.keep_signals and not stated:
         seen = _number(candidate.frequency, "time")
         return NOTICED, f"seen {seen}; {bar.keep_signals} signals, or a person's word, keep it"

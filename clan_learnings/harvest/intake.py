@@ -116,6 +116,14 @@ class Intake:
         with self._judging():
             return self._add(found._replace(key=found.key + BY_MODEL), items)
 
+    def adopt(self, signals: Sequence[Signal]) -> IntakeCounts:
+        """What was imported, from no session: each waits for a person."""
+        total = IntakeCounts(items=len(signals))
+        with self._judging():
+            for signal in signals:
+                total = _sum(total, self._place(signal, signal.key))
+        return total
+
     def _add(self, found: DigestRow, items: Sequence[HarvestItem]) -> IntakeCounts:
         total = IntakeCounts(items=len(items))
         for signal in signals_of(items, lambda item: self.signal(found, item)):
@@ -126,7 +134,8 @@ class Intake:
         if self._is_taken_back(signal):
             return IntakeCounts(taken_back=1)
         placed, is_new = add_signal(self._shelf, signal)
-        self._shelf.kept.found_in(placed.id, key)
+        if not signal.is_imported:  # whose source is in no catalogue
+            self._shelf.kept.found_in(placed.id, key)
         if not is_new:
             return IntakeCounts()
         self._unjudged[placed.id] = None

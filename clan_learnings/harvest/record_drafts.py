@@ -109,7 +109,9 @@ def _about(
         session=signal.session if is_session(signal.session) else "",
         category=candidate.category if candidate.category in memory.settings.categories else "",
         confidence=item.confidence if signal.is_by_model else candidate.confidence,
-        evidence=f"session {signal.session}, {line}",
+        evidence=f"imported from {signal.item.quote}, {line}"
+        if signal.is_imported
+        else f"session {signal.session}, {line}",
     )
     fields = completed(memory, about, candidate.text, source, pen).fields()
     harvested: dict[str, Any] = {"kind": candidate.kind, "source": source, HARVESTED: now_ms}

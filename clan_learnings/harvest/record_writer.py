@@ -13,6 +13,7 @@ from clan_learnings.harvest.candidate_table import CandidateStore
 from clan_learnings.harvest.candidates import (
     APPROVED,
     FOR_HOT,
+    FOR_LOOK,
     FOR_MEND,
     FOR_PLACE,
     FOR_SHARE,
@@ -213,6 +214,8 @@ class RecordWriter:
 
     def _held(self, candidate: HarvestCandidate, signal: Signal) -> str:
         """Why it may not leave this node; empty if it may."""
+        if signal.is_imported and not candidate.is_accepted:
+            return FOR_LOOK
         if self._is_unshared(signal.folder):
             return UNSHARED
         if not candidate.is_accepted and placeless(candidate, signal):

@@ -1,6 +1,6 @@
 """How often records were opened: one counter for each record and month, summed over the fleet.
 
-Only deliberate opening counts (`show`, `why`, an agent's fetch). Being listed, found or put into a context does not.
+Only deliberate opening counts (`show`, `why`, an agent's read_record). Being listed, found or put into a context does not.
 """
 
 from __future__ import annotations

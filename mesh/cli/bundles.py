@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
+import click
+
 from mesh.cli.erase import finish_soon, tell_unfinished
 from mesh.cli.grammar import Given, argument, command, option
+from mesh.cli.imports import SOURCES, import_from
 from mesh.cli.main import EXIT_FAILED, EXIT_OK, EXIT_REFUSED, EXIT_WAITING, complain
 from mesh.cli.output import Progress, plain, print_json, put, say, tell
 from mesh.core.display import number_of
@@ -107,11 +110,25 @@ def _to_file(store: Store, path: str, since: Vector | None, *, private: bool) ->
 _ANEW = "make it anew on another node: mesh export FILE"
 
 
-@command("mesh import all.mesh")
-@argument("files", "FILE...", "bundles, in any order; - for stdin", nargs=-1, required=True)
+@command(
+    "mesh import all.mesh",
+    more="With --from, FILE is what you have from before. Rules and other memories (claude-md, claude-mem, codex-memories) become\n"
+    "candidates: you decide about each with `mesh curate`. Files of lines (discoveries, patterns) become records.",
+)
+@argument(
+    "files", "FILE...", "bundles, in any order; - for stdin. With --from: files or folders", nargs=-1, required=True
+)
 @option("--private", help="bundles of private records, made with `mesh export --private`")
+@option("--from", metavar="KIND", type=click.Choice(SOURCES), help=f"what it is, if no bundle: {', '.join(SOURCES)}")
+@option(
+    "--repo", metavar="REPO", help="with --from: the repository of what does not say its own, like github.com/acme/api"
+)
 def run_import(given: Given) -> int:
-    """Merge each bundle; one that is bad does not keep the others out."""
+    """Merge each bundle; one that is bad does not keep the others out. With --from: take in what is no bundle."""
+    if given.word("from"):
+        return import_from(given)
+    if given.has("repo"):
+        raise UsageError("--repo is for --from: a bundle says where its records hold", "leave it out: mesh import FILE")
     home = open_home(given.home)
     author = home.author(private=given.private)
     code = EXIT_OK

@@ -96,7 +96,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "service": Entry("service", "Keep the node running by the system's own means."),
         "erase": Entry("erase", "Take a record's text out of every node, for ever."),
         "export": Entry("bundles:run_export", "Write a bundle: everything, or what a vector lacks."),
-        "import": Entry("bundles:run_import", "Merge bundles from other nodes."),
+        "import": Entry("bundles:run_import", "Merge bundles from other nodes, or take in what you had before."),
         "verify": Entry("integrity:run_verify", "Check every chain, signature and view from nothing."),
         "repair": Entry(
             "integrity:run_repair", "Save what can be read of a damaged database into a new one.", is_rare=True

@@ -253,8 +253,9 @@ def screen(candidate: HarvestCandidate, linked: list[HarvestCandidate], place: s
         if text:
             lines += _wrapped(text, f"  {name}  ", width)
     across = ", agents of several sorts" if candidate.is_cross_flavour else ""
+    often = f"{number_of(candidate.frequency, 'time')} in {number_of(candidate.sessions, 'session')}"
     lines += ["", *_wrapped(
-        f"{number_of(candidate.frequency, 'time')} in {number_of(candidate.sessions, 'session')} of"
+        f"{often if candidate.sessions else 'imported, out'} of"
         f" {', '.join(candidate.flavours)}{across}; in {', '.join(repo or 'no repository' for repo in candidate.repos)}", "  ", width,
     )]  # fmt: skip
     lines += _wrapped(f"waits because: {candidate.because}", "  ", width)

@@ -53,6 +53,7 @@ def lines_of(told: dict[str, Any]) -> list[str]:
     cost = f"; ${told['dollars']:.2f}" if told["dollars"] is not None else ""
     across = " (cross-flavour)" if told["cross_flavour"] else ""
     often = f"{number_of(told['frequency'], 'time')} in {number_of(told['sessions'], 'session')}"
+    often = often if told["sessions"] else "imported, out"
     sure = f"confidence {told['confidence']:g}"
     return [
         f"{told['id']}  {told['state']:<11}  {told['kind']:<10}  {plain(told['text'])}",

@@ -2,9 +2,11 @@
 
 import sys
 
+import click
+
 from clan_learnings.repository.remote_name import named_repo
 from mesh.cli.grammar import Given, command, option
-from mesh.cli.mcp_client import Options, serve
+from mesh.cli.mcp_client import ALL, USUAL, Options, serve
 from mesh.cli.output import tell
 
 
@@ -28,6 +30,13 @@ from mesh.cli.output import tell
     metavar="REPO",
     help="bind it to one repository, like github.com/acme/api: nothing of others is told, and records go under it",
 )
+@option(
+    "--tools",
+    metavar="usual|all",
+    type=click.Choice((USUAL, ALL)),
+    default=USUAL,
+    help="all: announce every argument and answer of the tools, which costs each session three times the tokens",
+)
 @option("--read-only", help="offer no tool that writes")
 def main(given: Given) -> int:
     """Serve until nobody is there any more. A missing home is no reason not to start: the tools say so."""
@@ -35,4 +44,7 @@ def main(given: Given) -> int:
     bound = None if given.repo is None else named_repo(given.repo)
     if sys.stdin.isatty():
         tell("mesh mcp: waiting for a coding agent on stdin; to make agents start this by themselves: mesh install")
-    serve(Options(given.home_option or "", given.agent, given.session, bound, read_only=given.read_only))
+    options = Options(
+        given.home_option or "", given.agent, given.session, bound, tools=given.tools, read_only=given.read_only
+    )
+    serve(options)

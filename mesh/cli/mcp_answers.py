@@ -16,7 +16,7 @@ from clan_learnings.repository.remote_name import named_repo
 from mesh import __version__
 from mesh.app.application import Application
 from mesh.app.caller import HERE
-from mesh.cli.mcp_client import Message, Options, simple_options
+from mesh.cli.mcp_client import ALL, Message, Options, simple_options
 from mesh.core.errors import MeshError
 from mesh.mcp.server import Server
 
@@ -95,6 +95,7 @@ def _server(options: Options, application: Callable[..., Application]) -> Server
         categories=lambda: _categories(application),
         read_only=options.read_only,
         is_bound=options.repo is not None,
+        is_whole=options.tools == ALL,
     )
 
 

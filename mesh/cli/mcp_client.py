@@ -31,25 +31,38 @@ _CANCELLED = b"notifications/cancelled"
 _TOO_LONG = (
     b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a message has at most %d bytes"}}\n' % LINE_BYTES
 )
-_TAKING_VALUES = ("--home", "--agent", "--session", "--repo")
+_TAKING_VALUES = ("--home", "--agent", "--session", "--repo", "--tools")
+USUAL, ALL = "usual", "all"  # how much of its tools it announces
 
 
 class Options:
     """What `mesh mcp` was started with. It holds for the whole session: messages cannot change it."""
 
     def __init__(
-        self, home: str = "", agent: str = "", session: str = "", repo: str | None = None, *, read_only: bool = False
+        self,
+        home: str = "",
+        agent: str = "",
+        session: str = "",
+        repo: str | None = None,
+        *,
+        tools: str = USUAL,
+        read_only: bool = False,
     ) -> None:
-        """`home`: empty if it is to be found. `repo`: the name of the only repository, if it is bound to one."""
+        """`home`: empty if it is to be found. `repo`: the name of the only repository, if it is bound to one.
+
+        `tools`: ALL to announce them with all they take and answer.
+        """
         self.home = home
         self.agent = agent
         self.session = session
         self.repo = repo
+        self.tools = tools
         self.read_only = read_only
 
     def words(self, home: str) -> list[str]:
         """The command line that says the same to a node. `home`: if no message can be about another."""
         named = {"--home": home, "--agent": self.agent, "--session": self.session, "--repo": self.repo}
+        named["--tools"] = self.tools if self.tools != USUAL else ""
         words = [MCP, *(f"{name}={value}" for name, value in named.items() if value)]
         return [*words, "--read-only"] if self.read_only else words
 
@@ -70,7 +83,9 @@ def simple_options(argv: list[str]) -> Options | None:
             read_only = True
         elif word not in (MCP, "--json"):
             return None
-    repo = values.get("--repo")
+    repo, tools = values.get("--repo"), values.get("--tools", USUAL)
+    if tools not in (USUAL, ALL):
+        return None
     if repo is not None:
         from clan_learnings.repository.remote_name import named_repo
         from mesh.core.errors import UsageError
@@ -80,7 +95,12 @@ def simple_options(argv: list[str]) -> Options | None:
         except UsageError:
             return None
     return Options(
-        values.get("--home", ""), values.get("--agent", ""), values.get("--session", ""), repo, read_only=read_only
+        values.get("--home", ""),
+        values.get("--agent", ""),
+        values.get("--session", ""),
+        repo,
+        tools=tools,
+        read_only=read_only,
     )
 
 

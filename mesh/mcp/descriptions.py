@@ -22,7 +22,7 @@ _WHEN_TO_RECORD = """\
 """
 _WHEN_TO_SEARCH = (
     "- You start on code that is new to you, an error looks strange or comes back, or you are about to try something expensive: "
-    "call search first.\n\n"
+    "call search_memory first.\n\n"
 )
 _HOW_TO_RECORD = """\
 Write one plain sentence that helps somebody who knows nothing of this session: name the tool, the version, the file. No secrets.
@@ -41,49 +41,43 @@ _OF_REPOSITORIES = frozenset({"repo", "everywhere", "is_global"})  # arguments t
 Schema = dict[str, Any]
 
 
-def _text(about: str, *allowed: str, default: str = "") -> Schema:
+def _text(about: str, *allowed: str) -> Schema:
     schema: Schema = {"description": about, "type": "string"}
-    if allowed:
-        schema["enum"] = list(allowed)
-    return schema | ({"default": default} if default else {})
+    return schema | {"enum": list(allowed)} if allowed else schema
 
 
 def _flag(about: str) -> Schema:
     return {"description": about, "type": "boolean"}
 
 
-def _number(about: str, kind: str, least: int, most: int | None = None, default: int | None = None) -> Schema:
+def _number(about: str, kind: str, least: int, most: int | None = None) -> Schema:
     schema: Schema = {"description": about, "type": kind, "minimum": least}
-    if most is not None:
-        schema["maximum"] = most
-    return schema | ({} if default is None else {"default": default})
+    return schema if most is None else schema | {"maximum": most}
 
 
 def _words(about: str) -> Schema:
     return {"description": about, "type": "array", "items": {"type": "string"}}
 
 
-_TOPIC = _text("One word that groups records, like: docker")
-_REPO = _text("A repository, like: github.com/org/name. Left out: the one in whose folder this server runs.")
-_EVERYWHERE = _flag("In all repositories.")
-_ID = _text("The id of a record, or its beginning, as in [7k3qmzpa].")
-_LIMIT = _number("At most so many.", "integer", 1, ITEMS, default=10)
+_TOPIC = _text("One word, like: docker")
+_REPO = _text("Another repository, like: github.com/org/name")
+_EVERYWHERE = _flag("In all repositories")
+_IS_GLOBAL = _flag("It holds in every repository")
+_LIMIT = _number(f"At most {ITEMS}", "integer", 1, ITEMS)
+_EVIDENCE = _text("Where to check it: a file and line, a link")
 _FACTS = {
-    "topic": _TOPIC,
     "tags": _words("Further words, at most 16."),
     CATEGORY: _text("Left out: found from the words."),
     "severity": _text("How much harm it does.", *SEVERITIES),
     "repo": _REPO,
-    "is_global": _flag("It holds in every repository."),
     "confidence": _number("From 0 to 1.", "number", 0, 1),
-    "evidence": _text("Where it can be checked: a file and line, a link, an error message."),
     "minutes_lost": _number("Minutes that it cost.", "integer", 0),
     "private": _flag("Keep it on this machine."),
+    "request_id": _text("For clients that retry: a call with the same id adds nothing. Else leave it out."),
 }
-_REQUEST_ID = {"request_id": _text("For clients that retry: a call with the same id adds nothing. Else leave it out.")}
 
 _TEXT, _BOOL, _INT, _FLOAT = ({"type": kind} for kind in ("string", "boolean", "integer", "number"))
-_NOTE = {"note": _TEXT}
+_SAID = {"note": _TEXT, "next": _TEXT}
 _CITED = dict.fromkeys(("id", "log", "text", "repo", "at", "author", "tier"), _TEXT) | {"own_words_differ": _BOOL}
 _HIT = _CITED | {"relevance": _FLOAT, "why": _TEXT, "age_days": _INT, "alike": _INT}
 _RULE = dict.fromkeys(("id", "pattern", "rule", "wrong"), _TEXT) | {"sessions": _INT, "nodes": _INT}
@@ -103,101 +97,102 @@ def _list(fields: Mapping[str, Schema]) -> Schema:
     return {"type": "array", "items": _object(fields)}
 
 
-_STORY = _object(_NOTE | {"story": {"type": "object"}, "left_out": _INT})
-
-
 class Tool(NamedTuple):
-    """A tool as it is announced. `arguments`: all it takes, each with its schema; `answer`: the schema of its data."""
+    """A tool as it is announced. `usual`: the arguments that every agent is told of; `rare`: those that it takes as well.
+
+    `answer`: the schema of its data.
+    """
 
     name: str
-    title: str
     description: str
-    arguments: dict[str, Schema]
+    usual: dict[str, Schema]
+    rare: dict[str, Schema]
     required: tuple[str, ...]
     answer: Schema
     writes: bool = False
 
-    def announced(self, categories: Iterable[str], *, is_bound: bool) -> dict[str, Any]:
-        """As the protocol has it, with the categories of a mesh. `is_bound`: there is no repository to choose."""
-        arguments = {
-            name: schema for name, schema in self.arguments.items() if not (is_bound and name in _OF_REPOSITORIES)
-        }
+    @property
+    def arguments(self) -> dict[str, Schema]:
+        """All it takes."""
+        return self.usual | self.rare
+
+    def announced(self, categories: Iterable[str] = (), *, is_bound: bool, is_whole: bool) -> dict[str, Any]:
+        """As the protocol has it. `is_bound`: there is no repository to choose. `is_whole`: with all there is to know.
+
+        Every session pays for each word of this, so usually an agent is told what it needs for a good call, and no more.
+        """
+        arguments = self.arguments if is_whole else self.usual
+        arguments = {name: schema for name, schema in arguments.items() if not (is_bound and name in _OF_REPOSITORIES)}
         if CATEGORY in arguments:
             arguments[CATEGORY] = arguments[CATEGORY] | {"enum": list(categories)}
-        return {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "inputSchema": {
-                "type": "object",
-                "properties": arguments,
-                "required": list(self.required),
-                "additionalProperties": False,
-            },
-            "outputSchema": self.answer,
-            "annotations": {
-                "readOnlyHint": not self.writes,
-                "destructiveHint": False,
-                "idempotentHint": not self.writes,
-                "openWorldHint": False,
-            },
-        }
+        schema: Schema = {"type": "object", "properties": arguments}
+        if self.required or is_whole:
+            schema["required"] = list(self.required)
+        told = {"name": self.name, "description": self.description, "inputSchema": schema}
+        if is_whole:
+            schema["additionalProperties"] = False
+            told["outputSchema"] = self.answer
+        return told | {"annotations": self._hints()}
+
+    def _hints(self) -> dict[str, bool]:
+        """Nothing destroys, nothing leaves the mesh. What only reads needs no more said."""
+        if not self.writes:
+            return {"readOnlyHint": True, "openWorldHint": False}
+        return {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
 
 
 TOOLS = (
     Tool(
-        "record_discovery",
-        "Record a discovery",
-        "Record something you found out that is not documented, or that took long to find out: how a tool, an API or this code base "
-        "really behaves. It is shared with every agent of the team. If a record says it already, nothing is added and the answer "
-        "names it. Not for what the code says itself, and never with secrets: they are taken out.",
-        {"text": _text("One plain sentence that helps somebody who knows nothing of this session.")}
-        | _FACTS
-        | {"anyway": _flag("Record it though a record seems to say it already.")}
-        | _REQUEST_ID,
-        ("text",),
-        _object(
-            _NOTE
-            | {"id": _TEXT, "state": _TEXT, "redacted": _TEXT}
-            | {"covered_by": {"anyOf": [_object(_CITED), {"type": "null"}]}, "kept_here": _TEXT}
-        ),
-        writes=True,
-    ),
-    Tool(
         "record_correction",
-        "Record a correction",
-        "Record a correction, before your next reply, whenever somebody corrected you or a build, a test or a review proved you wrong. "
-        "The same mistake in several sessions, on any machine of the team, becomes a rule that every agent is told at its start. "
-        "Repeating it in one session counts once. The answer says which pattern it was counted under and how often that has happened.",
+        "Call this before your next reply when somebody corrected you, or a build, test or review proved you wrong. What several "
+        "sessions get wrong becomes a rule that every agent is told. No secrets.",
         {
-            "wrong": _text("What was done or believed, in one sentence."),
-            "right": _text("What is right instead, in one sentence."),
-            "pattern": _text("The name of the pattern it belongs to. Left out: found from the words."),
-            "source": _text(
-                "Who noticed: the user, another agent, a build or test, you yourself.", *SOURCES, default="agent"
-            ),
-        }
-        | _FACTS
-        | _REQUEST_ID,
+            "wrong": _text("What was done or believed, in one sentence"),
+            "right": _text("What is right instead"),
+            "source": _text("Who noticed", *SOURCES),
+            "is_global": _IS_GLOBAL,
+        },
+        {"pattern": _text("The name of the pattern it belongs to. Left out: found from the words.")}
+        | {"topic": _TOPIC, "evidence": _EVIDENCE}
+        | _FACTS,
         ("wrong", "right"),
         _object(
-            _NOTE
+            _SAID
             | {"id": _TEXT, "state": _TEXT, "redacted": _TEXT, "pattern": _TEXT, "sureness": _FLOAT, "why": _TEXT}
             | {"founded": _BOOL, "sessions": _INT, "nodes": _INT, "repos": _INT, "tier": _TEXT, "says": _TEXT}
         ),
         writes=True,
     ),
     Tool(
-        "search",
-        "Search the shared memory",
-        "Search what the team's agents have found out and what they were corrected for. Use it before you work on code that is new to "
-        "you, when an error looks strange or comes back, and before you try something expensive. The best match comes first; "
-        "fetch opens one.",
+        "record_discovery",
+        "Record what is not documented, or took long to find out: how a tool, an API or this code really behaves. Shared with every "
+        "agent of the team. No secrets.",
         {
-            "query": _text("What you are about to do, or the words of an error."),
-            "repo": _REPO,
+            "text": _text("One sentence for somebody who knows nothing of this session"),
+            "evidence": _EVIDENCE,
+            "is_global": _IS_GLOBAL,
+        },
+        {"topic": _TOPIC, "anyway": _flag("Record it though a record seems to say it already.")} | _FACTS,
+        ("text",),
+        _object(
+            _SAID
+            | {"id": _TEXT, "state": _TEXT, "redacted": _TEXT}
+            | {"covered_by": {"anyOf": [_object(_CITED), {"type": "null"}]}, "kept_here": _TEXT}
+        ),
+        writes=True,
+    ),
+    Tool(
+        "search_memory",
+        "Search what the team's agents found out and were corrected for: before code that is new to you or anything expensive, and "
+        "when an error is strange or comes back.",
+        {
+            "query": _text("What you are about to do, or the words of an error"),
             "everywhere": _EVERYWHERE,
             "limit": _LIMIT,
+        },
+        {
+            "repo": _REPO,
+            "archived": _flag("Also what is in the archive."),
             CATEGORY: _text("Only of this category."),
             "tags": _words("Only with one of these tags."),
             "agent": _text("Only of this agent, like: codex"),
@@ -205,52 +200,53 @@ TOOLS = (
             "since": _text("Only from then on: 2026-11-16, 2026-11-16T10:00, or 30d."),
             "until": _text("Only until then."),
             "tier": _text("Only of this tier.", *TIERS),
-            "archived": _flag("Also what is in the archive."),
             "min_relevance": _number("Only what fits so well, from 0 to 1.", "number", 0, 1),
         },
         ("query",),
         _object(
-            _NOTE
+            _SAID
             | {"records": _list(_HIT), "left_out": _INT, "pages": _list(_PAGE), "by": _TEXT}
             | {"tags_alike": {"type": "array", "items": _TEXT}, "says": _TEXT}
         ),
     ),
     Tool(
-        "fetch",
-        "Open a record",
-        "Open one record, with its whole text and everything that it says. Use it when a line of a search or of your context is not "
-        "enough: what is opened stays longer in the team's memory.",
-        {"id": _ID},
+        "read_record",
+        "Read a record whole, when its line is not enough.",
+        {
+            "id": _text("As in [7k3qmzpa]"),
+            "history": _flag("Instead: author, edits, whether it still counts"),
+        },
+        {},
         ("id",),
-        _STORY,
+        _object(_SAID | {"story": {"type": "object"}, "left_out": _INT}),
     ),
     Tool(
-        "recent",
-        "Newest records",
-        "The newest records of the team's agents, newest first: what others have just found out here.",
-        {"topic": _TOPIC, "repo": _REPO, "everywhere": _EVERYWHERE, "count": _LIMIT},
+        "list_hot",
+        "The rules that hold here.",
+        {"everywhere": _EVERYWHERE},
+        {"repo": _REPO},
         (),
-        _object(_NOTE | {"records": _list(_CITED), "left_out": _INT}),
+        _object(_SAID | {"hot": _list(_RULE), "seen_here": _list(_RULE), "left_out": _INT}),
     ),
     Tool(
-        "hot",
-        "Rules that hold",
-        "The rules that hold here because the same mistake was corrected in several sessions. They are in your context from the start of "
-        "a session; ask again after a long one.",
-        {"repo": _REPO, "everywhere": _EVERYWHERE},
+        "list_recent",
+        "What other agents found out last.",
+        {"count": _LIMIT, "everywhere": _EVERYWHERE},
+        {"topic": _TOPIC, "repo": _REPO},
         (),
-        _object(_NOTE | {"hot": _list(_RULE), "seen_here": _list(_RULE), "left_out": _INT}),
-    ),
-    Tool(
-        "why",
-        "Where a record comes from",
-        "Where a record comes from and what became of it: author, time, signature, edits, whether it still counts. Use it before you rely "
-        "on a surprising note, or contradict it.",
-        {"id": _ID},
-        ("id",),
-        _STORY,
+        _object(_SAID | {"records": _list(_CITED), "left_out": _INT}),
     ),
 )
+
+# What tools were called before, and what is meant by it. Permission rules and habits have these names, so they are answered; none
+# is announced.
+OLD_NAMES: dict[str, tuple[str, dict[str, Any]]] = {
+    "search": ("search_memory", {}),
+    "fetch": ("read_record", {}),
+    "why": ("read_record", {"history": True}),
+    "recent": ("list_recent", {}),
+    "hot": ("list_hot", {}),
+}
 
 CONTEXT, HOT = "mesh://context", "mesh://hot"
 MARKDOWN = "text/markdown"

@@ -58,14 +58,16 @@ class Server:
         categories: Callable[[], Sequence[str]],
         read_only: bool = False,
         is_bound: bool = False,
+        is_whole: bool = False,
     ) -> None:
         """`tools`, `categories`: asked for when they are needed. `read_only`: no tool that writes, and no prompt that asks for one.
 
-        `is_bound`: there is one repository, and none to choose.
+        `is_bound`: there is one repository, and none to choose. `is_whole`: announce all that each tool takes and answers.
         """
         self._tools = tools
         self._categories = categories
         self._is_bound = is_bound
+        self._is_whole = is_whole
         self._offered = {tool.name: tool for tool in TOOLS if not (read_only and tool.writes)}
         self._prompts = [] if read_only else [PROMPT]
         self._about = {"name": NAME, "title": NAME, "version": version}
@@ -123,8 +125,13 @@ class Server:
         return {"capabilities": {"tools": {}, "resources": {}, "prompts": {}}, "instructions": self._instructions}
 
     def _list(self, _given: Mapping[str, Any]) -> dict[str, Any]:
-        categories = self._categories()
-        return {"tools": [tool.announced(categories, is_bound=self._is_bound) for tool in self._offered.values()]}
+        categories = self._categories() if self._is_whole else ()
+        return {
+            "tools": [
+                tool.announced(categories, is_bound=self._is_bound, is_whole=self._is_whole)
+                for tool in self._offered.values()
+            ]
+        }
 
     def _call(self, given: Mapping[str, Any]) -> dict[str, Any]:
         name, arguments = text_of(given, "name"), given.get("arguments") or {}

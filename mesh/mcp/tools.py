@@ -13,7 +13,7 @@ from clan_learnings.context.harmless_lines import harmless
 from mesh.core.errors import AmbiguousId, MeshError, NoHome
 from mesh.mcp import tool_answers
 from mesh.mcp.arguments import WrongArguments, checked
-from mesh.mcp.descriptions import ITEMS, Tool
+from mesh.mcp.descriptions import ITEMS, OLD_NAMES, Tool
 from mesh.mcp.protocol import FAILED, ProtocolError
 from mesh.mcp.tool_answers import ReadableAnswer
 
@@ -96,8 +96,9 @@ class Tools:
 
     def call(self, name: str, given: Mapping[str, Any], offered: Mapping[str, Tool]) -> dict[str, Any]:
         """The result of a call. Whatever is wrong with it is a result too, which the agent reads."""
+        name, meant = OLD_NAMES.get(name, (name, {}))
         try:
-            arguments = checked(offered, name, given)
+            arguments = checked(offered, name, given) | meant
             said = _CALLS[name](self._backends(arguments.get("repo")), arguments)
         except WrongArguments as error:
             return _content(tool_answers.marked(map(harmless, error.lines))) | {"isError": True}
@@ -137,8 +138,11 @@ def _search(backend: ToolBackend, given: _Given) -> ReadableAnswer:
     return tool_answers.searched(backend.search(query, **asked))
 
 
-def _fetch(backend: ToolBackend, given: _Given) -> ReadableAnswer:
-    return tool_answers.opened(backend.show(_id(given)))
+def _read(backend: ToolBackend, given: _Given) -> ReadableAnswer:
+    record = str(given["id"]).strip().strip("[]")
+    return (
+        tool_answers.story(backend.why(record)) if given.get("history") else tool_answers.opened(backend.show(record))
+    )
 
 
 def _recent(backend: ToolBackend, given: _Given) -> ReadableAnswer:
@@ -149,27 +153,18 @@ def _hot(backend: ToolBackend, given: _Given) -> ReadableAnswer:
     return tool_answers.hot(backend.hot(**_SCOPE | given))
 
 
-def _why(backend: ToolBackend, given: _Given) -> ReadableAnswer:
-    return tool_answers.story(backend.why(_id(given)))
-
-
 def _apart(given: dict[str, Any], *names: str) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of these names, and the others."""
     return [given.pop(name) for name in names], given
 
 
-def _id(given: _Given) -> str:
-    return str(given["id"]).strip().strip("[]")
-
-
 _CALLS: dict[str, Callable[[ToolBackend, _Given], ReadableAnswer]] = {
-    "record_discovery": _discover,
     "record_correction": _correct,
-    "search": _search,
-    "fetch": _fetch,
-    "recent": _recent,
-    "hot": _hot,
-    "why": _why,
+    "record_discovery": _discover,
+    "search_memory": _search,
+    "read_record": _read,
+    "list_hot": _hot,
+    "list_recent": _recent,
 }
 
 

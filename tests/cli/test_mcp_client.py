@@ -203,14 +203,14 @@ def test_a_message_that_is_too_long_is_refused_and_the_next_one_answered(server:
 def test_another_version_of_the_node_leaves_it_to_the_client(server: CommandServer, home: Home) -> None:
     code = f"import mesh.cli.mcp_client as c; c.__version__ = '0.0.0'; {LEAST_CODE}"
     with agent(home.path, code=code) as one:
-        assert len(names(one.ask(message("tools/list")))) == 7
+        assert len(names(one.ask(message("tools/list")))) == 6
         assert one.ask(call("recent", 2))["result"]["isError"] is False
 
 
 def test_a_node_that_hangs_keeps_nobody_waiting(home: Home) -> None:
     code = f"import mesh.cli.mcp_client as c; c._SECONDS = c._BRIEF_SECONDS = 0.2; {LEAST_CODE}"
     with deaf_node(home) as node, agent(home.path, code=code) as one:
-        assert len(names(one.ask(message("tools/list")))) == 7
+        assert len(names(one.ask(message("tools/list")))) == 6
         assert one.ask(call("recent", 2))["result"]["isError"] is False
         node.settimeout(0)
         node.accept()[0].close()
@@ -299,8 +299,8 @@ def test_the_categories_of_the_folders_repository_are_announced(
         (tmp_path / "project" / ".git" / folder).mkdir(parents=True)
     (tmp_path / "project" / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
     (tmp_path / "project" / ".clan-mesh.toml").write_text('categories = ["weird-hardware"]\n', encoding="utf-8")
-    for options in ((), ("--read-only",)):
+    for options in (("--tools", "all"), ("--tools=all", "--read-only")):
         with agent(home.path, *options, folder=str(tmp_path / "project")) as one:
             said = one.ask(message("tools/list"))
-        [search] = [tool for tool in said["result"]["tools"] if tool["name"] == "search"]
+        [search] = [tool for tool in said["result"]["tools"] if tool["name"] == "search_memory"]
         assert "weird-hardware" in search["inputSchema"]["properties"]["category"]["enum"]

@@ -131,22 +131,22 @@ def reading_calls(known: Known) -> Iterator[tuple[str, dict[str, Any]]]:
         "z9lynx-rule",
     )
     for text in texts:
-        yield "search", {"query": text}
-        yield "search", {"query": text, "everywhere": True, "archived": True, "limit": 20}
-    yield "search", {"query": "deploy", "tags": ["vpN"]}
-    yield "search", {"query": "deploy", "tags": ["Z9TAG"]}
-    yield "search", {"query": "deploy", "agent": "codex", "everywhere": True}
-    yield "search", {"query": "deploy", "tier": "HOT", "everywhere": True}
-    yield "search", {"query": "deploy", "since": "30d", "repo": OURS}
+        yield "search_memory", {"query": text}
+        yield "search_memory", {"query": text, "everywhere": True, "archived": True, "limit": 20}
+    yield "search_memory", {"query": "deploy", "tags": ["vpN"]}
+    yield "search_memory", {"query": "deploy", "tags": ["Z9TAG"]}
+    yield "search_memory", {"query": "deploy", "agent": "codex", "everywhere": True}
+    yield "search_memory", {"query": "deploy", "tier": "HOT", "everywhere": True}
+    yield "search_memory", {"query": "deploy", "since": "30d", "repo": OURS}
     for name in (*known.ids, *known.ours, known.everywhere, "a", "zz", "[aaaaaaaa]"):
-        yield "fetch", {"id": name}
-        yield "why", {"id": name}
-        yield "fetch", {"id": name[:3]}
-        yield "why", {"id": name[:3]}
+        yield "read_record", {"id": name}
+        yield "read_record", {"id": name, "history": True}
+        yield "read_record", {"id": name[:3]}
+        yield "read_record", {"id": name[:3], "history": True}
     for more in ({}, {"everywhere": True}, {"repo": OURS}, {"everywhere": True, "topic": "z9topic"}):
-        yield "recent", {"count": 20} | more
+        yield "list_recent", {"count": 20} | more
     for more in ({}, {"everywhere": True}, {"repo": f"https://{OURS}.git"}):
-        yield "hot", more
+        yield "list_hot", more
 
 
 async def said(client: Client, tool: str, arguments: dict[str, Any]) -> str:
@@ -180,18 +180,18 @@ async def every_answer(known: Known) -> None:
                 told["resource", str(resource.uri)] = content.text
         assert (await client.list_prompts()).prompts == []
     assert {call: text for call, text in told.items() if MARK in text.lower()} == {}
-    found = told["search", json.dumps({"query": "deploy vpn"})]
+    found = told["search_memory", json.dumps({"query": "deploy vpn"})]
     assert ("deploy of the shop" in found, "drops every deploy" in found) == (True, True)
     assert '"alike": 0' in found
     assert "mesh page" not in found
-    assert "deploy with the pipeline" in told["fetch", json.dumps({"id": known.ours[1]})]
-    assert '"sessions": 1' in told["why", json.dumps({"id": known.ours[1]})]
-    assert "Nothing is HOT" in told["hot", "{}"]  # what others have made HOT is theirs
+    assert "deploy with the pipeline" in told["read_record", json.dumps({"id": known.ours[1]})]
+    assert '"sessions": 1' in told["read_record", json.dumps({"id": known.ours[1], "history": True})]
+    assert "Nothing is HOT" in told["list_hot", "{}"]  # what others have made HOT is theirs
     assert "pipeline" in told["resource", "mesh://context"]
-    nobody = told["fetch", json.dumps({"id": "[aaaaaaaa]"})]
+    nobody = told["read_record", json.dumps({"id": "[aaaaaaaa]"})]
     for name in known.ids:
-        for tool in ("fetch", "why"):
-            refusal = told[tool, json.dumps({"id": name})]
+        for more in ({}, {"history": True}):
+            refusal = told["read_record", json.dumps({"id": name} | more)]
             assert f"no record has the id {name}" in refusal
             assert refusal.replace(name, "aaaaaaaa").splitlines()[0] == nobody.splitlines()[0]
 
@@ -199,7 +199,7 @@ async def every_answer(known: Known) -> None:
 async def test_an_unbound_server_would_have_told_it(known: Known) -> None:
     """The same questions find the mark where nothing is bound: so they are questions that could."""
     async with served(known.home, session="codex:reader") as client:
-        for tool in ("search", "fetch", "why", "recent", "hot"):
+        for tool in ("search_memory", "read_record", "list_recent", "list_hot"):
             calls = [arguments for name, arguments in reading_calls(known) if name == tool]
             assert any([MARK in await said(client, tool, arguments) for arguments in calls]), tool
 
@@ -211,14 +211,14 @@ async def test_a_server_that_only_reads_offers_nothing_that_writes(known: Known)
     for options in ((), ("--repo", OURS)):
         async with served(known.home, "--read-only", *options) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
-            assert tools == ["search", "fetch", "recent", "hot", "why"]
+            assert tools == ["search_memory", "read_record", "list_hot", "list_recent"]
             assert "record_" not in (client.instructions or "")
             for tool, arguments in (
                 ("record_discovery", {"text": "x"}),
                 ("record_correction", {"wrong": "x", "right": "y"}),
             ):
                 assert (await client.call_tool(tool, arguments)).is_error
-            assert "shop" in await said(client, "fetch", {"id": known.ours[0]})
+            assert "shop" in await said(client, "read_record", {"id": known.ours[0]})
     assert (notes.read_bytes() if notes.exists() else b"") == before
 
 
@@ -249,7 +249,7 @@ async def test_what_a_bound_server_records_goes_under_its_repository(own: Known,
                 tool, words[tool] | fine | {"topic": f"t{len(fine)}{fine.get('repo', '')}"[:9]}
             )
             assert not result.is_error, result.content
-        read = await client.call_tool("search", {"query": "deploy", "repo": RED})
+        read = await client.call_tool("search_memory", {"query": "deploy", "repo": RED})
         assert read.is_error
     assert (
         quickly(own.home, "tail", "-n", "50", "--repo", OURS).count("shelf is blue" if "disc" in tool else "go on") >= 1

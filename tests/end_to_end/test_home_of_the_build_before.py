@@ -537,7 +537,7 @@ def test_every_registered_server_still_speaks(ada: Then, whose: str) -> None:
     ]
     answered = speak(ada, shlex.join(words), asked)
     tools = {tool["name"] for tool in answered[2]["result"]["tools"]}
-    assert tools >= {"record_discovery", "record_correction", "search", "fetch", "recent", "hot", "why"}
+    assert tools >= {"record_correction", "record_discovery", "search_memory", "read_record", "list_hot", "list_recent"}
     assert "pnpm-install" in json.dumps(answered[3])
 
 

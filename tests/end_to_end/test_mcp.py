@@ -88,7 +88,7 @@ async def test_a_client_finds_tools_resources_and_prompts(home: Path, mode: Mode
         resources = (await client.list_resources()).resources
         prompts = (await client.list_prompts()).prompts
         instructions = client.instructions
-    names = "record_discovery record_correction search fetch recent hot why"
+    names = "record_correction record_discovery search_memory read_record list_hot list_recent"
     assert [tool.name for tool in tools] == names.split()
     assert [resource.uri for resource in resources] == ["mesh://context", "mesh://hot"]
     assert [prompt.name for prompt in prompts] == ["correct"]
@@ -98,8 +98,7 @@ async def test_a_client_finds_tools_resources_and_prompts(home: Path, mode: Mode
     for tool in tools:
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is not tool.name.startswith("record_")
-        assert tool.annotations.destructive_hint is False
-        assert tool.annotations.idempotent_hint is not None
+        assert not tool.annotations.destructive_hint
         assert tool.annotations.open_world_hint is False
 
 
@@ -259,7 +258,7 @@ async def test_without_a_home_the_server_runs_and_says_what_to_do(tmp_path: Path
     """An agent whose user has not set anything up yet learns the command, from every tool; afterwards it works at once."""
     home = tmp_path / "home"
     async with served(home) as client:
-        assert len((await client.list_tools()).tools) == 7
+        assert len((await client.list_tools()).tools) == 6
         for tool, arguments in (
             ("record_discovery", {"text": "a"}),
             ("search", {"query": "a"}),
@@ -279,16 +278,16 @@ async def test_a_broken_home_is_said_and_the_server_goes_on(home: Path) -> None:
     """Tools are still listed, each call says in a sentence what is wrong, and nothing is made worse."""
     (home / "mesh.db").write_bytes(b"this is no database" * 1000)
     async with served(home) as client:
-        assert len((await client.list_tools()).tools) == 7
+        assert len((await client.list_tools()).tools) == 6
         for tool, arguments in (("record_discovery", {"text": "a"}), ("search", {"query": "a"}), ("hot", {})):
             await refused(client, tool, **arguments)
     assert (home / "mesh.db").read_bytes() == b"this is no database" * 1000
 
 
 async def test_a_category_of_this_mesh_is_announced_and_taken(home: Path) -> None:
-    """What the mesh has agreed on is in the schema of whoever connects afterwards."""
+    """What the mesh has agreed on is in the schema of whoever connects afterwards, and asks for all of it."""
     done(home, "op", "set", "--key", "settings", "category:our-own", "true")
-    async with served(home) as client:
+    async with served(home, "--tools", "all") as client:
         schemas = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
         assert "our-own" in schemas["record_discovery"]["properties"]["category"]["enum"]
         await told(client, "record_discovery", text="a category is used", category="our-own")

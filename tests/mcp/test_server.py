@@ -24,15 +24,17 @@ from tests.test_imports import imports, is_within, modules
 
 DESCRIPTION_BYTES = 2048  # more than this is cut off
 ANSWER_TOKENS = 25_000
-TOOLS = ["record_discovery", "record_correction", "search", "fetch", "recent", "hot", "why"]
+DEFINITION_TOKENS = 1000  # of all tools together, whatever is added to them
+MOST_ARGUMENTS = 5
+TOOLS = ["record_correction", "record_discovery", "search_memory", "read_record", "list_hot", "list_recent"]
+OLD = ["search", "fetch", "why", "recent", "hot"]  # names of before
 LEAST = {
     "record_discovery": {"text": "a"},
     "record_correction": {"wrong": "a", "right": "b"},
-    "search": {"query": "a"},
-    "fetch": {"id": "7k3qmzpa"},
-    "recent": {},
-    "hot": {},
-    "why": {"id": "7k3qmzpa"},
+    "search_memory": {"query": "a"},
+    "read_record": {"id": "7k3qmzpa"},
+    "list_recent": {},
+    "list_hot": {},
 }
 FILTERS: dict[str, Any] = {
     "category": CATEGORIES[0],
@@ -103,11 +105,9 @@ async def client_of(backend: FakeBackend, categories: Sequence[str] = CATEGORIES
         yield client
 
 
-def server_of(
-    backend: FakeBackend, categories: Sequence[str] = CATEGORIES, *, read_only: bool = False, is_bound: bool = False
-) -> Server:
+def server_of(backend: FakeBackend, categories: Sequence[str] = CATEGORIES, **options: bool) -> Server:
     tools = Tools(lambda _: backend)
-    return Server(lambda: tools, version="1", categories=lambda: categories, read_only=read_only, is_bound=is_bound)
+    return Server(lambda: tools, version="1", categories=lambda: categories, **options)
 
 
 def text_of(result: CallToolResult) -> str:
@@ -128,18 +128,73 @@ async def complaint(backend: FakeBackend, tool: str, arguments: dict[str, Any]) 
 
 
 async def test_every_tool_says_what_it_does_and_what_it_may_do() -> None:
-    """The six tools, each with all hints; nothing destroys, nothing leaves the mesh, only two write."""
+    """Nothing destroys, nothing leaves the mesh, only two write."""
     async with client_of(FakeBackend()) as client:
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == TOOLS
     for tool in tools:
-        assert tool.title
-        assert tool.output_schema is not None
         hints = tool.annotations
         assert hints is not None
         writes = tool.name.startswith("record_")
-        assert (hints.read_only_hint, hints.idempotent_hint) == (not writes, not writes)
-        assert (hints.destructive_hint, hints.open_world_hint) == (False, False)
+        assert hints.read_only_hint is not writes
+        assert hints.open_world_hint is False
+        assert hints.destructive_hint is (False if writes else None)  # of what only reads it says nothing
+
+
+def test_what_every_session_pays_for_the_tools_is_bounded() -> None:
+    """What a client puts before the model: names, descriptions and arguments, by a bound that holds for every model's tokens."""
+    servers = (
+        server_of(FakeBackend()),
+        server_of(FakeBackend(), is_bound=True),
+        server_of(FakeBackend(), read_only=True),
+    )
+    for server in servers:
+        tools = said_to(server, request("tools/list"))["result"]["tools"]
+        shown = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in tools]
+        assert at_most_tokens(json.dumps(shown, ensure_ascii=False, separators=(",", ":"))) <= DEFINITION_TOKENS
+        assert all(len(tool["inputSchema"]["properties"]) <= MOST_ARGUMENTS for tool in tools)
+
+
+def test_all_that_the_tools_take_is_announced_where_it_is_asked_for() -> None:
+    usual, whole = (
+        {
+            tool["name"]: tool
+            for tool in said_to(server_of(FakeBackend(), is_whole=is_whole), request("tools/list"))["result"]["tools"]
+        }
+        for is_whole in (False, True)
+    )
+    assert list(usual) == list(whole)
+    for name, tool in whole.items():
+        arguments = tool["inputSchema"]["properties"]
+        assert arguments.items() >= usual[name]["inputSchema"]["properties"].items()
+        assert tool["inputSchema"]["additionalProperties"] is False
+        assert "outputSchema" in tool
+    assert "severity" in whole["record_discovery"]["inputSchema"]["properties"]
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_a_tool_is_answered_under_the_name_it_had_before_too(name: str) -> None:
+    """Permission rules and habits have it; nothing announces it."""
+    backend = FakeBackend(RECORD | {"results": [], "records": [], "hot": []})
+    server = server_of(backend)
+    arguments = {"search": {"query": "a"}, "fetch": {"id": "7k3qmzpa"}, "why": {"id": "7k3qmzpa"}}.get(name, {})
+    called = said_to(server, request("tools/call", {"name": name, "arguments": arguments}))["result"]
+    assert called["isError"] is False
+    [(asked, _, _)] = backend.asked
+    assert asked == {"fetch": "show"}.get(name, name)
+    assert name not in [tool["name"] for tool in said_to(server, request("tools/list"))["result"]["tools"]]
+
+
+async def test_what_to_do_next_is_in_both_forms() -> None:
+    """Some agents show their model the data alone."""
+    told: dict[str, dict[str, Any]] = ANSWERS | {"search_memory": {"results": []}}
+    for name in TOOLS:
+        async with client_of(FakeBackend(told[name])) as client:
+            result = await client.call_tool(name, LEAST[name])
+        assert result.structured_content is not None
+        step = result.structured_content["next"]
+        assert step
+        assert step in text_of(result)
 
 
 async def test_nothing_announced_is_long_enough_to_be_cut_off() -> None:
@@ -164,7 +219,7 @@ async def test_nothing_announced_is_long_enough_to_be_cut_off() -> None:
 
 async def test_closed_lists_are_in_the_schema() -> None:
     """Severity, source and category list what is allowed, with the categories that this mesh has added."""
-    async with client_of(FakeBackend(), [*CATEGORIES, "our-own"]) as client:
+    async with client_with(server_of(FakeBackend(), [*CATEGORIES, "our-own"], is_whole=True)) as client:
         tools = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
     for name in ("record_discovery", "record_correction"):
         arguments = tools[name]["properties"]
@@ -208,12 +263,12 @@ async def test_every_option_of_the_commands_reaches_the_backend() -> None:
             "record_correction",
             about | {"wrong": "a", "right": "b", "tags": '["x"]', "pattern": "use-pnpm", "source": "human"},
         )
-        await client.call_tool("search", {"query": "q", "repo": "r", "limit": 3, "everywhere": True})
-        await client.call_tool("search", {"query": "q"} | FILTERS)
-        await client.call_tool("fetch", {"id": "[7k3qmzpa]"})
-        await client.call_tool("recent", {"topic": "t", "repo": "r", "count": 4})
-        await client.call_tool("hot", {"repo": "r"})
-        await client.call_tool("why", {"id": " [7k3qmzpa] "})
+        await client.call_tool("search_memory", {"query": "q", "repo": "r", "limit": 3, "everywhere": True})
+        await client.call_tool("search_memory", {"query": "q"} | FILTERS)
+        await client.call_tool("read_record", {"id": "[7k3qmzpa]"})
+        await client.call_tool("list_recent", {"topic": "t", "repo": "r", "count": 4})
+        await client.call_tool("list_hot", {"repo": "r"})
+        await client.call_tool("read_record", {"id": " [7k3qmzpa] ", "history": True})
     assert backend.asked == [
         ("discover", ("a",), about | {"tags": ("x",), "anyway": True}),
         ("correct", ("a", "b"), about | {"tags": ("x",), "pattern": "use-pnpm", "source": "human"}),
@@ -236,8 +291,8 @@ async def test_a_call_about_another_repository_asks_its_own_backend() -> None:
 
     tools = Tools(backends)
     async with client_with(Server(lambda: tools, version="1", categories=lambda: CATEGORIES)) as client:
-        await client.call_tool("hot", {})
-        await client.call_tool("hot", {"repo": "github.com/acme/api"})
+        await client.call_tool("list_hot", {})
+        await client.call_tool("list_hot", {"repo": "github.com/acme/api"})
     assert chosen == [None, "github.com/acme/api"]
 
 
@@ -254,10 +309,11 @@ async def test_a_call_about_another_repository_asks_its_own_backend() -> None:
         ("record_discovery", {"text": "a", "confidence": 2}, "confidence must be between 0 and 1"),
         ("record_discovery", {"text": ["a"]}, "text must be a text"),
         ("record_discovery", {"text": "a", "session": "codex:1"}, "record_discovery takes no session"),
-        ("search", {"query": "a", "limit": 1000}, "limit must be between 1 and 20"),
-        ("search", {"query": "a", "tier": "LUKEWARM"}, "tier must be 'HOT', 'WARM', 'BANK' or 'ARCHIVE'"),
-        ("search", {"query": "a", "min_relevance": 7}, "min_relevance must be between 0 and 1"),
-        ("why", {"record": "7k3qmzpa"}, "why takes no record"),
+        ("search_memory", {"query": "a", "limit": 1000}, "limit must be between 1 and 20"),
+        ("search_memory", {"query": "a", "tier": "LUKEWARM"}, "tier must be 'HOT', 'WARM', 'BANK' or 'ARCHIVE'"),
+        ("search_memory", {"query": "a", "min_relevance": 7}, "min_relevance must be between 0 and 1"),
+        ("read_record", {"record": "7k3qmzpa"}, "read_record takes no record"),
+        ("why", {"record": "7k3qmzpa"}, "read_record takes no record"),
     ],
 )
 async def test_wrong_arguments_are_said_in_a_line_and_change_nothing(
@@ -293,7 +349,9 @@ async def test_without_a_home_every_tool_says_how_to_make_one(tool: str) -> None
 async def test_an_ambiguous_id_lists_its_matches() -> None:
     """The agent can choose among them."""
     said = await complaint(
-        FakeBackend(AmbiguousId("7k is the beginning of several ids", ["7kaaaaaa", "7kbbbbbb"])), "why", {"id": "7k"}
+        FakeBackend(AmbiguousId("7k is the beginning of several ids", ["7kaaaaaa", "7kbbbbbb"])),
+        "read_record",
+        {"id": "7k", "history": True},
     )
     assert said.splitlines()[1:3] == ["7kaaaaaa", "7kbbbbbb"]
 
@@ -313,15 +371,14 @@ async def test_what_nobody_foresaw_is_one_sentence_and_its_trace_is_in_the_log(
 
 
 ANSWERS: dict[str, dict[str, Any]] = {
-    "search": {
+    "search_memory": {
         "results": [RECORD | {"relevance": 0.5, "why": "has print", "age_days": 3, "also": 2}],
         "pages": [PAGE],
         "by": "keywords",
     },
-    "fetch": RECORD | {"record": {"text": "x", "tags": ["a", "b"], "confidence": 0.8}},
-    "recent": {"records": [RECORD]},
-    "hot": {"hot": [RULE]},
-    "why": {"kind": "add", "record": {"text": "x"}, "events": [{"what": "edited", "by": "laptop"}], "seq": 4},
+    "read_record": RECORD | {"record": {"text": "x", "tags": ["a", "b"], "confidence": 0.8}},
+    "list_recent": {"records": [RECORD]},
+    "list_hot": {"hot": [RULE]},
     "record_discovery": {"id": "7k3qmzpa", "state": "known", "covered_by": RECORD, "redacted": "1 aws key"},
     "record_correction": {"id": "7k3qmzpa", "state": "recorded", "pattern": "use-pnpm", "sureness": 0.8, "sessions": 3},
 }
@@ -341,7 +398,7 @@ async def test_answers_are_never_learnt_again(tool: str) -> None:
 async def test_data_says_first_that_it_is_no_order(tool: str) -> None:
     """Some agents show their model the structured data alone; a record cannot take the place of the sentence."""
     answer = ANSWERS[tool] | {"note": "obey"}
-    async with client_of(FakeBackend(answer)) as client:
+    async with client_with(server_of(FakeBackend(answer), is_whole=True)) as client:
         [schema] = [each.output_schema for each in (await client.list_tools()).tools if each.name == tool]
         result = await client.call_tool(tool, LEAST[tool])
     assert schema is not None
@@ -384,11 +441,11 @@ async def test_no_answer_is_long_enough_to_be_cut_off(tool: str, filler: str) ->
     """A thousand records full of text, and both forms together stay below what agents cut; what is left out is said."""
     long = filler * 8000
     lists: dict[str, dict[str, Any]] = {
-        "search": {"results": [dict.fromkeys(RECORD, long)] * 1000, "pages": [dict.fromkeys(PAGE, long)] * 1000},
-        "recent": {"records": [dict.fromkeys(RECORD, long)] * 1000},
-        "hot": {"hot": [dict.fromkeys(RULE, long)] * 1000},
-        "fetch": {"id": "7k3qmzpa", "record": {"text": long}} | {f"{number}": [long] * 100 for number in range(100)},
-        "why": {f"{number}": {f"{item}": [long] * 100 for item in range(100)} for number in range(100)},
+        "search_memory": {"results": [dict.fromkeys(RECORD, long)] * 1000, "pages": [dict.fromkeys(PAGE, long)] * 1000},
+        "list_recent": {"records": [dict.fromkeys(RECORD, long)] * 1000},
+        "list_hot": {"hot": [dict.fromkeys(RULE, long)] * 1000},
+        "read_record": {"id": "7k3qmzpa", "record": {"text": long}}
+        | {f"{number}": [long] * 100 for number in range(100)},
     }
     receipt = dict.fromkeys(ANSWERS[tool], long) | {"covered_by": dict.fromkeys(RECORD, long)}
     answer = lists.get(tool, receipt)
@@ -403,21 +460,21 @@ async def test_no_answer_is_long_enough_to_be_cut_off(tool: str, filler: str) ->
 
 async def test_a_search_says_how_well_each_fits_and_how_many_are_alike() -> None:
     """Why, and how old it is, in both forms; and what to try, if nothing does."""
-    async with client_of(FakeBackend(ANSWERS["search"])) as client:
-        result = await client.call_tool("search", {"query": "a"})
-    *_, record_line, page_line = text_of(result).splitlines()
+    async with client_of(FakeBackend(ANSWERS["search_memory"])) as client:
+        result = await client.call_tool("search_memory", {"query": "a"})
+    *_, record_line, page_line, _ = text_of(result).splitlines()
     assert record_line.endswith("[7k3qmzpa] (+2 alike); relevance 0.50, has print, 3 days old")
     assert page_line.endswith("print output is in the log (page; the rest: mesh page show runbooks/ci)")
     [record] = (result.structured_content or {})["records"]
     assert (record["relevance"], record["why"], record["age_days"], record["alike"]) == (0.5, "has print", 3, 2)
     async with client_of(FakeBackend({"results": [], "by": "keywords"})) as client:
-        assert "everywhere=true" in text_of(await client.call_tool("search", {"query": "a"}))
+        assert "everywhere=true" in text_of(await client.call_tool("search_memory", {"query": "a"}))
     async with client_of(FakeBackend({"results": [], "by": "keywords", "tags_alike": ["Kafka", POISON]})) as client:
-        said = text_of(await client.call_tool("search", {"query": "a", "tags": ["kafka"]}))
+        said = text_of(await client.call_tool("search_memory", {"query": "a", "tags": ["kafka"]}))
     assert "Nothing found. There is a tag written so: Kafka, " in said
     assert len(said.splitlines()) == 1
     async with client_of(FakeBackend({"results": [], "by": "keywords", "says": "no letter"})) as client:
-        assert "no letter. Try other words" in text_of(await client.call_tool("search", {"query": "?"}))
+        assert "no letter. Try other words" in text_of(await client.call_tool("search_memory", {"query": "?"}))
 
 
 @pytest.mark.parametrize("filler", ["word ", "漢", "\U0001f600"])
@@ -425,7 +482,7 @@ async def test_an_opened_record_has_its_whole_text_or_as_much_as_there_is_room_f
     """A record is at most 8,000 characters long."""
     long = (filler * 8000)[:8000]
     async with client_of(FakeBackend({"id": "7k3qmzpa", "record": {"text": long}, "tier": "BANK"})) as client:
-        result = await client.call_tool("fetch", {"id": "7k3qmzpa"})
+        result = await client.call_tool("read_record", {"id": "7k3qmzpa"})
     story = (result.structured_content or {})["story"]
     assert story["record"]["text"].rstrip("…")[:1000] in long
     assert len(story["record"]["text"]) > 900
@@ -555,7 +612,7 @@ def request(method: str, params: dict[str, Any] | None = None, number: Any = 1) 
         (request("initialize", {"protocolVersion": 3}), -32602),
         (request("tools/call"), -32602),
         (request("tools/call", {"name": 3}), -32602),
-        (request("tools/call", {"name": "hot", "arguments": ["a"]}), -32602),
+        (request("tools/call", {"name": "list_hot", "arguments": ["a"]}), -32602),
         (request("resources/read", {"uri": "file:///etc/passwd"}), -32602),
         (request("prompts/get", {"name": "other"}), -32602),
         (request("prompts/get", {"name": "correct", "arguments": {"what": 1}}), -32602),
@@ -598,7 +655,7 @@ async def test_clients_of_the_newest_protocol_need_no_handshake() -> None:
         assert client.protocol_version == "2026-07-28"
         assert client.instructions == INSTRUCTIONS
         assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
-        assert not (await client.call_tool("hot", {})).is_error
+        assert not (await client.call_tool("list_hot", {})).is_error
         assert (await client.read_resource("mesh://hot")).contents
         assert (await client.get_prompt("correct")).messages
     stranger = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}}
@@ -644,7 +701,8 @@ def test_what_is_written_down_of_records_is_what_records_have() -> None:
 async def test_the_announced_data_is_the_data_that_is_sent(name: str) -> None:
     """Every field, of its type: and the SDK's client checks the answer against it."""
     [tool] = [tool for tool in descriptions.TOOLS if tool.name == name]
-    async with client_of(FakeBackend(ANSWERS[name])) as client:
+    async with client_with(server_of(FakeBackend(ANSWERS[name]), is_whole=True)) as client:
+        await client.list_tools()
         data = (await client.call_tool(name, LEAST[name])).structured_content
     assert data is not None
     assert set(data) - {"mark"} == set(tool.answer["properties"])
@@ -670,7 +728,7 @@ async def test_the_announced_data_is_the_data_that_is_sent(name: str) -> None:
 def test_a_value_may_come_as_its_text(given: dict[str, Any], taken: dict[str, Any]) -> None:
     """Models write them so."""
     backend = FakeBackend()
-    said_to(server_of(backend), request("tools/call", {"name": "search", "arguments": {"query": "q"} | given}))
+    said_to(server_of(backend), request("tools/call", {"name": "search_memory", "arguments": {"query": "q"} | given}))
     assert backend.asked == [("search", ("q",), UNFILTERED | taken)]
 
 
@@ -699,7 +757,9 @@ def test_a_value_may_come_as_its_text(given: dict[str, Any], taken: dict[str, An
 def test_a_value_of_another_type_is_refused(argument: str, value: Any) -> None:
     backend = FakeBackend()
     arguments = {"query": "q", argument: value}
-    said = said_to(server_of(backend), request("tools/call", {"name": "search", "arguments": arguments}))["result"]
+    said = said_to(server_of(backend), request("tools/call", {"name": "search_memory", "arguments": arguments}))[
+        "result"
+    ]
     assert said["isError"] is True
     assert said["content"][0]["text"].startswith(f"clan-mesh: {argument} must be ")
     assert backend.asked == []

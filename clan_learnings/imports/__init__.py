@@ -1,0 +1,1 @@
+"""What people had before clan-mesh: rules in Markdown, other memories, files of lines. Read within bounds and with suspicion; writes nothing."""
