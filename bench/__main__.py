@@ -24,6 +24,7 @@ from bench import (
     load,
     machine,
     mcp,
+    mcp_tokens,
     merge,
     pages,
     recall,
@@ -56,7 +57,11 @@ BENCHMARKS: dict[str, tuple[_Run, str]] = {
         "every everyday command and hook, with a node and without, beside `python -c pass`; memory of the node",
     ),
     "mcp": (
-        lambda work, _: mcp.run(work),
+        lambda work, given: mcp.run(work, min(_with_small(given.records)), given.rounds),
+        "from the start of `mesh mcp` to an agent's tools, with a node and without, beside the SDK's own server; memory of 50 sessions",
+    ),
+    "mcp_tokens": (
+        lambda work, _: mcp_tokens.run(work),
         "tokens that the definitions of our MCP tools cost each session, beside all that can be announced",
     ),
     "converge": (

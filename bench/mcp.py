@@ -1,73 +1,141 @@
-"""`mcp`: tokens that the definitions of our tools cost every session: what a model is shown of them, and all that is sent to the client.
-
-Counted by the bound that contexts are kept within, and by a real tokenizer: Claude's, which an old release of its SDK carries. It is
-fetched for this and never imported; where that fails, a note says so.
-"""
+"""`mcp`: how soon an agent has our tools, with a node and without, beside the SDK's own server; memory with one session and with fifty."""
 
 import json
-import os
+import statistics
 import subprocess
 import sys
-import zipfile
-from collections.abc import Callable
-from pathlib import Path
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
-from tokenizers import Tokenizer
-
-from bench.peer import measured
+from bench.checkout import Checkout, checkout
+from bench.clan import clan
+from bench.machine import MB, own_bytes
+from bench.processes import MESH, in_turn, started, timed
+from bench.sidecars import STATES, Sidecar, in_state
+from bench.sidecars import all_running as running
 from bench.table import Goal, Report, say
-from clan_learnings.context.token_bound import at_most_tokens
-from clan_learnings.records.record import CATEGORIES
-from mesh.mcp.descriptions import INSTRUCTIONS, TOOLS
 
-_GOAL = Goal(1000, most=True)
-_SHOWN = ("name", "description", "inputSchema")  # what clients pass on to a model
-_CARRIER = "anthropic==0.38.0"
-_SECONDS = 120
+_SESSIONS = 50
+_CALLS = 200
+_GOALS = {"running": Goal(5, most=True, ratio=True), "stopped": None}
+_SDK = [sys.executable, "-m", "bench.sdk_server"]
+_INITIALIZE = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "bench", "version": "1"},
+}
 
 
-def run(work: str) -> Report:
-    """What is announced as a rule, beside the same with `--tools all`."""
-    report = Report("mcp", "--tools all")
-    counts: dict[str, Callable[[str], int]] = {"by our bound": at_most_tokens}
-    measured(report.notes, lambda: _with_claude(work, counts))
-    usual, whole = _announced(is_whole=False), _announced(is_whole=True)
-    for name, count in counts.items():
-        for what, fields, goal in (("shown to a model", _SHOWN, _GOAL), ("sent to a client", (), None)):
-            ours, peer = (_tokens(tools, fields, count) for tools in (usual, whole))
-            report.add(f"{what}, {name}", "tokens", ours, peer, goal)
-        report.add(f"instructions of the server, {name}", "tokens", count(INSTRUCTIONS))
-    report.add(f"arguments of {len(TOOLS)} tools", "", _arguments(usual), _arguments(whole))
+class Session:
+    """An agent's session with a server that it has started."""
+
+    def __init__(self, stack: ExitStack, command: Sequence[str], place: Checkout | None = None) -> None:
+        environ = None if place is None else place.environ
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = stack.enter_context(started(command, env=environ, **pipes))
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The answer to a request."""
+        self._send({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        assert self.process.stdout is not None
+        said: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return said
+
+    def begin(self) -> None:
+        """What every agent asks first."""
+        self.ask("initialize", **_INITIALIZE)
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        if len(self.ask("tools/list")["result"]["tools"]) < 6:
+            raise RuntimeError("these are not the tools")
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+
+def run(work: str, records: int, rounds: int) -> Report:
+    """First answers in turn with the bare interpreter, then calls, then fifty sessions at once."""
+    report = Report("mcp", "python -c pass", second="the SDK's server")
+    place = checkout(work)
+    home = clan(work, records).home
+    command = [MESH, "mcp", "--home", home]
+    bare: Callable[[], float | None] = partial(timed, [sys.executable, "-c", "pass"])
+    for state in reversed(STATES):
+        with in_state(state, [home]):
+            say(f"first answers, node {state}, {rounds} rounds")
+            found = in_turn(
+                {"": bare, "ours": partial(_first_answers, command, place), "sdk": partial(_first_answers, _SDK)},
+                rounds,
+            )
+        what = f"start to the answer to tools/list, node {state}"
+        report.add(what, "ms", found["ours"].wall, found[""].wall, _GOALS[state], second=found["sdk"].wall)
+        report.add(
+            f"{what}, processor of the session",
+            "ms",
+            found["ours"].processor,
+            found[""].processor,
+            second=found["sdk"].processor,
+        )
+    with running([home]) as (node,):
+        _calls(report, command, place, found[""].wall)
+    with running([home]) as (node,):
+        _memory(report, node, command, place)
+    report.notes.append(
+        f"{records:,} records; medians of {rounds} interleaved rounds; start, initialize, tools/list as an agent asks them"
+    )
+    report.notes.append("the SDK's server has seven tools that do nothing; memory is what is no file's (RssAnon)")
     return report
 
 
-def _announced(*, is_whole: bool) -> list[dict[str, Any]]:
-    return [tool.announced(CATEGORIES, is_bound=False, is_whole=is_whole) for tool in TOOLS]
+def _first_answers(command: Sequence[str], place: Checkout | None = None) -> float:
+    """Seconds from the start of the process to its second answer; it is ended afterwards."""
+    with ExitStack() as stack:
+        began = time.perf_counter()
+        Session(stack, command, place).begin()
+        return time.perf_counter() - began
 
 
-def _arguments(tools: list[dict[str, Any]]) -> int:
-    return sum(len(tool["inputSchema"]["properties"]) for tool in tools)
+def _calls(report: Report, command: Sequence[str], place: Checkout, bare: float) -> None:
+    """A session that is there already."""
+    with ExitStack() as stack:
+        session = Session(stack, command, place)
+        session.begin()
+        for name, arguments in (("list_hot", {}), ("search_memory", {"query": "webhook timeout"})):
+            taken = []
+            for _ in range(_CALLS):
+                began = time.perf_counter()
+                if session.ask("tools/call", name=name, arguments=arguments)["result"]["isError"]:
+                    raise RuntimeError(f"{name} was refused")
+                taken.append(1000 * (time.perf_counter() - began))
+            report.add(f"one call of {name}, p50", "ms", statistics.median(taken), bare)
+            report.add(f"one call of {name}, p95", "ms", statistics.quantiles(taken, n=20)[-1], bare)
 
 
-def _tokens(tools: list[dict[str, Any]], fields: tuple[str, ...], count: Callable[[str], int]) -> float:
-    shown = [{name: tool[name] for name in fields or tool} for tool in tools]
-    return count(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
-
-
-def _with_claude(work: str, counts: dict[str, Callable[[str], int]]) -> tuple[dict[str, float], str]:
-    """Add a real tokenizer to the counts, or say why there is none."""
-    folder = Path(work, "peers", "tokenizer")
-    place = folder / "anthropic" / "tokenizer.json"
-    if not place.exists():
-        say(f"fetching {_CARRIER} for its tokenizer")
-        pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
-        done = subprocess.run([*pip, "-d", str(folder), _CARRIER], capture_output=True, check=False, timeout=_SECONDS)
-        wheels = [name for name in os.listdir(folder) if name.endswith(".whl")] if folder.is_dir() else []
-        if done.returncode or not wheels:
-            return {}, f"{_CARRIER} cannot be fetched here, so there is no real tokenizer to count with"
-        with zipfile.ZipFile(folder / wheels[0]) as archive:
-            archive.extract("anthropic/tokenizer.json", folder)
-    tokenizer = Tokenizer.from_file(str(place))
-    counts["by Claude's tokenizer"] = lambda text: len(tokenizer.encode(text).ids)
-    return {}, ""
+def _memory(report: Report, node: Sidecar, command: Sequence[str], place: Checkout) -> None:
+    """Of the node before any session, and of it and all sessions, which have each called a tool."""
+    before = own_bytes(node.pid)
+    if before is None:
+        report.notes.append("memory was not measured: the system does not say")
+        return
+    report.add("memory of the node before", "MB", before / MB)
+    for count in (1, _SESSIONS):
+        say(f"{count} sessions at once")
+        with ExitStack() as stack:
+            began = time.perf_counter()
+            sessions = [Session(stack, command, place) for _ in range(count)]
+            for session in sessions:
+                session.begin()
+                session.ask("tools/call", name="list_hot", arguments={})
+            seconds = time.perf_counter() - began
+            held = own_bytes(node.pid) or 0
+            each = statistics.median(own_bytes(session.process.pid) or 0 for session in sessions)
+            peer = Session(stack, _SDK)
+            peer.begin()
+            theirs = own_bytes(peer.process.pid) or 0
+        report.add(f"memory of the node with {count}", "MB", held / MB)
+        report.add(f"memory of each of {count}", "MB", each / MB, second=theirs / MB)
+        report.add(f"{count} at once: until all have their tools and an answer", "ms", 1000 * seconds)

@@ -16,7 +16,7 @@ from clan_learnings.render.memory_file import NOTICE, is_rendered
 from clan_learnings.render.owned_files import RenderState
 from mesh.app.application import Application
 from mesh.app.render import is_current, render
-from mesh.cli.render import main
+from mesh.cli.main import run
 from mesh.core.errors import UsageError
 from mesh.core.statement import READER
 from mesh.pages import file_replacement
@@ -339,14 +339,14 @@ def test_the_command_takes_what_was_typed_into_any_folder(tmp_path: Path, worksh
     """Into the page, before it renders; if it cannot, the file is left as it is and the command says so."""
     room = Room(tmp_path, workshop)
     out = tmp_path / "docs"
-    assert main([str(out), "--home", room.home.path]) == 0
+    assert run(["render", str(out), "--home", room.home.path]) == 0
     room.path = out / "MEMORY.md"
     room.type(room.line(), f"typed\n{room.line()}")
-    assert main([str(out), "--home", room.home.path]) == 0
+    assert run(["render", str(out), "--home", room.home.path]) == 0
     assert (room.top(), room.pages()) == ("typed", {"memory": "typed\n"})
-    assert main(["--home", room.home.path]) == 0
+    assert run(["render", "--home", room.home.path]) == 0
     assert "\n\ntyped\n\n" in (room.out / "MEMORY.md").read_text()
-    assert main(["--check", "--home", room.home.path]) == 0
+    assert run(["render", "--check", "--home", room.home.path]) == 0
 
 
 def test_a_worker_that_does_not_start_stops_no_command(
@@ -362,13 +362,13 @@ def test_a_worker_that_does_not_start_stops_no_command(
 
     monkeypatch.setattr(WorkerClient, "_ask", died)
     room.type("known", "known\ntyped")
-    assert main(["--home", room.home.path]) == 3
+    assert run(["render", "--home", room.home.path]) == 3
     told = capsys.readouterr()
     assert "the page worker ended by signal 9" in told.err
     assert "MEMORY.md is left as it was edited" in told.out
     assert "known\ntyped" in room.text()
     room.author.store.database.run("UPDATE page_texts SET text_number=0")
-    assert main([str(tmp_path / "new"), "--home", room.home.path]) == 0
+    assert run(["render", str(tmp_path / "new"), "--home", room.home.path]) == 0
     assert "\n\nknown\n\n" in (tmp_path / "new/MEMORY.md").read_text()
 
 
@@ -426,9 +426,9 @@ def test_without_pages_nothing_of_them_is_loaded(tmp_path: Path) -> None:
     """A command that renders starts as fast as before there were any."""
     home = create_home(str(tmp_path / "home"), "laptop").path
     code = (
-        "import sys; from mesh.cli.render import main\n"
-        "for _ in range(2): assert main([sys.argv[1], '--home', sys.argv[2]]) == 0\n"
-        "assert main([sys.argv[1], '--check', '--home', sys.argv[2]]) == 0\n"
+        "import sys; from mesh.cli.main import run\n"
+        "for _ in range(2): assert run(['render', sys.argv[1], '--home', sys.argv[2]]) == 0\n"
+        "assert run(['render', sys.argv[1], '--check', '--home', sys.argv[2]]) == 0\n"
         "heavy = ('mesh.pages.book', 'mesh.pages.document', 'mesh.pages.work', 'pycrdt', 'subprocess')\n"
         "print([name for name in sys.modules if name.startswith(heavy)], file=sys.stderr)"
     )
