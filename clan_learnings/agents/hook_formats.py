@@ -67,6 +67,7 @@ class HookEvent:
 
     __slots__ = (
         "agent",
+        "call",
         "command",
         "error",
         "folder",
@@ -76,6 +77,7 @@ class HookEvent:
         "meaning",
         "name",
         "origin",
+        "printed",
         "prompt",
         "session",
         "source",
@@ -101,8 +103,13 @@ class HookEvent:
         self.tool = _text(fields.get("tool_name"))[:_NAME_CHARS]
         self.command = _excerpt(_command(fields.get("tool_input")))
         self.is_failure, self.error = False, ""
+        self.call = _text(fields.get("tool_use_id"))[:_NAME_CHARS]
+        self.printed = ""  # by a command, where that is the whole answer: it does not say how the command ended
         if self.meaning == CALL:
             self.is_failure, self.error = _failure(self.name, fields)
+            response = fields.get("tool_response")
+            if self.command and type(response) is str:
+                self.printed = _excerpt(_text(response))
 
 
 def parse(name: str, agent: str, data: bytes) -> HookEvent:
