@@ -6,8 +6,8 @@ from mesh.cli import hook
 from mesh.cli.grammar import Given, argument, command, option
 
 _EVENTS = (
-    "as the agent calls it: SessionStart, UserPromptSubmit, PostToolUse, PostToolUseFailure, SubagentStart, Stop, PreCompact,"
-    " ...; of Gemini: BeforeAgent, AfterTool, AfterAgent, PreCompress"
+    "as the agent calls it: SessionStart, UserPromptSubmit, PostToolUse, PostToolUseFailure, SubagentStart, Stop, SubagentStop,"
+    " PreCompact, SessionEnd, ...; of Gemini: BeforeAgent, AfterTool, AfterAgent, PreCompress"
 )
 
 

@@ -114,13 +114,15 @@ def test_claude_code_gets_hooks_server_and_skill(home: Path) -> None:
                 "PostToolUse",
                 "PostToolUseFailure",
                 "SubagentStart",
+                "SubagentStop",
                 "PreCompact",
+                "SessionEnd",
             )
         },
     }
     ours = {event: settings["hooks"][event][-1] for event in commands(settings) if event != "Future"}
-    assert [event for event, group in ours.items() if "async" in group["hooks"][0]] == ["Stop"]
-    assert ours["Stop"]["hooks"][0]["async"] is True
+    assert [event for event, group in ours.items() if "async" in group["hooks"][0]] == ["Stop", "SubagentStop"]
+    assert ours["Stop"]["hooks"][0]["async"] is ours["SubagentStop"]["hooks"][0]["async"] is True
     assert {event: group["matcher"] for event, group in ours.items() if "matcher" in group} == {"PostToolUse": "Bash"}
     assert {event: group["hooks"][0]["timeout"] for event, group in ours.items()} == {
         "SessionStart": 10,
@@ -129,7 +131,9 @@ def test_claude_code_gets_hooks_server_and_skill(home: Path) -> None:
         "PostToolUseFailure": 5,
         "SubagentStart": 5,
         "Stop": 10,
+        "SubagentStop": 10,
         "PreCompact": 10,
+        "SessionEnd": 5,
     }
     assert settings["permissions"] == {"allow": ["Bash(npm run lint)"], "deny": ["Read(./.env)"]}
     assert all(line in text.splitlines() for line in CLAUDE.splitlines() if "//" in line)
@@ -157,6 +161,7 @@ def test_codex_gets_hooks_server_and_skill(home: Path) -> None:
             ("PostToolUse", "Bash", 5),
             ("SubagentStart", "", 5),
             ("Stop", "", 10),
+            ("SubagentStop", "", 10),
             ("PreCompact", "", 10),
         )
     }
