@@ -289,7 +289,11 @@ class _HookRun:
 
 def _is_of_agents(real: str) -> bool:
     """Whether a transcript's real path is where some agent of this user keeps its sessions."""
-    return any(real.startswith(os.path.realpath(place.folder) + os.sep) for place in places(os.environ))
+    return any(
+        real.startswith(os.path.realpath(place.folder) + os.sep)
+        for place in places(os.environ)
+        if not place.is_database
+    )
 
 
 def _refuse(home: str) -> None:
