@@ -56,7 +56,7 @@ def looks_of_sessions(database: str) -> list[tuple[str, FileLook]]:
     with _opened(database) as (connection, layout, device):
         rows = connection.execute(f"{layout.sessions} ORDER BY id LIMIT ?", (_SESSIONS,)).fetchall()
     return [
-        (os.path.join(database, name), _look(device, name, changed_ms, count))
+        (os.path.join(database, name), _look(device, name, changed_ms, int(count)))
         for name, changed_ms, count in rows
         if isinstance(name, str) and _ID.fullmatch(name) and count
     ]
@@ -69,12 +69,13 @@ def session_in_database(path: str) -> tuple[bytes, FileLook] | None:
         return None
     with _opened(database) as (connection, layout, device):
         row = connection.execute(f"{layout.sessions} WHERE id=?", (name,)).fetchone()
-        if row is None or not row[2]:
+        rows = 0 if row is None else int(row[2])
+        if row is None or not rows:
             raise DatabaseRefused("the session is not in the database any more")
-        if row[2] > _ROWS:
+        if rows > _ROWS:
             raise DatabaseRefused(f"more than {_ROWS} rows in it")
         document = (_opencode if layout is _OPENCODE else _hermes)(connection, name)
-        return json.dumps(document, indent=1).encode("utf-8", "replace"), _look(device, *row)
+        return json.dumps(document, indent=1).encode("utf-8", "replace"), _look(device, name, row[1], rows)
 
 
 def is_database(path: str) -> bool:
