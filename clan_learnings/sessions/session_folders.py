@@ -49,6 +49,8 @@ def places(environ: Mapping[str, str]) -> list[SessionFolder]:
     grok = environ.get("GROK_HOME") or os.path.join(home, ".grok")
     hermes = environ.get("HERMES_HOME") or os.path.join(home, ".hermes")
     openclaw = environ.get("OPENCLAW_STATE_DIR") or os.path.join(home, ".openclaw")
+    qwen = environ.get("QWEN_HOME") or os.path.join(home, ".qwen")
+    copilot = environ.get("COPILOT_HOME") or os.path.join(home, ".copilot")
     pi = environ.get("PI_CODING_AGENT_DIR") or os.path.join(home, ".pi", "agent")
     lines = ("*.jsonl", "*.jsonl.zst")
     return [
@@ -57,6 +59,8 @@ def places(environ: Mapping[str, str]) -> list[SessionFolder]:
         SessionFolder("codex", os.path.join(codex, "sessions"), lines),
         SessionFolder("codex", os.path.join(codex, "archived_sessions"), lines),
         SessionFolder("gemini", os.path.join(gemini, "tmp"), ("*.json", "*.jsonl"), "*/chats/*"),
+        SessionFolder("qwen", os.path.join(qwen, "projects"), ("*.jsonl",), "*/chats/*"),
+        SessionFolder("copilot", os.path.join(copilot, "session-state"), ("events.jsonl",)),
         SessionFolder("grok", os.path.join(grok, "sessions"), ("updates.jsonl", "chat_history.jsonl")),
         SessionFolder("hermes", os.path.join(hermes, "sessions"), ("*.jsonl", "session_*.json")),
         SessionFolder("openclaw", os.path.join(openclaw, "agents"), ("*.jsonl",), "*/sessions/*"),
