@@ -340,7 +340,7 @@ def test_every_shape_of_every_file(tmp_path: Path, agent: str, file: str, text: 
             assert real.read_bytes() == text.encode()
 
 
-@pytest.mark.parametrize("agent", EVERY)
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini", "qwen"])
 def test_what_an_older_version_wrote_is_brought_up_to_date(tmp_path: Path, agent: str) -> None:
     """With fewer events, other timeouts and no matcher: one handler an event afterwards, and out leaves nothing."""
     target = user(tmp_path)
@@ -616,10 +616,18 @@ def test_a_projects_settings_are_in_its_folder(home: Path, tmp_path: Path) -> No
         ".codex/config.toml",
         ".codex/hooks.json",
         ".codex/rules/clan-mesh.rules",
+        ".cursor/mcp.json",
+        ".cursor/skills/clan-mesh/SKILL.md",
         ".gemini/policies/clan-mesh.toml",
         ".gemini/settings.json",
         ".gemini/skills/clan-mesh/SKILL.md",
+        ".github/hooks/clan-mesh.json",
+        ".github/skills/clan-mesh/SKILL.md",
         ".mcp.json",
+        ".opencode/skills/clan-mesh/SKILL.md",
+        ".qwen/settings.json",
+        ".qwen/skills/clan-mesh/SKILL.md",
+        "opencode.json",
     ]
     assert MESH not in (project / ".claude/skills/clan-mesh/SKILL.md").read_text()
     assert tree(home) == before
