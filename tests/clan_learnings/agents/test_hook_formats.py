@@ -246,7 +246,7 @@ def test_documented_shapes_are_read(
     event = sent(name, agent, common | {"hook_event_name": name} | fields)
     assert event.name == name
     assert event.agent == agent
-    assert event.session == f"{agent}:{common['session_id']}"
+    assert event.session == f"{agent}:{common.get('session_id') or common['sessionId']}"
     assert event.folder == "/src/shop"
     assert not event.is_broken
     assert {field: getattr(event, field) for field in expected} == expected
