@@ -54,8 +54,9 @@ def parts(target: InstallTarget) -> list[FilePart]:
 def hooks(target: InstallTarget) -> dict[str, dict[str, Any]]:
     """Sessions, prompts, failures and subagents get what is known; what was said is kept before it is shortened, and after replies.
 
-    Only the hook after a reply runs beside the agent: it has nothing to tell it. Of calls that went well only commands have one: one
-    that had failed before may have taught something. SessionEnd has none: its hooks have 1.5 s together, and are killed after that.
+    Hooks after a reply run beside the agent: they have nothing to tell it. One that still runs when the agent ends is killed with
+    it, as `claude -p` does after its only reply; so SessionEnd leaves the same pointer once more, and that one is waited for.
+    Of calls that went well only commands have a hook: one that had failed before may have taught something.
     """
     made: dict[str, dict[str, Any]] = {
         event: {"type": "command", "command": target.hook(event), "timeout": seconds}
@@ -66,10 +67,13 @@ def hooks(target: InstallTarget) -> dict[str, dict[str, Any]]:
             ("PostToolUseFailure", _PROMPT_SECONDS),
             ("SubagentStart", _PROMPT_SECONDS),
             ("Stop", _SECONDS),
+            ("SubagentStop", _SECONDS),
             ("PreCompact", _SECONDS),
+            ("SessionEnd", _PROMPT_SECONDS),
         )
     }
-    made["Stop"]["async"] = True
+    for event in ("Stop", "SubagentStop"):
+        made[event]["async"] = True
     return made
 
 

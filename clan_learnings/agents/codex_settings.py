@@ -18,6 +18,7 @@ _SECONDS = {
     "PostToolUse": 5,
     "SubagentStart": 5,
     "Stop": 10,
+    "SubagentStop": 10,
     "PreCompact": 10,
 }
 MATCHERS = {"PostToolUse": "Bash"}  # what fails with words worth a look is a build or a test; the agent waits each time

@@ -80,9 +80,9 @@ class HookContext:
         self._now_ms = now_ms
         self._complain = complain
 
-    def everything(self, agent: str, private: Memory | None) -> str:
-        """The context of a session, whatever it was shown before: it starts, or what it was shown is gone."""
-        made = session_context(self._memory, private, repo=self._repo, agent=agent)
+    def everything(self, agent: str, private: Memory | None, program: str = "mesh") -> str:
+        """The context of a session, whatever it was shown before: it starts, or what it was shown is gone. `program`: how its shells find us."""
+        made = session_context(self._memory, private, repo=self._repo, agent=agent, program=program)
         self._note(made, self._memory.hot(self._repo, HOT_LINES))
         return made.text
 

@@ -185,7 +185,7 @@ class Hook:
             except Exception as error:  # noqa: BLE001 (see `_try`)
                 self._complain("private records", error)
         try:
-            return teller.everything(self.event.agent, private)
+            return teller.everything(self.event.agent, private, self._call.program)
         finally:
             if private is not None:
                 private.reader.connection.close()

@@ -1,4 +1,4 @@
-"""The JSON that three agents send to hooks, as they document it, and what a hook may answer. Acts on nothing.
+"""The JSON that five agents send to hooks, as they document it, and what a hook may answer. Acts on nothing.
 
 Formats drift: what cannot be understood is left out, and the rest is used. Every hook runs through here, so nothing slow is imported.
 """
@@ -11,8 +11,8 @@ from typing import Any
 from clan_learnings.agents.light_json import after_space, loads, quoted, scan
 from clan_learnings.agents.surroundings import is_session
 
-CLAUDE_CODE, CODEX, GEMINI = "claude-code", "codex", "gemini"
-AGENTS = (CLAUDE_CODE, CODEX, GEMINI)
+CLAUDE_CODE, CODEX, GEMINI, QWEN, COPILOT = "claude-code", "codex", "gemini", "qwen", "copilot"
+AGENTS = (CLAUDE_CODE, CODEX, GEMINI, QWEN, COPILOT)
 
 # What an event means to us, under whatever name.
 START, PROMPT, CALL, SUBAGENT, PAUSE, OTHER = "start", "prompt", "call", "subagent", "pause", "other"
@@ -57,8 +57,11 @@ _WORDS = (
     "text",
     "returnDisplay",
     "aggregated_output",
+    "textResultForLlm",
 )
+_SHELL_END = "completed with exit code "  # Copilot: <shellId: 0 completed with exit code 3>
 _SIGNS = ("process exited with code ", "command exited with code ", "exit code: ", "exit code ")
+_INNER = ("metadata", "output", "llmContent", "content", "result", "text", "textResultForLlm")
 _UNHAPPY = frozenset({"error", "failed", "failure"})
 
 
@@ -67,6 +70,7 @@ class HookEvent:
 
     __slots__ = (
         "agent",
+        "call",
         "command",
         "error",
         "folder",
@@ -76,6 +80,7 @@ class HookEvent:
         "meaning",
         "name",
         "origin",
+        "printed",
         "prompt",
         "session",
         "source",
@@ -98,11 +103,16 @@ class HookEvent:
         own = fields.get("agent_transcript_path") if self.name == "SubagentStop" else None
         self.transcript = _path(own) or _path(fields.get("transcript_path", fields.get("transcriptPath")))
         self.prompt = _excerpt(_prompt(fields))
-        self.tool = _text(fields.get("tool_name"))[:_NAME_CHARS]
-        self.command = _excerpt(_command(fields.get("tool_input")))
+        self.tool = _text(fields.get("tool_name", fields.get("toolName")))[:_NAME_CHARS]
+        self.command = _excerpt(_command(fields.get("tool_input", fields.get("toolArgs"))))
         self.is_failure, self.error = False, ""
+        self.call = _text(fields.get("tool_use_id"))[:_NAME_CHARS]
+        self.printed = ""  # by a command, where that is the whole answer: it does not say how the command ended
         if self.meaning == CALL:
             self.is_failure, self.error = _failure(self.name, fields)
+            response = fields.get("tool_response")
+            if self.command and type(response) is str:
+                self.printed = _excerpt(_text(response))
 
 
 def parse(name: str, agent: str, data: bytes) -> HookEvent:
@@ -197,7 +207,7 @@ def _failure(name: str, fields: dict[str, Any]) -> tuple[bool, str]:
     """Whether a call failed, and with which words. A call that a person stopped has not failed."""
     if fields.get("is_interrupt") is True:
         return False, ""
-    response = fields.get("tool_response", fields.get("tool_output"))
+    response = fields.get("tool_response", fields.get("tool_output", fields.get("toolResult")))
     told = _words(fields.get("error", fields.get("error_message")))
     failed = name == "PostToolUseFailure" or bool(told) or _has_failed(response, _NESTED)
     if not failed:
@@ -222,7 +232,7 @@ def _has_failed(response: object, depth: int) -> bool:
     error, status = response.get("error"), response.get("status")
     if error not in (None, "", False, {}, []) or (type(status) is str and status.lower() in _UNHAPPY):
         return True
-    inner = [response.get(key) for key in ("metadata", "output", "llmContent", "content", "result", "text")]
+    inner = [response.get(key) for key in _INNER]
     return depth > 0 and any(_has_failed(value, depth - 1) for value in inner)
 
 
@@ -236,6 +246,8 @@ def _says_failed(text: str, depth: int) -> bool:
     lines = text[:2000].splitlines()[:12] + text[-1000:].splitlines()[-6:]
     for line in lines:
         plain = line.strip().lower()
+        if plain.startswith("<shellid: "):
+            plain = _SIGNS[1] + plain.partition(_SHELL_END)[2].rstrip(">")
         for sign in _SIGNS:
             if plain.startswith(sign):
                 code = plain.removeprefix(sign).split(" ")[0].rstrip(".,;)")
@@ -264,6 +276,8 @@ _LISTENS = {
     CLAUDE_CODE: frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "SubagentStart"}),
     CODEX: frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "SubagentStart"}),
     GEMINI: frozenset({"SessionStart", "BeforeAgent", "AfterTool"}),
+    QWEN: frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "SubagentStart"}),
+    COPILOT: frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse"}),
 }
 
 
@@ -271,6 +285,8 @@ def reply(agent: str, event: str, text: str, warning: str = "") -> str:
     """One JSON object in ASCII, which every terminal and pipe can carry. `warning`: for the person, not for the model."""
     if not listens(agent, event):
         return NOTHING
+    if agent == COPILOT:
+        return f'{{"additionalContext": {quoted(text)}}}' if text else NOTHING
     said = [f'"systemMessage": {quoted(warning)}'] if warning else []
     if text:
         said.append(f'"hookSpecificOutput": {{"hookEventName": {quoted(event)}, "additionalContext": {quoted(text)}}}')

@@ -9,7 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from clan_learnings.agents import agent_files, claude_code_settings, codex_settings, gemini_settings, settings_entries
+from clan_learnings.agents import (
+    agent_files,
+    claude_code_settings,
+    codex_settings,
+    copilot_settings,
+    gemini_settings,
+    mcp_only_settings,
+    qwen_settings,
+    settings_entries,
+)
 from clan_learnings.agents.agent_files import FilePart, InstallTarget, PartChange, standing
 
 
@@ -22,8 +31,13 @@ class Agent(NamedTuple):
     # whether we are in it already, as a plugin or an extension
     has_bundle: Callable[[InstallTarget], bool] = lambda _: False
     note: str = ""  # what a person still has to do, before it works
+    has_hooks: bool = True
+    home: Callable[[str], str | None] = settings_entries.hook_home  # that its first file names
 
 
+_NO_HOOKS = (
+    "{} has our tools and the skill, and no hooks: for what is known at the start, mesh install --text >> AGENTS.md"
+)
 AGENTS = {
     agent.name: agent
     for agent in (
@@ -35,6 +49,24 @@ AGENTS = {
         ),
         Agent(codex_settings.NAME, codex_settings.folder_of, codex_settings.parts, note=codex_settings.NOTE),
         Agent(gemini_settings.NAME, gemini_settings.folder_of, gemini_settings.parts, gemini_settings.has_bundle),
+        Agent(qwen_settings.NAME, qwen_settings.folder_of, qwen_settings.parts),
+        Agent(copilot_settings.NAME, copilot_settings.folder_of, copilot_settings.parts),
+        Agent(
+            mcp_only_settings.OPENCODE,
+            mcp_only_settings.opencode_folder,
+            mcp_only_settings.opencode_parts,
+            note=_NO_HOOKS.format("OpenCode"),
+            has_hooks=False,
+            home=mcp_only_settings.home_of,
+        ),
+        Agent(
+            mcp_only_settings.CURSOR,
+            mcp_only_settings.cursor_folder,
+            mcp_only_settings.cursor_parts,
+            note=_NO_HOOKS.format("Cursor"),
+            has_hooks=False,
+            home=mcp_only_settings.home_of,
+        ),
     )
 }
 
@@ -103,7 +135,7 @@ class Installation:
                     "hooks twice", sentence, f"mesh uninstall {self.agent}, or switch off the plugin there"
                 )
         is_new = self.since is not None and now - self.since < _PATIENCE_SECONDS
-        if self.fired is None and not self.is_elsewhere and not is_new:
+        if self.fired is None and AGENTS[self.agent].has_hooks and not self.is_elsewhere and not is_new:
             note = (
                 AGENTS[self.agent].note
                 or f"start a session of {self.agent}; if it stays so, its hooks are switched off"
@@ -126,7 +158,7 @@ def check(target: InstallTarget, fired_folder: str = "") -> list[Installation]:
 def _state(agent: Agent, target: InstallTarget, fired_folder: str) -> Installation:
     bundle = agent.has_bundle(target)
     hooks = agent.parts(target)[0].path
-    named = _home(hooks)
+    named = _home(agent, hooks)
     is_elsewhere = named not in (None, target.home)
     if is_elsewhere:  # of several homes each may have an agent; what is right for one is not outdated for the others
         target = replace(target, home=named or "")
@@ -156,9 +188,9 @@ def _state(agent: Agent, target: InstallTarget, fired_folder: str) -> Installati
     )
 
 
-def _home(path: str) -> str | None:
+def _home(agent: Agent, path: str) -> str | None:
     try:
-        return settings_entries.hook_home(agent_files.decoded(agent_files.read(path)))
+        return agent.home(agent_files.decoded(agent_files.read(path)))
     except (settings_entries.CannotEdit, agent_files.Unusable):
         return None
 

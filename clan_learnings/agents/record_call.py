@@ -30,20 +30,20 @@ class RecordCall:
     ) -> None:
         self._agent = agent
         self._environ = environ
-        self._program = program
+        self.program = program
         self._options = "".join(f" {shlex.quote(word)}" for word in options)
 
     def correction(self, wrong: str, right: str, source: str) -> str:
         """The call that records a correction."""
         if has_tools(self._agent, self._environ):
             return f'{self._tool("record_correction")}(wrong="{wrong}", right="{right}", source="{source}")'
-        return f'{self._program} correct{self._options} --wrong "{wrong}" --right "{right}" --source {source}'
+        return f'{self.program} correct{self._options} --wrong "{wrong}" --right "{right}" --source {source}'
 
     def discovery(self, text: str) -> str:
         """The call that records a discovery."""
         if has_tools(self._agent, self._environ):
             return f'{self._tool("record_discovery")}(text="{text}")'
-        return f'{self._program} discover{self._options} "{text}"'
+        return f'{self.program} discover{self._options} "{text}"'
 
     def _tool(self, name: str) -> str:
         return f"mcp__{NAME}__{name}" if self._agent == CLAUDE_CODE else f"{name} of the MCP server {NAME}: {name}"

@@ -7,7 +7,7 @@ is refused. All edits may be repeated.
 import json
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -56,40 +56,46 @@ def take_hooks(text: str) -> str:
 
 def hook_home(text: str) -> str | None:
     """The home that our hooks name, empty for the default one; None if we have no hook there."""
-    for event in _hook_events(text):
-        for group, place in _our_hooks(text, event):
-            words = shlex.split(_value(text, ("hooks", event, group, "hooks", place, "command")))
-            return words[words.index("--home") + 1] if "--home" in words[:-1] else ""
-    return None
+    command = next(filter(is_our_command, _texts(value_at(text, ("hooks",)))), None)
+    return None if command is None else home_in(shlex.split(command))
+
+
+def home_in(words: Sequence[str]) -> str:
+    """The home that a command line names; empty if it names none."""
+    return words[words.index("--home") + 1] if "--home" in words[:-1] else ""
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
 
 
 def put_server(text: str, values: dict[str, Any], path: Sequence[str] = ("mcpServers",)) -> str:
     """Our MCP server. Of one that is there only what we have to say is changed: a person may have added to it."""
     server = (*path, SERVER)
-    present = _value(text, server)
+    present = value_at(text, server)
     if present is None:
         return put(text, server, values)
     if not is_our_server(present):
         raise CannotEdit(f"it has another server named {SERVER}")
     for key, value in with_binding(values, present).items():
-        node = _find(text, (*server, key))
-        if node is None:
-            text = put(text, (*server, key), value)
-        elif node.value != value:
-            text = _checked(text, (*server, key), value, jsonc.replace(text, node, value))
+        text = put_value(text, (*server, key), value)
     return text
 
 
 def take_server(text: str, path: Sequence[str] = ("mcpServers",)) -> str:
     """Without our MCP server."""
     server = (*path, SERVER)
-    return take(text, server) if is_our_server(_value(text, server)) else text
+    return take(text, server) if is_our_server(value_at(text, server)) else text
 
 
 def put_items(text: str, path: Sequence[str], items: Sequence[str]) -> str:
     """Texts that a list must hold."""
     for item in items:
-        present = _value(text, path)
+        present = value_at(text, path)
         if not isinstance(present, list) or item not in present:
             text = append(text, path, item)
     return text
@@ -97,7 +103,7 @@ def put_items(text: str, path: Sequence[str], items: Sequence[str]) -> str:
 
 def take_items(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -> str:
     """A list without those of its items that are ours."""
-    present = _value(text, path)
+    present = value_at(text, path)
     for index in reversed(range(len(present) if isinstance(present, list) else 0)):
         if is_ours(present[index]):
             text = take(text, (*path, index))
@@ -119,7 +125,7 @@ def _bound(wanted: dict[str, dict[str, Any]], binding: list[str]) -> dict[str, d
 def _hook_binding(text: str) -> list[str]:
     for event in _hook_events(text):
         for group, place in _our_hooks(text, event):
-            found = _binding(shlex.split(_value(text, ("hooks", event, group, "hooks", place, "command"))))
+            found = _binding(shlex.split(value_at(text, ("hooks", event, group, "hooks", place, "command"))))
             if found:
                 return found
     return []
@@ -175,6 +181,14 @@ def put(text: str, path: Sequence[str | int], value: Any) -> str:
     raise CannotEdit(f"{_name(path)} is there already")
 
 
+def put_value(text: str, path: Sequence[str | int], value: Any) -> str:
+    """A text that says this at a place, whatever stood there."""
+    node = _find(text, path)
+    if node is None:
+        return put(text, path, value)
+    return text if node.value == value else _checked(text, path, value, jsonc.replace(text, node, value))
+
+
 def append(text: str, path: Sequence[str | int], item: Any) -> str:
     """A text with an item more at the end of a list; the list is made where it is missing."""
     node = _find(text, path)
@@ -227,7 +241,7 @@ def is_empty(text: str) -> bool:
 
 
 def _hook_events(text: str) -> list[str]:
-    hooks = _value(text, ("hooks",))
+    hooks = value_at(text, ("hooks",))
     if hooks is not None and not isinstance(hooks, dict):
         raise CannotEdit("hooks is not an object")
     return list(hooks or {})
@@ -235,7 +249,7 @@ def _hook_events(text: str) -> list[str]:
 
 def _our_hooks(text: str, event: str) -> list[tuple[int, int]]:
     """Where our handlers of an event stand: the group's number, and the handler's in it."""
-    groups = _value(text, ("hooks", event))
+    groups = value_at(text, ("hooks", event))
     if not isinstance(groups, list):
         return []
     return [
@@ -265,7 +279,8 @@ def _at(text: str, path: Sequence[str | int]) -> jsonc.JsonValue:
     return node
 
 
-def _value(text: str, path: Sequence[str | int]) -> Any:
+def value_at(text: str, path: Sequence[str | int]) -> Any:
+    """What stands at a place; None if nothing does."""
     node = _find(text, path)
     return None if node is None else node.value
 

@@ -35,6 +35,7 @@ def session_context(
     max_chars: int | None = None,
     max_tokens: int | None = None,
     min_confidence: float | None = None,
+    program: str = "mesh",
 ) -> Context:
     """HOT, then WARM, then what BANK has for this repository and task, then what only this node has seen, or is private."""
     least = MIN_CONFIDENCE if min_confidence is None else min_confidence
@@ -49,6 +50,7 @@ def session_context(
         call=CALL,
         more_hot=memory.count_needed(repo) - HOT_LINES if len(hot) == HOT_LINES else 0,
         here=here_lines(memory, repo),
+        program=program,
     )
 
 

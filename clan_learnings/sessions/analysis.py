@@ -27,7 +27,7 @@ from clan_learnings.sessions.transcript_events import Session
 from clan_learnings.sessions.transcript_file import FileReading, FileRefused, read_file
 from clan_learnings.sessions.worker_processes import CaptureStopped, by_crew, processors
 
-RULES = 1  # raised when adapters or rules changed so that what failed or was skipped is worth another try
+RULES = 2  # raised when adapters or rules changed so that what failed or was skipped is worth another try
 NO_SESSION = "no session in it"
 _KEY_CHARS = 300
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from clan_learnings.sessions.agent_database_table import DatabaseRefused, session_in_database
 from clan_learnings.sessions.analysis import CREW_BYTES, RULES, project_of
 from clan_learnings.sessions.catalogue_rows import FileLook
 from clan_learnings.sessions.catalogue_table import Catalogue
@@ -185,6 +186,12 @@ def _counted(files: list[SessionFile]) -> Iterator[tuple[SessionFile, "list[dict
 
 def _facts(path: str) -> "list[dict[str, Any]] | str":
     """The counts of a file's sessions, or why it was skipped."""
+    try:
+        stored = session_in_database(path)
+    except DatabaseRefused as refused:
+        return str(refused)
+    if stored is not None:
+        return [_as_facts(session) for session in read_transcript(stored[0], path).sessions if session.events]
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

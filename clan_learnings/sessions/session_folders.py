@@ -1,4 +1,4 @@
-"""Where each coding agent keeps its sessions, and which files there are. Looks at names and owners only, never inside.
+"""Where each coding agent keeps its sessions, and which files there are. Looks at names and owners only, inside databases alone.
 
 Symbolic links below a place are not followed, and only regular files of our own are found: what an agent's folder names is
 nobody's order to read something else. The folder of an agent itself may be a link, as people keep those elsewhere.
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from clan_learnings.sessions.agent_database_table import DatabaseRefused, is_database, looks_of_sessions
 from mesh.core.errors import UsageError
 
 _DEPTH = 8
@@ -23,10 +24,11 @@ class SessionFolder(NamedTuple):
     folder: str
     names: tuple[str, ...]  # of files, as patterns
     within: str = ""  # a pattern that the path below the folder must fit; empty: any
+    is_database: bool = False  # the files, right in the folder, are databases of many sessions
 
 
 class SessionFile(NamedTuple):
-    """A file that may be a transcript, with its identity, size and time."""
+    """A file that may be a transcript, or a session in a database, with its identity, size and time."""
 
     path: str
     device: int
@@ -47,6 +49,8 @@ def places(environ: Mapping[str, str]) -> list[SessionFolder]:
     grok = environ.get("GROK_HOME") or os.path.join(home, ".grok")
     hermes = environ.get("HERMES_HOME") or os.path.join(home, ".hermes")
     openclaw = environ.get("OPENCLAW_STATE_DIR") or os.path.join(home, ".openclaw")
+    qwen = environ.get("QWEN_HOME") or os.path.join(home, ".qwen")
+    copilot = environ.get("COPILOT_HOME") or os.path.join(home, ".copilot")
     pi = environ.get("PI_CODING_AGENT_DIR") or os.path.join(home, ".pi", "agent")
     lines = ("*.jsonl", "*.jsonl.zst")
     return [
@@ -55,11 +59,15 @@ def places(environ: Mapping[str, str]) -> list[SessionFolder]:
         SessionFolder("codex", os.path.join(codex, "sessions"), lines),
         SessionFolder("codex", os.path.join(codex, "archived_sessions"), lines),
         SessionFolder("gemini", os.path.join(gemini, "tmp"), ("*.json", "*.jsonl"), "*/chats/*"),
+        SessionFolder("qwen", os.path.join(qwen, "projects"), ("*.jsonl",), "*/chats/*"),
+        SessionFolder("copilot", os.path.join(copilot, "session-state"), ("events.jsonl",)),
         SessionFolder("grok", os.path.join(grok, "sessions"), ("updates.jsonl", "chat_history.jsonl")),
         SessionFolder("hermes", os.path.join(hermes, "sessions"), ("*.jsonl", "session_*.json")),
         SessionFolder("openclaw", os.path.join(openclaw, "agents"), ("*.jsonl",), "*/sessions/*"),
         SessionFolder("pi", os.path.join(pi, "sessions"), ("*.jsonl",)),
         SessionFolder("opencode", os.path.join(data, "opencode", "storage", "session"), ("*.json",)),
+        SessionFolder("opencode", os.path.join(data, "opencode"), ("opencode*.db",), is_database=True),
+        SessionFolder("hermes", hermes, ("state.db",), is_database=True),
     ]
 
 
@@ -69,12 +77,29 @@ AGENTS = tuple(dict.fromkeys(place.agent for place in places({"HOME": "/"})))
 def sessions_in(place: SessionFolder) -> Iterator[SessionFile]:
     """The files of a place that are called like sessions, in the order of their names."""
     root = os.path.realpath(place.folder)
+    if place.is_database:
+        names = sorted(os.listdir(root)) if os.path.isdir(root) else []
+        for name in names:
+            database = look_at(os.path.join(root, name), is_own_only=True)
+            if database is not None and any(fnmatchcase(name, pattern) for pattern in place.names):
+                for found in _in_database(database):
+                    yield found._replace(agent=place.agent)
+        return
     for found in files_below(root, is_own_only=True):
         below = os.path.relpath(found.path, root)
         if any(fnmatchcase(os.path.basename(found.path), name) for name in place.names) and (
             not place.within or fnmatchcase(below, place.within)
         ):
             yield found._replace(agent=place.agent)
+
+
+def _in_database(database: SessionFile) -> Iterator[SessionFile]:
+    """The sessions of a database; itself if it cannot be read: whoever reads it then says why."""
+    try:
+        for path, look in looks_of_sessions(database.path):
+            yield SessionFile(path, *look)
+    except DatabaseRefused:
+        yield database
 
 
 def files_below(root: str, *, is_own_only: bool) -> Iterator[SessionFile]:
@@ -150,7 +175,7 @@ def _given(paths: Sequence[str]) -> Iterator[SessionFile]:
         else:
             found = look_at(real, is_own_only=False)
             if found is not None:
-                yield found
+                yield from _in_database(found) if is_database(real) else (found,)
 
 
 def _kept(agent: str, environ: Mapping[str, str]) -> Iterator[SessionFile]:

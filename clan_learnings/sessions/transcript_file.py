@@ -9,6 +9,12 @@ from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Any, BinaryIO, NamedTuple
 
+from clan_learnings.sessions.agent_database_table import (
+    MAGIC,
+    DatabaseRefused,
+    looks_of_sessions,
+    session_in_database,
+)
 from clan_learnings.sessions.catalogue_rows import FileLook, KnownFile
 from clan_learnings.sessions.cleaning import Cleaner
 from clan_learnings.sessions.flavours.opencode import assembled
@@ -41,6 +47,12 @@ class FileReading(NamedTuple):
 
 def read_file(path: str, known: KnownFile | None, kept: bytes | None, breathe: Callable[[], None]) -> FileReading:
     """Read a file. `known`, `kept`: how it was read before, and its body. Raises FileRefused, or OSError."""
+    try:
+        stored = session_in_database(path)
+    except DatabaseRefused as refused:
+        raise FileRefused(str(refused)) from refused
+    if stored is not None:
+        return _read_whole(*stored, breathe)
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         seen = os.fstat(descriptor)
@@ -53,6 +65,9 @@ def read_file(path: str, known: KnownFile | None, kept: bytes | None, breathe: C
             raise FileRefused(f"larger than {FILE_BYTES // _MIB} MB")
         if file.read(4) == ZSTD:
             return _read_packed(file, look, breathe)
+        file.seek(0)
+        if file.read(len(MAGIC)) == MAGIC:
+            raise FileRefused(_why_not(path))
         whole = assembled(path)
         if whole is not None:
             return _read_whole(whole, look, breathe)
@@ -94,8 +109,17 @@ def _read(
     return FileReading(look, cursor, lines, hasher.digest(), body, segment, first_line, is_continued, cleaner.shortened)
 
 
+def _why_not(database: str) -> str:
+    """Why no sessions were found in a database."""
+    try:
+        looks_of_sessions(database)
+    except DatabaseRefused as refused:
+        return str(refused)
+    return "a database, whose sessions are read one by one"
+
+
 def _read_whole(data: bytes, look: FileLook, breathe: Callable[[], None]) -> FileReading:
-    """A session that lies in many files, put together; every time from the beginning."""
+    """A session that lies in many files or in a database, put together; every time from the beginning."""
     cleaner = Cleaner(breathe)
     body = cleaner.clean(data)
     _refuse_more(len(body))

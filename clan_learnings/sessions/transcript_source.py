@@ -24,6 +24,8 @@ BESIDE_BYTES = 4 * 1024 * 1024  # of a file beside it
 HEAD = 40  # records that are looked at to recognise a flavour
 _HEAD_LINES = 400
 _BOM = b"\xef\xbb\xbf"
+_SORTS = 20  # unknown ones that are named
+_sort_name = re.compile(r"[A-Za-z][\w.:/-]{0,59}", re.ASCII).fullmatch
 _decode = json.JSONDecoder(strict=False).raw_decode
 _space = re.compile(r"[ \t\n\r]*").match
 _blank = re.compile(rb"[ \t\n\r\0]*").match
@@ -67,6 +69,13 @@ class TranscriptSource:
     def skip(self, why: str, count: int = 1) -> None:
         """Something was not understood."""
         self.skipped[why] = self.skipped.get(why, 0) + count
+
+    def skip_sort(self, what: str, sort: object) -> None:
+        """A record or a part of it is of a sort that is not known. Sorts are counted by name, as far as they are names and few."""
+        why = f"{what} of a sort that is not known"
+        named = f"{why}: {sort}" if isinstance(sort, str) and _sort_name(sort) else why
+        is_one_more = named not in self.skipped and sum(": " in known for known in self.skipped) >= _SORTS
+        self.skip(why if is_one_more else named)
 
     def records(self) -> Iterator[Record]:
         """The objects of all lines, glued ones apart. What is no object, or no JSON, is counted."""

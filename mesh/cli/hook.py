@@ -13,6 +13,7 @@ from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 from signal import ITIMER_REAL, SIGALRM, setitimer, signal
 from typing import TYPE_CHECKING
 
+from clan_learnings.agents.codex_rollout import settle
 from clan_learnings.agents.hook_events import Hook
 from clan_learnings.agents.hook_formats import (
     AGENTS,
@@ -178,14 +179,14 @@ class _HookRun:
             self.problems.append(f"the event is not the JSON it should be ({len(data)} bytes)")
         elif event.meaning == OTHER:
             return
+        if event.printed:
+            self._look_where_agents_keep_sessions(event)
+            settle(event)
         if event.meaning == CALL and not event.is_failure and not self._was_awaited(event):
             return  # some agents tell of every call: one that went well costs as little as can be
 
         if self._client is not None:
-            if event.transcript:
-                event.transcript = os.path.realpath(event.transcript)
-                if not _is_of_agents(event.transcript):
-                    self._client.require_own_process()  # it may look where it likes; the node looks where agents keep sessions
+            self._look_where_agents_keep_sessions(event)
             self._home = self._client.home
             side: HookSide = self._client.hook_side()
         else:
@@ -200,6 +201,13 @@ class _HookRun:
             self._answer = reply(event.agent, event.name, hook.run(), hook.warning)
         finally:
             self.problems += hook.problems
+
+    def _look_where_agents_keep_sessions(self, event: HookEvent) -> None:
+        """The node looks at no other transcripts; a client's own process may look where it likes."""
+        if self._client is not None and event.transcript:
+            event.transcript = os.path.realpath(event.transcript)
+            if not _is_of_agents(event.transcript):
+                self._client.require_own_process()
 
     def _was_awaited(self, event: HookEvent) -> bool:
         """Whether a call that went well failed several times before."""
@@ -281,7 +289,11 @@ class _HookRun:
 
 def _is_of_agents(real: str) -> bool:
     """Whether a transcript's real path is where some agent of this user keeps its sessions."""
-    return any(real.startswith(os.path.realpath(place.folder) + os.sep) for place in places(os.environ))
+    return any(
+        real.startswith(os.path.realpath(place.folder) + os.sep)
+        for place in places(os.environ)
+        if not place.is_database
+    )
 
 
 def _refuse(home: str) -> None:

@@ -6,8 +6,8 @@ from mesh.cli import hook
 from mesh.cli.grammar import Given, argument, command, option
 
 _EVENTS = (
-    "as the agent calls it: SessionStart, UserPromptSubmit, PostToolUse, PostToolUseFailure, SubagentStart, Stop, PreCompact,"
-    " ...; of Gemini: BeforeAgent, AfterTool, AfterAgent, PreCompress"
+    "as the agent calls it: SessionStart, UserPromptSubmit, PostToolUse, PostToolUseFailure, SubagentStart, Stop, SubagentStop,"
+    " PreCompact, SessionEnd, ...; of Gemini: BeforeAgent, AfterTool, AfterAgent, PreCompress"
 )
 
 
@@ -17,7 +17,11 @@ _EVENTS = (
     "it exits with 0, and what went wrong stands in hook.log in the home. The answer is JSON, with or without --json.",
 )
 @argument("event", "EVENT", _EVENTS)
-@option("--agent", metavar="AGENT", help="claude-code, codex or gemini (default: told by the event, else claude-code)")
+@option(
+    "--agent",
+    metavar="AGENT",
+    help="claude-code, codex, gemini, qwen or copilot (default: told by the event, else claude-code)",
+)
 @option(
     "--repo",
     metavar="REPO",

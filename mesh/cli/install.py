@@ -6,7 +6,7 @@ import shutil
 import sys
 
 from clan_learnings.agents.agent_files import InstallTarget, PartChange
-from clan_learnings.agents.installer import AGENTS, install, uninstall
+from clan_learnings.agents.installer import AGENTS, found, install, uninstall
 from clan_learnings.agents.skill_text import agents_text
 from clan_learnings.repository.detection import find
 from mesh.cli.grammar import Given, WrongUsage, argument, command, option, options
@@ -20,7 +20,7 @@ _WOULD = {"created": "create", "changed": "change", "removed": "remove", "restor
 
 AGENT_CHOICE = options(
     argument("agents", "[AGENT]...", ", ".join(AGENTS), nargs=-1),
-    option("--all", help="all of them"),
+    option("--all", help="all of them; to install: those that are on this machine"),
     option("--user", help="in the user's own settings (default)"),
     option("--project", help="in the settings of the repository we are in"),
     option("--dry-run", help="only say what would be done"),
@@ -36,7 +36,9 @@ def run_install(given: Given) -> int:
     if given.text:
         print_json({"text": agents_text()}) if given.json else put_ours(agents_text())
         return EXIT_OK
-    agents = chosen(given)
+    agents = [name for name in chosen(given) if name in given.agents or name in found(os.environ)]
+    if not agents:
+        raise UsageError("no agent that we know was found on this machine", f"name one: {', '.join(AGENTS)}")
     done = install(agents, target(given.home, project=given.project, allow=given.allow), dry_run=given.dry_run)
     if not os.path.exists(os.path.join(given.home, "home.json")):
         tell("there is no node here yet, so agents would be given nothing", "  next: mesh setup")

@@ -334,6 +334,22 @@ def test_the_session_of_an_extractor_is_none_of_the_users(agent: Agent, home: Ho
     assert bytes_of(Path(home.path)) == before
 
 
+def test_a_command_that_failed_in_codex_is_looked_up_in_its_rollout(agent: Agent, home: Home, tmp_path: Path) -> None:
+    """Its hooks are told what the command printed, and not how it ended."""
+    rollout = tmp_path / "rollout-1.jsonl"
+    said = {
+        "transcript_path": str(rollout),
+        "tool_use_id": "call_1",
+        "tool_name": "Bash",
+        "tool_response": "npm error: a lockfile of pnpm is here\n",
+    }
+    for code, is_told in ((0, False), (1, True)):
+        item = {"type": "CommandExecution", "id": "call_1", "exit_code": code}
+        rollout.write_text(json.dumps({"type": "event_msg", "payload": {"type": "item_completed", "item": item}}))
+        told = agent.sent(home.path, "PostToolUse", "codex", session_id=f"exit-{code}", **said)
+        assert ("pnpm install" in json.dumps(told)) is is_told
+
+
 def test_an_event_nobody_knows_is_silence(agent: Agent, home: Home) -> None:
     """Agents grow new events."""
     assert agent.sent(home.path, "TeammateIdle") == {}

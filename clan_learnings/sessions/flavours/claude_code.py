@@ -6,6 +6,8 @@ Decisions that are nobody's but ours:
 - A record counts once, by its uuid, and a call once, by its id, however often a resumed or forked file repeats them.
 - A prompt that was typed while the model was busy is in the file up to three times. It stands where it was handed over, or
   where it was queued if it never was.
+- A fork copies the records of its origin under its own id. An answer that was copied names the session that asked for it,
+  and the first of them is the session that the fork counts as. (`forkedFrom` says the same where it is written.)
 - Several session ids in one file: the last is the session, the first the one that it continues.
 - The task of a subagent is the model's text, so it is INJECTED, and the title of the subagent's session.
 """
@@ -46,6 +48,11 @@ _STATES = {
     "started",
     "result",
     "atis-latch",
+    "api-request",
+    "api-request-blob",
+    "api-request-shape",
+    "cost-state",
+    "tools-used",
 }
 _SHELLS = {"bash", "powershell"}
 _SYNTHETIC = "<synthetic>"
@@ -138,7 +145,7 @@ class _ClaudeCodeReader:
             case "tool_result":
                 self._result(line, value | {"content": value.get("output")}, {}, at_ms, is_aside=is_aside)
             case _:
-                self.source.skip("a record of a sort that is not known")
+                self.source.skip_sort("a record", kind)
 
     def _note(self, value: dict[str, Any], kind: str) -> None:
         if kind in {"user", "assistant"}:
@@ -150,7 +157,8 @@ class _ClaudeCodeReader:
         self.folder = self.folder or text_of(value.get("cwd"))
         self.branch = self.branch or text_of(value.get("gitBranch"))
         self.version = text_of(value.get("version")) or self.version
-        self.fork = self.fork or text_of(object_of(value.get("forkedFrom")).get("sessionId"))
+        origin = text_of(object_of(value.get("forkedFrom")).get("sessionId")) or text_of(value.get("requestSessionId"))
+        self.fork = self.fork or (origin if origin != session else "")
 
     def _moment(self, value: Any) -> int | None:
         at_ms = instant_ms(value)

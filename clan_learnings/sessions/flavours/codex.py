@@ -40,6 +40,7 @@ _ENVELOPES = {
     "world_state",
     "inter_agent_communication",
     "inter_agent_communication_metadata",
+    "token_usage_record",
 }
 _ITEMS = {"message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "local_shell_call"}
 _SHELLS = {"shell", "exec_command", "shell_command", "local_shell", "container.exec", "unified_exec", "exec"}
@@ -144,8 +145,8 @@ class _CodexReader:
             case "compacted":
                 if text := text_of(payload.get("message")):
                     self._add(SessionEvent(line, Kind.SUMMARY, text, at_ms))
-            case "world_state" | "inter_agent_communication" | "inter_agent_communication_metadata":
-                pass
+            case str(kind) if kind in _ENVELOPES:
+                pass  # what the agent tells of itself
             case str():
                 self._item(line, value, at_ms)
             case _:
@@ -160,7 +161,7 @@ class _CodexReader:
             content = value.get("content", value.get("message"))
             self._item(line, {"type": "message", "role": value["role"], "content": content}, at_ms)
         else:
-            self.source.skip("a record of a sort that is not known")
+            self.source.skip_sort("a record", value.get("type"))
 
     def _add(self, event: SessionEvent) -> int:
         self.events.append(event)
@@ -188,7 +189,7 @@ class _CodexReader:
             case "agent_message" | "ghost_snapshot" | "compaction" | "other":
                 pass
             case _:
-                self.source.skip("a record of a sort that is not known")
+                self.source.skip_sort("a record", item.get("type"))
 
     def _message(self, line: int, item: dict[str, Any], at_ms: int | None) -> None:
         text = words_of(item.get("content")).strip()

@@ -182,7 +182,7 @@ class _GeminiReader:
                 stats = object_of(message.get("stats"))
                 self._used(stats.get("input_tokens"), stats.get("output_tokens"), stats.get("cached"))
             case _:
-                self.source.skip("a record of a sort that is not known")
+                self.source.skip_sort("a record", kind)
 
     def _prompt(self, line: int, text: str, at_ms: int | None) -> None:
         words = typed(text)

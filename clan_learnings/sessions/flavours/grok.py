@@ -73,7 +73,7 @@ def _updates(source: TranscriptSource) -> Iterator[Session]:
     for line, value in source.records():
         params = object_of(value.get("params"))
         if text_of(value.get("method")) not in _METHODS:
-            source.skip("a record of a sort that is not known")
+            source.skip_sort("a record", value.get("method"))
             continue
         name = text_of(params.get("sessionId"))
         if name not in tellings:
@@ -81,7 +81,7 @@ def _updates(source: TranscriptSource) -> Iterator[Session]:
         meta = object_of(params.get("_meta"))
         at_ms = instant_ms(meta.get("agentTimestampMs")) or instant_ms(value.get("timestamp"))
         if not tellings[name].tell(line, object_of(params.get("update")), meta, at_ms):
-            source.skip("a record of a sort that is not known")
+            source.skip_sort("a record", object_of(params.get("update")).get("sessionUpdate"))
     for telling in tellings.values():
         telling.end_of_chunks()
         yield telling.draft.session(source.skipped)
@@ -211,7 +211,7 @@ def _history(source: TranscriptSource) -> Session:
         elif sort == "system":
             draft.note(line, Kind.INJECTED, words)
         else:
-            source.skip("a record of a sort that is not known")
+            source.skip_sort("a record", sort)
     draft.id = draft.id or opening_id(*begins)
     return draft.session(source.skipped)
 

@@ -82,7 +82,7 @@ def _conversation(
         elif words.startswith(_COMPACTION):
             draft.note(line, Kind.SUMMARY, words, at_ms)
         elif not telling.tell(line, message, at_ms):
-            source.skip("a record of a sort that is not known")
+            source.skip_sort("a record", message.get("role"))
         if len(begins) < 4:
             begins.append(f"{text_of(message.get('timestamp'))} {words}")
     draft.id = draft.id or _named_by(source.path) or opening_id(*begins)

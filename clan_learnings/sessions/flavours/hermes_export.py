@@ -73,7 +73,7 @@ def _archived_message(
         draft.thought(line, text_of(message.get("reasoning")), key, at_ms)
         draft.reply(line, text, key, at_ms)
     elif role != "tool":
-        source.skip("a record of a sort that is not known")
+        source.skip_sort("a record", role)
         return
     for call in map(object_of, list_of(message.get("tool_calls"))):
         arguments = arguments_of(call.get("arguments_json"))

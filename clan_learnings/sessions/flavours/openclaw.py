@@ -66,7 +66,7 @@ def read(source: TranscriptSource) -> Iterator[Session]:
         if _speaks_of_openclaw(value):
             draft.flavour = NAME
         if not _tell(draft, line, value):
-            source.skip("a record of a sort that is not known")
+            source.skip_sort("a record", value.get("type"))
     draft.id = draft.id or opening_id(*begins)
     yield draft.session(source.skipped)
 

@@ -66,7 +66,7 @@ def read(source: TranscriptSource) -> Iterator[Session]:
         about = object_of(object_of(message.value).get("info"))
         parts = message.member("parts")
         if about.get("role") not in ("user", "assistant") or parts is None:
-            source.skip("a message of a sort that is not known")
+            source.skip_sort("a message", about.get("role"))
             continue
         _message(source, draft, message.line, about, parts, text_of(about.get("id")) or f"{number}")
     yield draft.session(source.skipped)
@@ -98,7 +98,7 @@ def _message(
             case str(sort) if sort in _QUIET:
                 pass
             case _:
-                source.skip("a part of a sort that is not known")
+                source.skip_sort("a part", value.get("type"))
     if is_person:
         return
     draft.model = text_of(about.get("modelID")) or draft.model
@@ -112,7 +112,7 @@ def _streamed(source: TranscriptSource) -> Iterator[Session]:
     drafts: dict[str, SessionBuilder] = {}
     for line, value in source.records():
         if not _is_streamed(value):
-            source.skip("a record of a sort that is not known")
+            source.skip_sort("a record", value.get("type"))
             continue
         name, part, at_ms = (
             text_of(value.get("sessionID")),

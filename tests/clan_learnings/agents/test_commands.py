@@ -61,7 +61,7 @@ def test_install_says_what_it_did_and_what_is_left_to_do(shell: Shell, tmp_path:
     hooks = json.loads((shell.home / ".codex/hooks.json").read_text())["hooks"]
     assert hooks["SessionStart"][0]["hooks"][0]["command"] == f"{tmp_path}/bin/mesh hook SessionStart --agent codex"
     assert shell("install", "codex").splitlines()[0] == f"as it was  {shell.home}/.codex/hooks.json"
-    assert shell("uninstall", "--all").splitlines()[3] == f"removed    {shell.home}/.codex/hooks.json"
+    assert f"removed    {shell.home}/.codex/hooks.json" in shell("uninstall", "--all").splitlines()
     assert list(shell.home.iterdir()) == []
 
 
@@ -77,14 +77,27 @@ def test_a_refused_file_is_said_with_the_text_to_add_and_its_own_code(shell: She
     assert json.loads(text[: text.rindex("}") + 1])["hooks"]["Stop"]
 
 
+def test_all_are_those_that_are_here(shell: Shell) -> None:
+    """Nobody gets a folder of an agent that was never here; what is named is installed all the same."""
+    shell("install", "--all", code=1)
+    assert "no agent that we know was found" in shell.err
+    (shell.home / ".qwen").mkdir()
+    said: Any = json.loads(shell("install", "--all", "--dry-run", "--json"))
+    assert {file["agent"] for file in said["files"]} == {"qwen"}
+    said = json.loads(shell("install", "cursor", "--dry-run", "--json"))
+    assert {file["agent"] for file in said["files"]} == {"cursor"}
+
+
 def test_json_has_every_file(shell: Shell) -> None:
     """For scripts: what was done, and what a person still has to do."""
+    for folder in (".claude", ".codex", ".gemini"):
+        (shell.home / folder).mkdir()
     said: Any = json.loads(shell("install", "--all", "--dry-run", "--json"))
     assert said["dry_run"] is True
     assert {file["agent"] for file in said["files"]} == {"claude-code", "codex", "gemini"}
     assert {file["did"] for file in said["files"]} == {"created"}
     assert any("/hooks" in note for note in said["notes"])
-    assert list(shell.home.iterdir()) == []
+    assert [path for path in shell.home.rglob("*") if path.is_file()] == []
 
 
 def test_a_dry_run_shows_the_lines(shell: Shell) -> None:
@@ -132,9 +145,12 @@ def test_another_home_is_named_in_the_hooks(shell: Shell, tmp_path: Path, monkey
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["install"], "name agents (claude-code, codex, gemini), or give --all"),
-        (["install", "codex", "--all"], "name agents (claude-code, codex, gemini), or give --all"),
-        (["install", "cursor"], "for other agents: mesh install --text >> AGENTS.md"),
+        (["install"], "name agents (claude-code, codex, gemini, qwen, copilot, opencode, cursor), or give --all"),
+        (
+            ["install", "codex", "--all"],
+            "name agents (claude-code, codex, gemini, qwen, copilot, opencode, cursor), or give --all",
+        ),
+        (["install", "aider"], "for other agents: mesh install --text >> AGENTS.md"),
         (["uninstall", "codex", "--user", "--project"], "--user and --project exclude each other"),
     ],
 )

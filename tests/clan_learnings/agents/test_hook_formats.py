@@ -29,7 +29,14 @@ GEMINI = {
     "cwd": "/src/shop",
     "timestamp": "2026-11-16T15:00:00Z",
 }
+QWEN = CODEX | {
+    "transcript_path": "/home/ada/.qwen/projects/-src-shop/chats/q1.jsonl",
+    "timestamp": "2026-11-19T05:22:07Z",
+}
+COPILOT = {"sessionId": "00ce4720-6ad1-42cf-81a9-97f356675a8c", "timestamp": 1795065683369, "cwd": "/src/shop"}
 SHELL_FAILED = "npm error code ERESOLVE"
+
+QWEN_REPORT = f"Command: npm i\nDirectory: (root)\nOutput: {SHELL_FAILED}\nError: (none)\nExit Code: 1\nSignal: 0"
 
 # agent, event, what it says beside the common fields; then what must be read of it
 SHAPES: list[tuple[str, dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
@@ -101,6 +108,54 @@ SHAPES: list[tuple[str, dict[str, Any], str, dict[str, Any], dict[str, Any]]] = 
         {"meaning": PAUSE, "transcript": CLAUDE["transcript_path"]},
     ),
     ("claude-code", CLAUDE, "PreCompact", {"trigger": "auto", "custom_instructions": ""}, {"meaning": PAUSE}),
+    (
+        "qwen",
+        QWEN,
+        "PostToolUse",
+        {
+            "tool_name": "run_shell_command",
+            "tool_input": {"command": "npm i", "is_background": False},
+            "tool_response": {"llmContent": QWEN_REPORT, "returnDisplay": SHELL_FAILED},
+        },
+        {"meaning": CALL, "is_failure": True, "command": "npm i", "transcript": QWEN["transcript_path"]},
+    ),
+    ("copilot", COPILOT, "SessionStart", {"source": "new", "initialPrompt": "go"}, {"meaning": START, "source": "new"}),
+    ("copilot", COPILOT, "UserPromptSubmit", {"prompt": "add a flag"}, {"meaning": PROMPT, "prompt": "add a flag"}),
+    (
+        "copilot",
+        COPILOT,
+        "PostToolUse",
+        {
+            "toolName": "bash",
+            "toolArgs": {"command": "npm i", "description": "install"},
+            "toolResult": {
+                "resultType": "success",
+                "textResultForLlm": f"{SHELL_FAILED}\n<shellId: 0 completed with exit code 3>",
+            },
+        },
+        {"meaning": CALL, "is_failure": True, "command": "npm i", "tool": "bash"},
+    ),
+    (
+        "copilot",
+        COPILOT,
+        "PostToolUse",
+        {
+            "toolName": "bash",
+            "toolArgs": {"command": "npm i"},
+            "toolResult": {
+                "resultType": "success",
+                "textResultForLlm": f"{SHELL_FAILED}\n<shellId: 0 completed with exit code 0>",
+            },
+        },
+        {"meaning": CALL, "is_failure": False},
+    ),
+    (
+        "copilot",
+        COPILOT,
+        "Stop",
+        {"transcriptPath": "/home/ada/.copilot/session-state/s/events.jsonl", "stopReason": "end_turn"},
+        {"meaning": PAUSE, "transcript": "/home/ada/.copilot/session-state/s/events.jsonl"},
+    ),
     ("codex", CODEX, "SessionStart", {"source": "compact"}, {"meaning": START, "source": "compact", "transcript": ""}),
     ("codex", CODEX, "UserPromptSubmit", {"prompt": "add a flag"}, {"meaning": PROMPT, "prompt": "add a flag"}),
     (
@@ -191,7 +246,7 @@ def test_documented_shapes_are_read(
     event = sent(name, agent, common | {"hook_event_name": name} | fields)
     assert event.name == name
     assert event.agent == agent
-    assert event.session == f"{agent}:{common['session_id']}"
+    assert event.session == f"{agent}:{common.get('session_id') or common['sessionId']}"
     assert event.folder == "/src/shop"
     assert not event.is_broken
     assert {field: getattr(event, field) for field in expected} == expected

@@ -11,14 +11,23 @@ from clan_learnings.agents.agent_files import InstallTarget
 from clan_learnings.agents.installer import AGENTS, Installation, check, found, install
 
 EVERY = tuple(AGENTS)
-HOOKS = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"}
+FIRST = {
+    "claude-code": ".claude/settings.json",
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+    "qwen": ".qwen/settings.json",
+    "copilot": ".copilot/hooks/clan-mesh.json",
+    "opencode": ".config/opencode/opencode.json",
+    "cursor": ".cursor/mcp.json",
+}
+HOOKED = [agent for agent in EVERY if AGENTS[agent].has_hooks]
 LATER = 1e12
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A user with all three agents, before we come."""
-    for folder in (".claude", ".codex", ".gemini"):
+    """A user with all agents, before we come."""
+    for folder in (".claude", ".codex", ".gemini", ".qwen", ".copilot/hooks", ".config/opencode", ".cursor"):
         (tmp_path / "ada" / folder).mkdir(parents=True)
     return tmp_path / "ada"
 
@@ -67,10 +76,11 @@ def test_what_differs_from_what_we_would_write_is_outdated(home: Path, agent: st
     assert one(home, agent).kind == "outdated"
     assert said(one(home, agent)) == ("hooks outdated", f"mesh install {agent}")
     install([agent], user(home))
-    file = home / HOOKS[agent]
+    file = home / FIRST[agent]
     text = file.read_text()
     settings = json.loads(text)
-    del settings["hooks"]["SessionStart"]
+    (outer,) = {"hooks", "mcp", "mcpServers"} & settings.keys() - ({"mcpServers"} if "hooks" in settings else set())
+    del settings[outer][next(iter(settings[outer]))]
     file.write_text(json.dumps(settings))
     assert (one(home, agent).kind, one(home, agent).files) == ("outdated", (str(file),))
     file.write_text(text)
@@ -93,8 +103,9 @@ def test_a_skill_of_a_persons_own_is_not_outdated(home: Path) -> None:
 @pytest.mark.parametrize("agent", EVERY)
 def test_a_broken_file_is_said_with_its_reason(home: Path, agent: str) -> None:
     """Whether or not we were in it."""
-    file = home / HOOKS[agent]
-    for data in (b'{"hooks": {', b'{"hooks": []}', b'{"a": "\xff"}'):
+    file = home / FIRST[agent]
+    wrong = {"opencode": b'{"mcp": []}', "cursor": b'{"mcpServers": []}', "copilot": b"[]"}.get(agent, b'{"hooks": []}')
+    for data in (b'{"hooks": {', wrong, b'{"a": "\xff"}'):
         file.write_bytes(data)
         state = one(home, agent)
         assert (state.kind, state.files) == ("broken", (str(file),))
@@ -121,7 +132,7 @@ def test_another_homes_hooks_are_not_outdated(home: Path, agent: str) -> None:
     assert (mine.kind, mine.is_elsewhere) == ("installed", False)
 
 
-@pytest.mark.parametrize("agent", EVERY)
+@pytest.mark.parametrize("agent", HOOKED)
 def test_hooks_that_never_ran_are_said_after_a_while(home: Path, tmp_path: Path, agent: str) -> None:
     """A hook leaves a file; its time is the last time. Right after installing nobody has had the chance."""
     install([agent], user(home))

@@ -18,6 +18,9 @@ SPEAKING = [
     ("gemini", "SessionStart"),
     ("gemini", "BeforeAgent"),
     ("gemini", "AfterTool"),
+    ("qwen", "SessionStart"),
+    ("qwen", "UserPromptSubmit"),
+    ("qwen", "PostToolUse"),
 ]
 SILENT = [
     *(
@@ -36,6 +39,13 @@ def test_context_is_given_under_the_name_of_the_event(agent: str, event: str) ->
     """These two keys and no other: Codex fails a hook that says more."""
     said = json.loads(reply(agent, event, "use pnpm"))
     assert said == {"hookSpecificOutput": {"hookEventName": event, "additionalContext": "use pnpm"}}
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "PostToolUse"])
+def test_copilot_is_told_in_one_field(event: str) -> None:
+    """As 1.0.102 reads it, whatever else there would be to say."""
+    assert json.loads(reply("copilot", event, "use pnpm", "a warning")) == {"additionalContext": "use pnpm"}
+    assert reply("copilot", event, "", "a warning") == NOTHING
 
 
 @pytest.mark.parametrize(("agent", "event"), SILENT)

@@ -303,3 +303,22 @@ def test_a_subagent_is_told_what_only_this_node_has_seen() -> None:
     """And nothing where there is nothing."""
     assert "SEEN HERE ONLY" in hot_only([], here=hots(1)).text
     assert "SEEN HERE ONLY" not in hot_only(hots(1), here=[]).text
+
+
+@given(HOTS, ITEMS, LIMITS)
+def test_how_a_shell_finds_the_program_is_said_within_the_limits_and_outside_of_the_digest(
+    hot: list[HotRule], warm: list[ContextRecord], limits: Limits
+) -> None:
+    """A login shell may have another PATH than ours; nodes in step have the same digest all the same."""
+
+    def told(program: str, within: Limits) -> Context:
+        return compose(hot, warm, (), None, limits=within, repo="", call=CALL, program=program)
+
+    path = "/home/ada/clan-mesh/.venv/bin/mesh"
+    whole = Limits(10**6, 10**6)
+    assert path not in told("mesh", whole).text
+    assert path in told(path, whole).text
+    assert told(path, whole).digest == told("mesh", whole).digest
+    narrow = told(path, limits)
+    assert narrow.is_too_small or (path in narrow.text and narrow.chars <= limits.chars)
+    assert narrow.is_too_small or narrow.tokens <= limits.tokens

@@ -276,6 +276,32 @@ def test_fork_counts_as_the_session_it_came_from() -> None:
     assert (found.id, found.parent) == ("s1", "trunk")
 
 
+COPIED = (
+    {"type": "mode", "mode": "normal", "sessionId": "fork"},
+    {"type": "tools-used", "tools": ["Bash"], "sessionId": "fork"},
+    user("u1", "hello", sessionId="fork"),
+    assistant("a1", text("yes?"), sessionId="fork", requestSessionId="trunk"),
+    user("u2", "go on", sessionId="fork"),
+)
+
+
+def test_a_copied_answer_names_the_session_that_a_fork_counts_as() -> None:
+    """As 2.1.326 writes it: all records have the fork's id, and `forkedFrom` is gone."""
+    found = session(*COPIED, assistant("a2", text("done"), sessionId="fork"))
+    assert (found.id, found.parent, found.name) == ("fork", "trunk", "claude-code:trunk")
+
+
+def test_the_fork_of_a_fork_counts_as_the_first_origin() -> None:
+    """So that all of them are one session."""
+    found = session(*COPIED, assistant("a2", text("done"), sessionId="fork", requestSessionId="branch"))
+    assert found.name == "claude-code:trunk"
+
+
+def test_an_answer_that_the_session_itself_asked_for_makes_no_fork() -> None:
+    found = session(user("u1", "hello"), assistant("a1", text("yes?"), requestSessionId="s1"))
+    assert (found.parent, found.name) == ("", "claude-code:s1")
+
+
 def test_branch_that_a_rewind_left_stays() -> None:
     """Its commands ran, and the person said it."""
     found = session(
@@ -401,7 +427,11 @@ def test_states_and_progress_are_no_events_and_the_unknown_is_counted() -> None:
         )
     )
     assert told(transcript.sessions[0]) == [(1, "prompt", "hello")]
-    assert transcript.skipped == {"a record of a sort that is not known": 1} == transcript.sessions[0].skipped
+    assert (
+        transcript.skipped
+        == {"a record of a sort that is not known: from-the-future": 1}
+        == transcript.sessions[0].skipped
+    )
 
 
 def test_glued_and_torn_lines_cost_only_themselves() -> None:

@@ -73,7 +73,7 @@ def test_a_channels_header_is_not_what_a_person_typed() -> None:
 
 def test_a_record_of_an_unknown_sort_is_counted() -> None:
     """Nothing is lost silently."""
-    assert _read(*OPENCLAW).skipped == {"a record of a sort that is not known": 1}
+    assert _read(*OPENCLAW).skipped == {"a record of a sort that is not known: riddle": 1}
 
 
 def test_a_record_that_is_there_twice_counts_once() -> None:

@@ -36,6 +36,8 @@ SESSIONS = {
     "hermes": [".hermes/sessions/20260413_1_a.jsonl", ".hermes/sessions/session_1.json"],
     "openclaw": [".openclaw/agents/main/sessions/1.jsonl"],
     "pi": [".pi/agent/sessions/--w--/1.jsonl"],
+    "qwen": [".qwen/projects/-w/chats/q1.jsonl"],
+    "copilot": [".copilot/session-state/p1/events.jsonl"],
     "opencode": [".local/share/opencode/storage/session/p/ses_1.json"],
 }
 OTHERS = [
@@ -45,6 +47,8 @@ OTHERS = [
     ".gemini/tmp/abc/logs.json",
     ".grok/sessions/%2Fw/u1/summary.json",
     ".hermes/sessions/sessions.json",
+    ".qwen/projects/-w/meta.jsonl",
+    ".copilot/session-state/p1/rewind.json",
     ".openclaw/agents/main/agent.jsonl",
 ]
 
@@ -67,6 +71,8 @@ def test_every_agents_sessions_are_found_and_nothing_else(tmp_path: Path) -> Non
         ("HERMES_HOME", "x", "x/sessions/1.jsonl", "hermes"),
         ("OPENCLAW_STATE_DIR", "x", "x/agents/a/sessions/1.jsonl", "openclaw"),
         ("PI_CODING_AGENT_DIR", "x", "x/sessions/p/1.jsonl", "pi"),
+        ("QWEN_HOME", "x", "x/projects/p/chats/1.jsonl", "qwen"),
+        ("COPILOT_HOME", "x", "x/session-state/p1/events.jsonl", "copilot"),
         ("XDG_DATA_HOME", "x", "x/opencode/storage/session/p/1.json", "opencode"),
     ],
 )

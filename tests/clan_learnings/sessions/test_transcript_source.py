@@ -142,3 +142,16 @@ def test_what_is_too_long_for_one_value_is_counted(monkeypatch: pytest.MonkeyPat
     assert source.skipped == {"a line that is too long": 1}
     assert TranscriptSource(b'{\n"a": 1\n}').document() is not None
     assert TranscriptSource(b'{\n"a": 1\n}' + b" " * 20).document() is None
+
+
+def test_unknown_sorts_are_counted_by_name_as_far_as_they_are_few_names() -> None:
+    """What a stranger's file calls its records must not fill a report, or a terminal."""
+    source = TranscriptSource(b"")
+    for sort in ("api-request", "api-request", "a sentence, no name", "x" * 61, "", "\x1b[2J", None, {"a": 1}):
+        source.skip_sort("a record", sort)
+    unnamed = "a record of a sort that is not known"
+    assert source.skipped == {f"{unnamed}: api-request": 2, unnamed: 6}
+    for number in range(1000):
+        source.skip_sort("a record", f"sort-{number}")
+    assert len(source.skipped) == 21
+    assert sum(source.skipped.values()) == 1008
