@@ -1,0 +1,98 @@
+"""What a session with us leaves: records that know where they come from, a pointer, a captured session, and settings given back."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clan_learnings.records.spool import FOLDER, POINTERS
+from tests.clients.clients import Client
+from tests.clients.first_session import BY_COMMAND, BY_TOOL, OBJECTION, FirstSession
+from tests.clients.machine import REPO, RULE, Machine
+from tests.end_to_end.commands import bytes_of
+
+
+@pytest.mark.feature("a call of our tools is recorded with session, agent and repository")
+def test_a_tool_call_lands_with_session_agent_and_repository(worked: FirstSession, client: Client) -> None:
+    """The server runs for the session, and is not told which that is by the model."""
+    (record,) = worked.machine.records(BY_TOOL)
+    assert (record["agent"], record["repo"]) == (client.name, REPO)
+    assert record["session"].startswith(f"{client.name}:")
+    assert ":day-" not in record["session"]
+
+
+@pytest.mark.feature("a command of ours in its shell counts for the same session")
+def test_a_command_counts_for_the_same_session(worked: FirstSession) -> None:
+    """So that one session is one session, whichever way it records."""
+    (by_tool,), (by_command,) = worked.machine.records(BY_TOOL), worked.machine.records(BY_COMMAND)
+    assert [by_command[name] for name in ("agent", "repo", "session")] == [
+        by_tool[name] for name in ("agent", "repo", "session")
+    ]
+
+
+@pytest.mark.feature("a session that pauses is pointed at")
+def test_the_end_of_a_turn_leaves_a_pointer(worked: FirstSession) -> None:
+    """To the transcript, by an event that comes in every session; a failed call does not count."""
+    path = worked.machine.home / FOLDER / POINTERS
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    pointers = [json.loads(line) for line in lines]
+    paused = [each for each in pointers if each["event"] not in ("PostToolUse", "PostToolUseFailure", "AfterTool")]
+    assert paused
+    assert Path(paused[-1]["path"]).is_file()
+
+
+@pytest.mark.feature("its sessions are captured and harvested, a resumed one once")
+def test_the_session_is_captured_once_and_teaches_what_was_said(worked: FirstSession, client: Client) -> None:
+    """By the command that takes everything in; both runs are one session."""
+    said = worked.machine.asked("harvest", "--agent", client.name)
+    found = [item for item in said["learned"] if OBJECTION in str(item)]
+    assert len(found) == 1
+    assert found[0]["sessions"] == 1
+    assert {each["repo"] for each in found[0]["evidence"]} == {REPO}
+    (record,) = worked.machine.records(BY_TOOL)
+    assert {each["session"] for each in found[0]["evidence"]} == {record["session"]}
+
+
+@pytest.mark.feature("mesh uninstall gives every byte back")
+def test_uninstalling_gives_every_byte_back(client: Client, machine: Machine) -> None:
+    """Of settings that this very version of the client has written, and of those that a person has."""
+    if not client.is_installed_by_us:
+        pytest.skip("not tried")
+    machine.say("Say hello. (task hello)")
+    before = bytes_of(machine.user)
+    machine.install()
+    assert bytes_of(machine.user) != before
+    machine.mesh("uninstall", client.name)
+    assert bytes_of(machine.user) == before
+
+
+@pytest.mark.feature("after mesh uninstall the model is sent nothing of ours")
+def test_after_uninstalling_nothing_of_ours_is_sent(client: Client, machine: Machine) -> None:
+    """Though the program and the node are still there."""
+    if not client.is_installed_by_us:
+        pytest.skip("not tried")
+    machine.start()
+    machine.install()
+    machine.say("Say hello. (task with)")
+    machine.mesh("uninstall", client.name)
+    machine.say("Say hello. (task without)")
+    (sent, *_), (free, *_) = machine.model.turns("with"), machine.model.turns("without")
+    assert RULE in sent.text
+    assert "clan-mesh" in sent.text
+    assert RULE not in free.text
+    assert "clan-mesh" not in free.text.replace(str(machine.user), "")
+
+
+@pytest.mark.feature("plugin and mesh install together: the context is sent once")
+def test_plugin_and_installation_together_send_the_context_once(client: Client, machine: Machine) -> None:
+    """Somebody has both: each session is told once."""
+    commands = client.bundle_commands()
+    if not commands:
+        pytest.skip("not tried")
+    machine.start()
+    machine.install()
+    for command in commands:
+        machine.run(command)
+    machine.say("Say hello. (task both)")
+    (sent, *_) = machine.model.turns("both")
+    assert sent.text.count(RULE) == 1
