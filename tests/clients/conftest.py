@@ -31,6 +31,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if feature is None or client is None:
             continue
         title = str(feature.args[0])
+        item.add_marker(pytest.mark.xdist_group(client.name))  # on one machine, which they share
         item.user_properties.append(("cell", (title, client.name)))
         if title in client.lacks:
             item.add_marker(pytest.mark.skip(reason=f"not offered by {client.title}: {client.lacks[title]}"))

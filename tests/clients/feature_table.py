@@ -66,11 +66,7 @@ def _read() -> dict[Cell, str]:
         rows = _rows(DOCUMENT.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    return {
-        (row[0], client.name): cell
-        for row in rows[2:]
-        for client, cell in zip(CLIENTS, row[1:], strict=True)
-    }
+    return {(row[0], client.name): cell for row in rows[2:] for client, cell in zip(CLIENTS, row[1:], strict=True)}
 
 
 def _write(cells: dict[Cell, str]) -> None:

@@ -1,5 +1,9 @@
 """A session that does a little of everything, and goes on in a second run of the client. What was sent in it is looked at by many tests."""
 
+import json
+from typing import Any
+
+from clan_learnings.records.spool import FOLDER, POINTERS
 from tests.clients.machine import Machine, tool_that_takes
 from tests.clients.model_server import Request, Step
 from tests.end_to_end.commands import MESH
@@ -24,9 +28,17 @@ class FirstSession:
             Step("I install what is missing.", client.shell("echo npm install")),
             Step("I ran npm install."),
         )
-        machine.model.script("resumed", Step("You are right.", client.shell("echo pnpm install")), Step("Done with pnpm."))
+        machine.model.script(
+            "resumed", Step("You are right.", client.shell("echo pnpm install")), Step("Done with pnpm.")
+        )
         machine.say(_PROMPT)
+        self.pointers = self._pointers()  # at once: the node takes them away
         machine.say(f"{OBJECTION} (task resumed)", again=True)
+
+    def _pointers(self) -> list[dict[str, Any]]:
+        path = self.machine.home / FOLDER / POINTERS
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return [json.loads(line) for line in lines]
 
     @property
     def turns(self) -> list[Request]:

@@ -43,7 +43,13 @@ class Machine:
         self.user.mkdir(parents=True)
         # As a person has it: everything in its usual place, so that a client that hands on nothing but HOME is no trouble.
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MESH_", "XDG_", "npm_"))}
-        own = {"HOME": str(self.user), "PWD": str(self.project), "MESH_EMBEDDER": "none", "MESH_SPOOL": str(folder / "queue"), "TERM": "xterm"}
+        own = {
+            "HOME": str(self.user),
+            "PWD": str(self.project),
+            "MESH_EMBEDDER": "none",
+            "MESH_SPOOL": str(folder / "queue"),
+            "TERM": "xterm",
+        }
         path = os.pathsep.join([str(installation.programs()), os.path.dirname(MESH), os.environ["PATH"]])
         self.environ = kept | own | {"PATH": path} | client.environ(self.model.address)
         self._node: subprocess.Popen[str] | None = None
@@ -103,20 +109,20 @@ class Machine:
         if command := self.client.compaction():
             self.run(command)
 
-    def run(self, command: list[str]) -> Finished:
-        """A command of the client, to its end."""
+    def run(self, command: list[str], typed: str = "") -> Finished:
+        """A command of the client, to its end. `typed`: what a person answers to its questions."""
         process = subprocess.Popen(
             command,
             env=self.environ,
             cwd=self.project,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,  # so that what it leaves behind can be ended with it
         )
         try:
-            out, err = process.communicate(timeout=_SECONDS)
+            out, err = process.communicate(typed, timeout=_SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate(timeout=PATIENCE_SECONDS)

@@ -180,9 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send("content_block_start", index=index, content_block=empty)
             self._send("content_block_delta", index=index, delta=delta)
             self._send("content_block_stop", index=index)
-        self._send(
-            "message_delta", delta={"stop_reason": stop, "stop_sequence": None}, usage={"output_tokens": 20}
-        )
+        self._send("message_delta", delta={"stop_reason": stop, "stop_sequence": None}, usage={"output_tokens": 20})
         self._send("message_stop")
 
     # OpenAI: responses
@@ -249,7 +247,9 @@ class _Handler(BaseHTTPRequestHandler):
                 count.read("\n".join(part.get("text", "") for part in parts))
             else:
                 count.called(sum("functionCall" in part for part in parts))
-        step = self.model.take(self._request(body, count, has_tools="run_shell_command" in json.dumps(body.get("tools"))))
+        step = self.model.take(
+            self._request(body, count, has_tools="run_shell_command" in json.dumps(body.get("tools")))
+        )
         part: Json = {"text": step.text}
         if "responseMimeType" in (body.get("generationConfig") or {}):  # which model, and who speaks next
             part = {"text": json.dumps({"reasoning": "-", "next_speaker": "user", "model_choice": "flash"})}

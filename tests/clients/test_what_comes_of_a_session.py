@@ -1,15 +1,16 @@
 """What a session with us leaves: records that know where they come from, a pointer, a captured session, and settings given back."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from clan_learnings.records.spool import FOLDER, POINTERS
 from tests.clients.clients import Client
 from tests.clients.first_session import BY_COMMAND, BY_TOOL, OBJECTION, FirstSession
 from tests.clients.machine import REPO, RULE, Machine
 from tests.end_to_end.commands import bytes_of
+
+
+_CALLS = ("PostToolUse", "PostToolUseFailure", "AfterTool")
 
 
 @pytest.mark.feature("a call of our tools is recorded with session, agent and repository")
@@ -33,12 +34,9 @@ def test_a_command_counts_for_the_same_session(worked: FirstSession) -> None:
 @pytest.mark.feature("a session that pauses is pointed at")
 def test_the_end_of_a_turn_leaves_a_pointer(worked: FirstSession) -> None:
     """To the transcript, by an event that comes in every session; a failed call does not count."""
-    path = worked.machine.home / FOLDER / POINTERS
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    pointers = [json.loads(line) for line in lines]
-    paused = [each for each in pointers if each["event"] not in ("PostToolUse", "PostToolUseFailure", "AfterTool")]
-    assert paused
-    assert Path(paused[-1]["path"]).is_file()
+    paths = [each["path"] for each in worked.pointers if each["event"] not in _CALLS]
+    assert paths
+    assert all(Path(path).is_file() for path in paths)
 
 
 @pytest.mark.feature("its sessions are captured and harvested, a resumed one once")
@@ -92,7 +90,7 @@ def test_plugin_and_installation_together_send_the_context_once(client: Client, 
     machine.start()
     machine.install()
     for command in commands:
-        machine.run(command)
+        machine.run(command, typed="y\n")
     machine.say("Say hello. (task both)")
     (sent, *_) = machine.model.turns("both")
     assert sent.text.count(RULE) == 1
