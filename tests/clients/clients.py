@@ -29,8 +29,8 @@ class Client(ABC):
         """Its settings before ours are added: which model it asks, and nothing else."""
 
     @abstractmethod
-    def command(self, prompt: str, *, again: bool = False) -> list[str]:
-        """One prompt, nobody at the keyboard. `again`: in the session before."""
+    def command(self, prompt: str, *, again: bool = False, careful: bool = False) -> list[str]:
+        """One prompt, nobody at the keyboard. `again`: in the session before. `careful`: what is not allowed by a rule is refused."""
 
     @abstractmethod
     def shell(self, command: str) -> Call:
@@ -79,8 +79,9 @@ class ClaudeCode(Client):
             "IS_SANDBOX": "1",
         }
 
-    def command(self, prompt: str, *, again: bool = False) -> list[str]:
-        return ["claude", "-p", prompt, "--dangerously-skip-permissions", *(["--continue"] if again else [])]
+    def command(self, prompt: str, *, again: bool = False, careful: bool = False) -> list[str]:
+        free = [] if careful else ["--dangerously-skip-permissions"]
+        return ["claude", "-p", prompt, *free, *(["--continue"] if again else [])]
 
     def shell(self, command: str) -> Call:
         return Call("Bash", {"command": command, "description": "as the task says"})
@@ -118,9 +119,9 @@ class Codex(Client):
     def environ(self, address: str) -> dict[str, str]:
         return {"SCRIPTED_KEY": _KEY}
 
-    def command(self, prompt: str, *, again: bool = False) -> list[str]:
+    def command(self, prompt: str, *, again: bool = False, careful: bool = False) -> list[str]:
         options = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
-        options += ["--dangerously-bypass-approvals-and-sandbox"]
+        options += ["--sandbox", "workspace-write"] if careful else ["--dangerously-bypass-approvals-and-sandbox"]
         return ["codex", "exec", *options, *(["resume", "--last"] if again else []), prompt]
 
     def shell(self, command: str) -> Call:
@@ -146,8 +147,9 @@ class Gemini(Client):
     def environ(self, address: str) -> dict[str, str]:
         return {"GEMINI_API_KEY": _KEY, "GOOGLE_GEMINI_BASE_URL": address}
 
-    def command(self, prompt: str, *, again: bool = False) -> list[str]:
-        return ["gemini", "-y", "--skip-trust", *(["--resume", "latest"] if again else []), "-p", prompt]
+    def command(self, prompt: str, *, again: bool = False, careful: bool = False) -> list[str]:
+        free = [] if careful else ["-y"]
+        return ["gemini", *free, "--skip-trust", *(["--resume", "latest"] if again else []), "-p", prompt]
 
     def shell(self, command: str) -> Call:
         return Call("run_shell_command", {"command": command, "description": "as the task says"})
@@ -192,7 +194,7 @@ class OpenCode(Client):
         settings["mcp"] = {"clan-mesh": {"type": "local", "command": [mesh, "mcp"], "enabled": True}}
         self._settings(user).write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
-    def command(self, prompt: str, *, again: bool = False) -> list[str]:
+    def command(self, prompt: str, *, again: bool = False, careful: bool = False) -> list[str]:
         return ["opencode", "run", *(["--continue"] if again else []), prompt]
 
     def shell(self, command: str) -> Call:

@@ -100,9 +100,9 @@ class Machine:
         assert done.returncode == 0, done.stderr
         return done
 
-    def say(self, prompt: str, *, again: bool = False) -> Finished:
+    def say(self, prompt: str, *, again: bool = False, careful: bool = False) -> Finished:
         """One prompt to the client, to its end."""
-        return self.run(self.client.command(prompt, again=again))
+        return self.run(self.client.command(prompt, again=again, careful=careful))
 
     def compact(self) -> None:
         """Have the client shorten the session before."""

@@ -6,8 +6,9 @@ import pytest
 
 from tests.clients.clients import Client
 from tests.clients.first_session import BY_COMMAND, BY_TOOL, OBJECTION, FirstSession
-from tests.clients.machine import REPO, RULE, Machine
-from tests.end_to_end.commands import bytes_of
+from tests.clients.machine import REPO, RULE, Machine, tool_that_takes
+from tests.clients.model_server import Step
+from tests.end_to_end.commands import MESH, bytes_of
 
 
 _CALLS = ("PostToolUse", "PostToolUseFailure", "AfterTool")
@@ -49,6 +50,26 @@ def test_the_session_is_captured_once_and_teaches_what_was_said(worked: FirstSes
     assert {each["repo"] for each in found[0]["evidence"]} == {REPO}
     (record,) = worked.machine.records(BY_TOOL)
     assert {each["session"] for each in found[0]["evidence"]} == {record["session"]}
+
+
+@pytest.mark.feature("with mesh install --allow nobody is asked, and a sandbox is no obstacle")
+def test_what_is_allowed_runs_where_all_else_is_refused(client: Client, machine: Machine) -> None:
+    """A tool and a command of ours are recorded; a command that no rule allows is not run."""
+    if not client.is_installed_by_us:
+        pytest.skip("not tried")
+    machine.start()
+    machine.install("--allow")
+    forbidden = machine.user / "forbidden"
+    machine.model.script(
+        "careful",
+        Step("", client.ours(tool_that_takes("text"), {"text": BY_TOOL})),
+        Step("", client.shell(f"{MESH} discover '{BY_COMMAND}'")),
+        Step("", client.shell(f"touch {forbidden}")),
+    )
+    machine.say("Please record it. (task careful)", careful=True)
+    assert not forbidden.exists(), "nothing was refused"
+    assert machine.records(BY_TOOL)
+    assert machine.records(BY_COMMAND)
 
 
 @pytest.mark.feature("mesh uninstall gives every byte back")
