@@ -48,7 +48,7 @@ test: $(TOOLS)
 test-essential: $(TOOLS)
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not soak and not clients" $(ESSENTIAL)
 
-# The real clients from npm (1.2 GB, in .clients) against model servers of our own: what the model is sent; 3 minutes.
+# The real clients from npm (1.2 GB, in .clients; 1 minute) against model servers of our own: what the model is sent; 3 minutes.
 # make clients UPDATE=1 writes what was seen into docs/CLIENTS.md; NEWEST=1 tries the newest versions instead of those in versions.json.
 clients: $(TOOLS)
 	@MESH_CLIENTS_NEWEST=$(NEWEST) $(BIN)/python -m tests.clients.installation

@@ -5,7 +5,7 @@ import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.clients import installation
 from tests.clients.model_server import Call
@@ -19,10 +19,9 @@ class Client(ABC):
     name: str
     program: str
     title: str
-    lacks: Mapping[str, str] = {}
+    lacks: ClassVar[Mapping[str, str]] = {}
     is_installed_by_us = True  # `mesh install` knows it
-    compacts = False  # we know how to make it compact a conversation
-    full_tokens = 1000  # what the model says to make it do so
+    full_tokens = 0  # at so many it compacts a conversation by itself; 0: we do not know how to have it do so
 
     @abstractmethod
     def configure(self, user: Path, address: str) -> None:
@@ -44,6 +43,10 @@ class Client(ABC):
         """The tool that starts a subagent; none that we know."""
         return None
 
+    def fork(self, prompt: str) -> list[str]:
+        """The command that goes on in a copy of the session before; empty if we know none without a person."""
+        return []
+
     def compaction(self) -> list[str]:
         """The command that compacts the session before; empty if it does so by itself."""
         return []
@@ -58,11 +61,12 @@ class Client(ABC):
 
     def by_hand(self, user: Path, mesh: str) -> None:
         """What a person writes who uses us with a client that `mesh install` does not know."""
+        raise NotImplementedError(self.name)
 
 
 class ClaudeCode(Client):
     name, program, title = "claude-code", "claude", "Claude Code"
-    compacts = True
+    full_tokens = 1000  # it is told to
 
     def configure(self, user: Path, address: str) -> None:
         folder = user / ".claude"
@@ -95,6 +99,9 @@ class ClaudeCode(Client):
             {"description": "look", "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": False},
         )
 
+    def fork(self, prompt: str) -> list[str]:
+        return [*self.command(prompt, again=True), "--fork-session"]
+
     def compaction(self) -> list[str]:
         return self.command("/compact", again=True)
 
@@ -105,12 +112,15 @@ class ClaudeCode(Client):
 
 class Codex(Client):
     name, program, title = "codex", "codex", "Codex"
+    full_tokens = 190_000
 
     def configure(self, user: Path, address: str) -> None:
         folder = user / ".codex"
         folder.mkdir()
         (folder / "config.toml").write_text(
-            f'# scripted\nmodel = "scripted"\nmodel_provider = "scripted"\n\n[model_providers.scripted]\nname = "scripted"\n'
+            '# scripted\nmodel = "scripted"\nmodel_provider = "scripted"\n'
+            "model_context_window = 200000\nmodel_auto_compact_token_limit = 150000\n\n"
+            '[model_providers.scripted]\nname = "scripted"\n'
             f'base_url = "{address}/v1"\nenv_key = "SCRIPTED_KEY"\nwire_api = "responses"\n',
             encoding="utf-8",
         )
@@ -130,10 +140,13 @@ class Codex(Client):
     def ours(self, tool: str, arguments: dict[str, Any]) -> Call:
         return Call(tool, arguments, namespace="mcp__clan_mesh")
 
+    def delegate(self, prompt: str) -> Call:
+        return Call("spawn_agent", {"message": prompt}, namespace="multi_agent_v1")
+
 
 class Gemini(Client):
     name, program, title = "gemini", "gemini", "Gemini CLI"
-    lacks = {"a subagent is told the rules": "its subagents have no hooks"}
+    lacks: ClassVar[Mapping[str, str]] = {"a subagent is told the rules": "its subagents have no hooks"}
 
     def configure(self, user: Path, address: str) -> None:
         folder = user / ".gemini"

@@ -1,5 +1,7 @@
 """A machine for each client, and the table of what was seen on them."""
 
+import os
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +14,8 @@ from tests.clients.machine import Machine
 
 _TABLE = pytest.StashKey[FeatureTable]()
 _OURS = "tests/clients/"
+_SECONDS = "MESH_CLIENTS_SECONDS"  # in the environment: after so many no further test begins
+_BEGAN = time.monotonic()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,12 +36,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         title = str(feature.args[0])
         item.add_marker(pytest.mark.xdist_group(client.name))  # on one machine, which they share
-        item.user_properties.append(("cell", (title, client.name)))
+        item.user_properties.append(("cell", f"{title}\t{client.name}"))
         if title in client.lacks:
             item.add_marker(pytest.mark.skip(reason=f"not offered by {client.title}: {client.lacks[title]}"))
         elif table.said(title, client.name) == NO:
             reason = f"{client.title}: the table says no"
             item.add_marker(pytest.mark.xfail(reason=reason, raises=AssertionError, strict=False))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any machine is made for it."""
+    limit = os.environ.get(_SECONDS)
+    if limit and item.nodeid.startswith(_OURS) and time.monotonic() - _BEGAN > float(limit):
+        pytest.skip(f"no time left: {_SECONDS} is {limit}")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -1,4 +1,4 @@
-"""The table client × feature in docs/CLIENTS.md: read as what is expected, written from what was seen."""
+"""The table of clients and features in docs/CLIENTS.md: read as what is expected, written from what was seen."""
 
 import os
 import re
@@ -30,9 +30,11 @@ class FeatureTable:
 
     def saw(self, report: pytest.TestReport) -> None:
         """What became of a test, in one of its phases. Several tests may fill a cell: the worst counts."""
-        cell: Cell | None = next((tuple(value) for name, value in report.user_properties if name == "cell"), None)
-        if cell is None:
+        named = next((str(value) for name, value in report.user_properties if name == "cell"), "")
+        if not named:
             return
+        feature, client = named.split("\t")
+        cell = (feature, client)
         if report.failed or (report.skipped and hasattr(report, "wasxfail")):
             self._seen[cell] = NO
         elif report.skipped:

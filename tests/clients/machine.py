@@ -104,11 +104,6 @@ class Machine:
         """One prompt to the client, to its end."""
         return self.run(self.client.command(prompt, again=again, careful=careful))
 
-    def compact(self) -> None:
-        """Have the client shorten the session before."""
-        if command := self.client.compaction():
-            self.run(command)
-
     def run(self, command: list[str], typed: str = "") -> Finished:
         """A command of the client, to its end. `typed`: what a person answers to its questions."""
         process = subprocess.Popen(

@@ -42,6 +42,9 @@ class Step:
     tokens: int = _TOKENS
 
 
+_LAST = Step("All done.")
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What the model was sent. `task`: named last in it; `has_tools`: it is a turn, not a title or a summary."""
@@ -108,7 +111,10 @@ class ModelServer:
         if not request.has_tools:
             return Step(_SUMMARY)
         steps = self._tasks.get(request.task, ())
-        return steps[request.calls] if request.calls < len(steps) else Step("All done.")
+        step = steps[request.calls] if request.calls < len(steps) else _LAST
+        if step.tokens > _TOKENS:  # what comes after it is another conversation, in which it would be next again
+            self._tasks[request.task] = [*steps[: request.calls], _LAST]
+        return step
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -140,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._json({})
 
-    # Anthropic: messages
+    # The messages of Anthropic
 
     def _anthropic(self, body: Json) -> None:
         count = _Counted()
@@ -183,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send("message_delta", delta={"stop_reason": stop, "stop_sequence": None}, usage={"output_tokens": 20})
         self._send("message_stop")
 
-    # OpenAI: responses
+    # The responses of OpenAI
 
     def _responses(self, body: Json) -> None:
         count = _Counted()
@@ -209,7 +215,7 @@ class _Handler(BaseHTTPRequestHandler):
         usage |= {"output_tokens_details": None, "total_tokens": step.tokens + 10}
         self._send("response.completed", response={"id": f"resp_{name}", "usage": usage})
 
-    # OpenAI: chat completions
+    # The chat completions of OpenAI, which many servers speak
 
     def _chat(self, body: Json) -> None:
         count = _Counted()
@@ -237,7 +243,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send("", **made, choices=[{"index": 0, "delta": {}, "finish_reason": finish}], usage=usage)
         self.wfile.write(b"data: [DONE]\n\n")
 
-    # Google: generateContent
+    # What Google calls generating content
 
     def _gemini(self, body: Json, path: str) -> None:
         count = _Counted()

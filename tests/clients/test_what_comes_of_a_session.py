@@ -10,7 +10,6 @@ from tests.clients.machine import REPO, RULE, Machine, tool_that_takes
 from tests.clients.model_server import Step
 from tests.end_to_end.commands import MESH, bytes_of
 
-
 _CALLS = ("PostToolUse", "PostToolUseFailure", "AfterTool")
 
 
@@ -50,6 +49,24 @@ def test_the_session_is_captured_once_and_teaches_what_was_said(worked: FirstSes
     assert {each["repo"] for each in found[0]["evidence"]} == {REPO}
     (record,) = worked.machine.records(BY_TOOL)
     assert {each["session"] for each in found[0]["evidence"]} == {record["session"]}
+
+
+@pytest.mark.feature("a forked session and its origin are counted once")
+def test_a_fork_counts_once(client: Client, machine: Machine) -> None:
+    """It begins with all that was said before, which must not be heard twice."""
+    fork = client.fork("Go on. (task forked)")
+    if not fork:
+        pytest.skip("not tried")
+    machine.start()
+    machine.install()
+    machine.model.script("one", Step("I ran npm install."))
+    machine.model.script("two", Step("You are right.", client.shell("echo pnpm install")), Step("Done with pnpm."))
+    machine.say("Install what is missing. (task one)")
+    machine.say(f"{OBJECTION} (task two)", again=True)
+    machine.run(fork)
+    said = machine.asked("harvest", "--agent", client.name)
+    found = [item for item in said["learned"] if OBJECTION in str(item)]
+    assert [(item["sessions"], item["frequency"]) for item in found] == [(1, 1)]
 
 
 @pytest.mark.feature("with mesh install --allow nobody is asked, and a sandbox is no obstacle")
