@@ -85,7 +85,7 @@ def _installed() -> str:
     names = [f"{package}@{version}" for package, version in packages().values()]
     try:
         done = subprocess.run(
-            ["npm", "install", "--no-audit", "--no-fund", "--prefer-offline", *names],
+            ["npm", "install", "--no-audit", "--no-fund", *names],
             cwd=draft,
             timeout=_SECONDS,
             capture_output=True,
