@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ESSENTIAL := tests/test_regular_expressions.py tests/clan_learnings/redaction/test_redaction.py tests/clan_learnings/sessions \
 	tests/peers tests/store tests/end_to_end
 
-.PHONY: up install model tour recording test test-essential lint format bench soak clean
+.PHONY: up install model tour recording test test-essential clients lint format bench soak clean
 
 # The node in the foreground, with a home made if there is none.
 up: install
@@ -42,11 +42,17 @@ recording: $(STAMP)
 
 # The whole test suite.
 test: $(TOOLS)
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not soak"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not soak and not clients"
 
 # Part of it, for a second interpreter: make test-essential PYTHON=/usr/bin/python3 VENV=.venv-debian
 test-essential: $(TOOLS)
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not soak" $(ESSENTIAL)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not soak and not clients" $(ESSENTIAL)
+
+# The real clients from npm (1.2 GB, in .clients; 1 minute) against model servers of our own: what the model is sent; 3 minutes.
+# make clients UPDATE=1 writes what was seen into docs/CLIENTS.md; NEWEST=1 tries the newest versions instead of those in versions.json.
+clients: $(TOOLS)
+	@MESH_CLIENTS_NEWEST=$(NEWEST) $(BIN)/python -m tests.clients.installation
+	MESH_CLIENTS_NEWEST=$(NEWEST) MESH_CLIENTS_UPDATE=$(UPDATE) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m clients tests/clients
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .
@@ -68,7 +74,7 @@ soak: $(TOOLS)
 
 clean:
 	@$(PYTHON) scripts/command_link.py remove $(BIN)/mesh $(wildcard .venv*/bin/mesh)
-	rm -rf .venv .venv-* build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* .clients build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("clan-mesh needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Next: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'

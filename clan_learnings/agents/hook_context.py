@@ -87,13 +87,15 @@ class HookContext:
         return made.text
 
     def news(self, agent: str) -> str:
-        """What has become HOT or WARM since this session last looked; empty if nothing has."""
+        """What has become HOT or WARM since this session last looked; empty if nothing has. What it recorded itself is no news to it."""
         hot = self._new()
         here = [item for item in self._memory.seen_here(self._repo) if not self._knows(item.slug)]
         warm = [
             note
             for note in self._memory.warm(self._repo)
-            if note.confidence > MIN_CONFIDENCE and not self._seen.has(text_id(note.tag))
+            if note.confidence > MIN_CONFIDENCE
+            and note.session not in (self._seen.session, self._seen.copied_from)
+            and not self._seen.has(text_id(note.tag))
         ]
         if not hot and not warm and not here:
             return ""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from clan_learnings.agents import record_requests, session_notes
 from clan_learnings.agents.hook_context import HookContext, SessionMemory
-from clan_learnings.agents.hook_formats import CALL, CLAUDE_CODE, PAUSE, PROMPT, START, SUBAGENT, HookEvent
+from clan_learnings.agents.hook_formats import CALL, CLAUDE_CODE, GEMINI, PAUSE, PROMPT, START, SUBAGENT, HookEvent
 from clan_learnings.agents.hook_side import HookSide
 from clan_learnings.agents.quiet import quiet_until
 from clan_learnings.agents.record_call import RecordCall
@@ -99,7 +99,8 @@ class Hook:
             self._try("the fork", lambda: self._inherit(seen))
         self._try("the session", lambda: self._leave(seen.copied_from or self._session))
         self._try("the sign of life", self._fire)
-        if self.event.source in _ONLY_NEWS and seen.is_known:
+        # Gemini CLI leaves the first prompt, and what came with it, out of a session that it resumes.
+        if self.event.source in _ONLY_NEWS and seen.is_known and self.event.agent != GEMINI:
             return self._ask(seen, lambda teller: teller.news(self.event.agent))
         self._try("old sessions", lambda: sweep(self.home, self._now_ms / 1000))
         return self._ask(seen, self._everything)

@@ -62,6 +62,7 @@ _WORDS = (
 _SHELL_END = "completed with exit code "  # Copilot: <shellId: 0 completed with exit code 3>
 _SIGNS = ("process exited with code ", "command exited with code ", "exit code: ", "exit code ")
 _INNER = ("metadata", "output", "llmContent", "content", "result", "text", "textResultForLlm")
+_CONTEXT = ("<hook_context>", "</hook_context>")
 _UNHAPPY = frozenset({"error", "failed", "failure"})
 
 
@@ -189,7 +190,14 @@ def _prompt(fields: dict[str, Any]) -> str:
     prompt = fields.get("prompt", fields.get("user_prompt"))
     if type(prompt) is list:  # parts of a message
         prompt = "\n".join(_text(part.get("text")) if type(part) is dict else _text(part) for part in prompt[:100])
-    return _text(prompt)
+    return _without_context(_text(prompt))
+
+
+def _without_context(prompt: str) -> str:
+    """What the person typed: Gemini CLI puts what the hook of the session's start said before the first prompt."""
+    while prompt.startswith(_CONTEXT[0]) and (end := prompt.find(_CONTEXT[1])) >= 0:
+        prompt = prompt[end + len(_CONTEXT[1]) :].lstrip()
+    return prompt
 
 
 def _command(called: object) -> str:

@@ -130,7 +130,7 @@ class Installation:
                 sentence = f"{self.files[0]} cannot be used: {self.why}"
                 return Complaint("settings broken", sentence, f"mend it, then: {again}")
             case "twice":
-                sentence = f"{self.agent} has our plugin and our entries: each session is given its context twice"
+                sentence = f"{self.agent} has our plugin and our entries: the plugin's hooks keep silent, its tools are there twice"
                 return Complaint(
                     "hooks twice", sentence, f"mesh uninstall {self.agent}, or switch off the plugin there"
                 )

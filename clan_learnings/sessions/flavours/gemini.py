@@ -7,7 +7,8 @@ Decisions that are nobody's but ours:
 - A shell's answer is what it printed, without the words around it. It says `success` whatever the command's exit code was, so
   the exit code decides where there is one.
 - A cancelled call is a REFUSAL if a person did not allow it, an INTERRUPT if they stopped it while it ran.
-- No folder is written down: it is the one that commands ran in, or the one that holds all paths.
+- The folder stands in the words that the agent begins a session with; else it is the one that commands ran in, or the one that holds
+  all paths.
 """
 
 import os
@@ -22,6 +23,7 @@ from clan_learnings.sessions.transcript_source import DocumentPart, TranscriptSo
 
 _EXIT_CODE = re.compile(r"(?:^|\n|\\n)Exit Code: (-?\d{1,9})\b")
 _FOLDER = re.compile(r"(?:^|\n|\\n)Directory: ([/~][^\n\\]{1,400})")
+_WORKSPACE = re.compile(r"\A<session_context>[\s\S]{0,1000}?Workspace Directories:[*]*\n *- ([/~][^\n]{1,400})")
 _TRAILERS = ("\nError: ", "\nExit Code: ", "\nSignal: ", "\nBackground PIDs: ", "\nProcess Group PGID: ")
 _NEAR = 2000  # from either end: what is said about a command stands before and behind what it printed
 
@@ -186,6 +188,8 @@ class _GeminiReader:
 
     def _prompt(self, line: int, text: str, at_ms: int | None) -> None:
         words = typed(text)
+        if not words and (workspace := _WORKSPACE.match(text)):
+            self.folder = self.folder or workspace[1].strip()
         self._add(SessionEvent(line, Kind.PROMPT if words else Kind.INJECTED, words or text, at_ms))
 
     def _answer(

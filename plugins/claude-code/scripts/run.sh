@@ -6,4 +6,8 @@ found=$(command -v mesh) || {
     [ "$1" = hook ] && exit 0
     exit 1
 }
+# Who also ran `mesh install` has our hooks already: a session is told once.
+if [ "$1" = hook ] && grep -qs "mesh'* hook SessionStart" "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json" "${CLAUDE_PROJECT_DIR:-.}/.claude/settings.json"; then
+    exit 0
+fi
 exec "$found" "$@"

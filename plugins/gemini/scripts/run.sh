@@ -6,4 +6,8 @@ found=$(command -v mesh) || {
     [ "$1" = hook ] && exit 0
     exit 1
 }
+# Who also ran `mesh install` has our hooks already: a session is told once.
+if [ "$1" = hook ] && grep -qs "mesh'* hook SessionStart" "${GEMINI_CLI_HOME:-$HOME}/.gemini/settings.json" "${GEMINI_PROJECT_DIR:-.}/.gemini/settings.json"; then
+    exit 0
+fi
 exec "$found" "$@"

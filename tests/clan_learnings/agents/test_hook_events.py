@@ -153,6 +153,23 @@ def test_who_goes_on_is_told_only_what_is_new(world: World, source: str) -> None
     assert world.started(source) == ""
 
 
+def test_who_goes_on_is_not_told_what_it_recorded_itself(world: World) -> None:
+    """It stands in its own history; another session is told."""
+    world.started()
+    world.write("discoveries", [{"text": PYTEST, "session": "claude-code:s1"}])
+    assert world.started("resume") == ""
+    world.started(session="s2")
+    world.write("discoveries", [{"text": "the tests need docker", "session": "claude-code:s1"}])
+    assert "the tests need docker" in world.started("resume", session="s2")
+
+
+def test_gemini_is_told_everything_when_it_resumes(world: World) -> None:
+    """It leaves the first prompt, and the context that came with it, out of the history that it resumes."""
+    world.corrected(NPM)
+    world.started(agent="gemini")
+    assert "pnpm" in world.started("resume", agent="gemini")
+
+
 def test_who_goes_on_without_having_been_seen_is_told_everything(world: World) -> None:
     """The hooks may have been installed in the middle of a session."""
     world.corrected(NPM)

@@ -201,6 +201,13 @@ SHAPES: list[tuple[str, dict[str, Any], str, dict[str, Any], dict[str, Any]]] = 
     (
         "gemini",
         GEMINI,
+        "BeforeAgent",  # with what a hook said at the start of the session
+        {"prompt": "<hook_context>&lt;clan-mesh context&gt;\n- use pnpm</hook_context>\n\nwhy is it slow"},
+        {"meaning": PROMPT, "prompt": "why is it slow"},
+    ),
+    (
+        "gemini",
+        GEMINI,
         "AfterTool",
         {
             "tool_name": "run_shell_command",

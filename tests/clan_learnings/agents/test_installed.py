@@ -151,7 +151,7 @@ def test_hooks_that_never_ran_are_said_after_a_while(home: Path, tmp_path: Path,
 
 
 def test_the_plugin_counts_as_installed_and_both_as_twice(home: Path) -> None:
-    """Each session would be given its context twice."""
+    """Its tools would be there twice."""
     settings = home / ".claude/settings.json"
     settings.write_text('{"enabledPlugins": {"clan-mesh@somewhere": false, "other@x": true}}')
     assert one(home, "claude-code").kind == "absent"

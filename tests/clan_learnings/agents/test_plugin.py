@@ -90,6 +90,29 @@ def test_every_event_is_in_the_readme(folder: Path) -> None:
     assert [event for event in read(folder / "hooks/hooks.json")["hooks"] if f"`{event}`" not in text] == []
 
 
+@pytest.mark.parametrize(("folder", "settings"), [(CLAUDE, ".claude/settings.json"), (GEMINI, ".gemini/settings.json")])
+def test_beside_an_installation_the_hooks_of_a_bundle_keep_silent(folder: Path, settings: str, tmp_path: Path) -> None:
+    """So that a session is told once. The server runs: whoever starts it waits for its answers."""
+    program = tmp_path / ".local/bin/mesh"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho ran\n")
+    program.chmod(0o755)
+    written = tmp_path / settings
+    written.parent.mkdir()
+    target = InstallTarget("/it's here/mesh", {"HOME": str(tmp_path)})
+    module = claude_code_settings if folder == CLAUDE else gemini_settings
+
+    def ran(word: str) -> str:
+        words = ["/bin/sh", str(folder / "scripts/run.sh"), word, "SessionStart"]
+        environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+        return subprocess.run(words, env=environ, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    written.write_text('{"hooks": {"SessionStart": [{"hooks": [{"command": "other hook SessionStart"}]}]}}')
+    assert (ran("hook"), ran("mcp")) == ("ran\n", "ran\n")
+    written.write_text(module.parts(target)[0].put(""))
+    assert (ran("hook"), ran("mcp")) == ("", "ran\n")
+
+
 @BUNDLES
 def test_without_the_program_a_bundle_does_no_harm(folder: Path, tmp_path: Path) -> None:
     """A hook ends well, the server says why not; with the program both run it, with their words."""

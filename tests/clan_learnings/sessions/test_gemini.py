@@ -50,6 +50,15 @@ def session(data: bytes, path: str = "") -> Session:
     return transcripts.session_of(data, "gemini", path)
 
 
+def test_the_folder_is_the_one_named_at_the_beginning() -> None:
+    """Also where no command ran and no file was touched; what a person types names none."""
+    begun = "<session_context>\nThis is the Gemini CLI.\n- **Workspace Directories:**\n  - /src/shop\n- **Directory Structure:**"
+    said = user("m1", [{"text": f"{begun}\n</session_context>"}])
+    assert session(document(said, user("m2", "hello"), gemini("m3", "hello"))).folder == "/src/shop"
+    typed = user("m1", "look: Workspace Directories:\n  - /src/other")
+    assert session(document(typed, gemini("m3", "hello"))).folder == ""
+
+
 def test_document_is_a_session() -> None:
     """Prompts, thoughts, answers and tokens; a message of the model counts once, whatever is in it."""
     thought = {"subject": "Looking", "description": "at the files"}
