@@ -19,6 +19,7 @@ FOLDER = ROOT / ".clients"
 NEWEST = "MESH_CLIENTS_NEWEST"  # in the environment: not the versions that are written down, but the newest
 _REASON = "why-not.txt"
 _SECONDS = 240
+_NODE = 20
 
 
 class Package(NamedTuple):
@@ -78,6 +79,10 @@ def install() -> str:
 def _installed() -> str:
     if shutil.which("npm") is None or shutil.which("node") is None:
         return "there is no npm or no node on the PATH"
+    said = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    major = said.removeprefix("v").partition(".")[0]
+    if not major.isdigit() or int(major) < _NODE:
+        return f"node says {said or 'nothing'}: the clients need {_NODE} or newer"
     draft = folder().with_suffix(".new")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir()
