@@ -20,7 +20,6 @@ class Client(ABC):
     program: str
     title: str
     lacks: ClassVar[Mapping[str, str]] = {}
-    is_installed_by_us = True  # `mesh install` knows it
     full_tokens = 0  # at so many it compacts a conversation by itself; 0: we do not know how to have it do so
 
     @abstractmethod
@@ -58,10 +57,6 @@ class Client(ABC):
     def environ(self, address: str) -> dict[str, str]:
         """What it is told by its environment."""
         return {}
-
-    def by_hand(self, user: Path, mesh: str) -> None:
-        """What a person writes who uses us with a client that `mesh install` does not know."""
-        raise NotImplementedError(self.name)
 
 
 class ClaudeCode(Client):
@@ -176,10 +171,9 @@ class Gemini(Client):
 
 
 class OpenCode(Client):
-    """`mesh install` does not know it: the server is registered, and AGENTS.md written, by hand."""
+    """It has no hooks: `mesh install` gives it the server and the skill."""
 
     name, program, title = "opencode", "opencode", "OpenCode"
-    is_installed_by_us = False
 
     def configure(self, user: Path, address: str) -> None:
         provider = {
@@ -201,11 +195,6 @@ class OpenCode(Client):
 
     def environ(self, address: str) -> dict[str, str]:
         return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
-
-    def by_hand(self, user: Path, mesh: str) -> None:
-        settings = json.loads(self._settings(user).read_text(encoding="utf-8"))
-        settings["mcp"] = {"clan-mesh": {"type": "local", "command": [mesh, "mcp"], "enabled": True}}
-        self._settings(user).write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
     def command(self, prompt: str, *, again: bool = False, careful: bool = False) -> list[str]:
         return ["opencode", "run", *(["--continue"] if again else []), prompt]

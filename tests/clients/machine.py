@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from clan_learnings.agents.installer import AGENTS
 from mesh.core.draft import NewRecord
 from mesh.mcp.descriptions import TOOLS
 from mesh.store.home import create_home
@@ -79,11 +78,8 @@ class Machine:
         self.model.close()
 
     def install(self, *options: str) -> None:
-        """What a person does: `mesh install`, or the documented lines where there is no installer."""
-        if self.client.name in AGENTS:
-            self.mesh("install", self.client.name, *options)
-        else:
-            self.client.by_hand(self.user, MESH)
+        """What a person does."""
+        self.mesh("install", self.client.name, *options)
 
     def mesh(self, *words: str) -> Finished:
         """A command of ours, as the user types it in the clone."""

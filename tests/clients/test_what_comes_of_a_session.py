@@ -72,8 +72,6 @@ def test_a_fork_counts_once(client: Client, machine: Machine) -> None:
 @pytest.mark.feature("with mesh install --allow nobody is asked, and a sandbox is no obstacle")
 def test_what_is_allowed_runs_where_all_else_is_refused(client: Client, machine: Machine) -> None:
     """A tool and a command of ours are recorded; a command that no rule allows is not run."""
-    if not client.is_installed_by_us:
-        pytest.skip("not tried")
     machine.start()
     machine.install("--allow")
     forbidden = machine.user / "forbidden"
@@ -92,8 +90,6 @@ def test_what_is_allowed_runs_where_all_else_is_refused(client: Client, machine:
 @pytest.mark.feature("mesh uninstall gives every byte back")
 def test_uninstalling_gives_every_byte_back(client: Client, machine: Machine) -> None:
     """Of settings that this very version of the client has written, and of those that a person has."""
-    if not client.is_installed_by_us:
-        pytest.skip("not tried")
     machine.say("Say hello. (task hello)")
     before = bytes_of(machine.user)
     machine.install()
@@ -105,8 +101,6 @@ def test_uninstalling_gives_every_byte_back(client: Client, machine: Machine) ->
 @pytest.mark.feature("after mesh uninstall the model is sent nothing of ours")
 def test_after_uninstalling_nothing_of_ours_is_sent(client: Client, machine: Machine) -> None:
     """Though the program and the node are still there."""
-    if not client.is_installed_by_us:
-        pytest.skip("not tried")
     machine.start()
     machine.install()
     machine.say("Say hello. (task with)")

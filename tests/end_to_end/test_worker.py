@@ -36,7 +36,7 @@ def problems(node: Sidecar) -> list[str]:
 def test_status_and_doctor_say_how_the_worker_is(node: Sidecar) -> None:
     """Nothing is said of one that is well; of one that ends again and again, doctor says so. Files follow all the same."""
     process = worker_of(node)
-    assert f"process {process}" in mesh(node.home, "status").stdout
+    assert f"process {process}" in mesh(node.home, "status", "--verbose").stdout
     assert "worker" not in problems(node)
     for _ in range(2):
         os.kill(process, signal.SIGKILL)

@@ -98,18 +98,20 @@ def snapshot(book: Notebook) -> Iterator[Reader]:
 
 
 def settled(book: Notebook, recall: Recalling) -> IndexState:
-    """Wait until the index of words is as the database is; returns what it holds."""
+    """Wait until the index of words is as the database is; returns what it holds. A moment later it may be made anew: it was damaged."""
+    found: list[IndexState] = []
 
     def is_settled() -> bool:
         kept = recall.kept()
         with snapshot(book) as reader:
             mark, last = Followed(reader).mark(), reader.last_arrived()
-        return kept is not None and kept.is_whole and kept.mark == mark and kept.place >= last
+        if kept is None or not kept.is_whole or kept.mark != mark or kept.place < last:
+            return False
+        found.append(kept)
+        return True
 
     wait_until(is_settled)
-    found = recall.kept()
-    assert found is not None
-    return found
+    return found[-1]
 
 
 class Stale:
