@@ -5,7 +5,9 @@ import os
 import sys
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
+from glob import glob
 from itertools import count
 
 from bench.checkout import Checkout, checkout
@@ -116,9 +118,8 @@ def _memory(report: Report, home: str, size: int) -> None:
 
 def _descendants(pid: int) -> Sequence[int]:
     """The processes that a process has started, and those have."""
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            children = [int(word) for word in file.read().split()]
-    except OSError:
-        return ()
+    children: list[int] = []
+    for path in glob(f"/proc/{pid}/task/*/children"):  # each is of the thread that has started it
+        with suppress(OSError), open(path, encoding="ascii") as file:
+            children += map(int, file.read().split())
     return [*children, *(each for child in children for each in _descendants(child))]

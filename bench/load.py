@@ -158,7 +158,7 @@ def _has_tools(session: "subprocess.Popen[bytes]") -> bool:
     session.stdin.flush()
     for line in session.stdout:
         if json.loads(line).get("id") == 2:
-            return b'"search"' in line
+            return b"search_memory" in line
     return False
 
 
