@@ -1,4 +1,4 @@
-"""`cli`: everyday commands, cold, beside the bare interpreter. The installed script, as an agent runs it."""
+"""`cli`: everyday commands without a node, cold, beside the bare interpreter. The installed script, as an agent runs it."""
 
 import sys
 from functools import partial
@@ -9,10 +9,10 @@ from bench.table import Goal, Report, say
 
 _SMALL = 1000
 _COMMANDS: dict[str, tuple[list[str], Goal | None]] = {
-    "mesh tail": (["tail"], Goal(3, most=True, ratio=True)),
+    "mesh tail": (["tail"], Goal(15, most=True, ratio=True)),
     "mesh op add, durable": (
         ["op", "add", "discoveries", "HTTP 405 on push means branch protection"],
-        Goal(6, most=True, ratio=True),
+        Goal(18, most=True, ratio=True),
     ),
     "mesh status": (["status"], None),
 }
