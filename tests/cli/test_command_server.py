@@ -45,8 +45,10 @@ def server(home: Home) -> Iterator[CommandServer]:
 
 def connected(server: CommandServer) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(
+        os.path.join(server.home, command_server.SOCKET)
+    )  # first: with a timeout it does not wait for a place in the queue
     connection.settimeout(60)
-    connection.connect(os.path.join(server.home, command_server.SOCKET))
     return connection
 
 
