@@ -285,6 +285,11 @@ class CommandServer:
                 terminal.put(pack(REFUSED))
             terminal.drain()
 
+    @property
+    def unsent(self) -> int:
+        """Bytes of answers that wait for their clients to read them."""
+        return self._unsent
+
     def count_unsent(self, size: int) -> None:
         """Bytes of answers that wait to be read, or do no longer. Raises ClientGone if that is too many."""
         with self._lock:
